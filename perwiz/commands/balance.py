@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
 
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    trace = files.read(args.trace, args.iterations)
+    trace, machine = files.part(args.trace, args.iterations, model)
     with Progress(f"balancing {args.trace}", noun="prediction") as progress:
-        balanced = balance(trace, args.regions, model, args.clock, progress)
+        balanced = balance(trace, args.regions, machine, args.clock, progress)
     document = report.document(balanced, args.steps)
     return files.finish(args, document, report.text, document.health.incomplete, {args.plot: partial(plot, balanced, width=args.size)})

@@ -39,5 +39,6 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.whatif.limits.bound import bound
 
     model = options.machine(args)
-    document = report.document(bound(files.read(args.trace, args.iterations), args.regions, model, args.clock))
+    trace, machine = files.part(args.trace, args.iterations, model)
+    document = report.document(bound(trace, args.regions, machine, args.clock))
     return files.finish(args, document, report.text, document.health.incomplete)

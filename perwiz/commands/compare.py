@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ examples:
   perwiz compare before.alog after.alog --zero-wait e12           the same in one step: was the gain what was promised?
   perwiz compare before.alog after.alog --zero-wait e12 --log pairs.jsonl   and keep it, to tell how good predictions are here
   perwiz compare before.alog after.alog --from MPI_Barrier --to solve   from the first barrier to the end of the last solve
+  perwiz compare before.alog after.alog --iterations 10..90       these iterations of both, from when the last process has begun them
   perwiz compare predicted.alog measured.alog --max-error 5%      exit code 5 if the makespan is further off
 
 exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of the two is the same, 4 done but a trace is incomplete,
@@ -42,8 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("second", metavar="SECOND", help=f"measured or later {meaning}")
     meaning = (
         "the instant from which both runs are compared: when the first process enters this user region or routine, NAME#3 its third"
-        " instance on each process; e12, the return of this call of FIRST; start, the first instant; init, when the last process has left"
-        " MPI_Init; common, the first call of both runs (default: init; start if neither run shows MPI_Init, common if only one does)"
+        " instance on each process; e12, the return of this call of FIRST; start, the first instant; begun, when the last process has"
+        " begun; init, when it has left MPI_Init; common, the first call of both runs (default: init; start if neither run shows MPI_Init,"
+        " common if only one does; begun with --iterations)"
     )
     parser.add_argument("--from", dest="start", metavar="INSTANT", help=meaning)
     meaning = (
@@ -52,26 +53,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--to", dest="stop", metavar="INSTANT", help=meaning)
     meaning = "exit with 5 if the predicted makespan is further off than this part of the measured one"
-    parser.add_argument("--max-error", type=_percent, metavar="PERCENT", help=meaning)
+    parser.add_argument("--max-error", type=options.percentage, metavar="PERCENT", help=meaning)
     meaning = "list the N calls whose durations differ most (default 5)"
     parser.add_argument("--calls", type=options.count, default=5, metavar="N", help=meaning)
     options.hypotheses(parser)
     options.log(parser, "write what was predicted under the hypotheses, and measured, behind the pairs there (see perwiz predict --log)")
+    options.iterations(parser, ", of both runs")
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
     options.plot(parser, "draw both runs above each other, and below them the differences of the processes that differ most")
     options.ending(parser, _ENDING)
-
-
-def _percent(text: str) -> float:
-    try:
-        number = float(text.removesuffix("%").strip())
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"'{text}', must be a percentage from 0 on, such as 2%")
-    return number / 100
 
 
 def _log(args: argparse.Namespace, comparison: Comparison) -> None:
@@ -85,7 +77,8 @@ def _log(args: argparse.Namespace, comparison: Comparison) -> None:
             f"--log: no range is known of {args.first}, must be a recorded run under hypotheses, whole, in which something repeats"
         )
     asked, span = tuple(map(str, comparison.hypotheses)), verdict.span
-    append(args.log, Pair(args.first, args.second, asked, verdict.predicted, verdict.measured, span.least, span.most))
+    paths = comparison.first.trace.path, comparison.second.trace.path
+    append(args.log, Pair(*paths, asked, verdict.predicted, verdict.measured, span.least, span.most))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -101,13 +94,14 @@ def run(args: argparse.Namespace) -> int:
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     inputs = [args.first, args.second, args.model, *options.networks(args.hypotheses)]
     files.check([], inputs, args.plot)
-    comparison = compare(files.read(args.first), files.read(args.second), args.start, hypotheses, model, args.clock, args.stop)
+    (first, machine), (second, other) = (files.part(path, args.iterations, model) for path in (args.first, args.second))
+    comparison = compare(first, second, args.start, hypotheses, machine, args.clock, args.stop)
     if args.max_error is not None and comparison.kind != "error":
         both = "predictions" if comparison.first.timeline.origin.predicted else "measured"
         raise UsageError(f"--max-error: {args.first} and {args.second} are both {both}, so there is no error; one must be a prediction")
     if args.log is not None:
         _log(args, comparison)
-    found = reasons(comparison, model)
+    found = reasons(comparison, machine, other)
     document = report.document(comparison, found, args.calls, args.max_error)
     incomplete = any(side.health.incomplete for side in comparison.sides)
     code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.calls, width=args.size)})

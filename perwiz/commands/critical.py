@@ -47,6 +47,6 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--slacks: as text there is only a summary of slack, must be given with --json")
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    path = critical(files.read(args.trace, args.iterations), model, args.clock)
+    path = critical(*files.part(args.trace, args.iterations, model), args.clock)
     document = report.document(path, args.pieces, args.slacks)
     return files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, path, width=args.size)})

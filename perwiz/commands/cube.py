@@ -12,6 +12,7 @@ from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.formats.cube.cube import Cube
+    from perwiz.trace.parts.cut import Chosen
 
 HELP = "show, subtract, average and merge severity cubes: Cube files of perwiz, Scalasca or Score-P, or traces"
 _ENDING = """
@@ -52,6 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         if action != "cmp":
             sub.add_argument("--metric", metavar="NAME", help="list the call paths with most of this metric")
             sub.add_argument("-n", dest="rows", type=options.count, default=10, metavar="N", help="list N call paths (default 10)")
+        options.iterations(sub, ", of every trace")
         options.clock(sub)
         options.answer(sub)
     options.ending(parser, _ENDING)
@@ -65,15 +67,16 @@ def run(args: argparse.Namespace) -> int:
 
     output = getattr(args, "output", None)
     check_output(output, args.operands)
-    cubes = [_read(path, args.clock) for path in args.operands]
+    cubes = [_read(path, args.iterations, args.clock) for path in args.operands]
+    names = [path if args.iterations is None else f"{path} iterations {args.iterations}" for path in args.operands]
     operands = [cube_algebra.percent(cube) for cube in cubes] if getattr(args, "percent", False) else cubes
-    cube = _result(args.action, operands, args.operands)
+    cube = _result(args.action, operands, names)
     for fault in cube.faults:
         print(f"perwiz: {fault}", file=sys.stderr)
     shown = [] if args.action == "show" else operands
     differences = cube_algebra.differences(*operands) if args.action == "cmp" else None
     metric, rows = getattr(args, "metric", None), getattr(args, "rows", 0)
-    document = report.document(args.action, args.operands, cube, shown, metric, rows, differences)
+    document = report.document(args.action, names, cube, shown, metric, rows, differences)
     code = files.finish(args, document, report.text, cube.incomplete, {output: partial(write, cube)})
     return MISSED if differences else code
 
@@ -94,8 +97,9 @@ def write(cube: Cube, path: str) -> None:
     cube_write.write(cube, path)
 
 
-def _read(path: str, clock: str) -> Cube:
-    """Return the cube in a file, or that of a trace."""
+def _read(path: str, chosen: Chosen | None, clock: str) -> Cube:
+    """Return the cube in a file, or that of a trace or of some of its iterations. Raises UsageError for those of a Cube file."""
+    from perwiz.errors import UsageError
     from perwiz.formats.cube import read as cube_read
     from perwiz.patterns.analysis.causes import explain
     from perwiz.patterns.analysis.worth import worth
@@ -104,11 +108,13 @@ def _read(path: str, clock: str) -> Cube:
     from perwiz.whatif.run import replayed
 
     if path.endswith(_SUFFIX) or cube_read.is_cube(path):
+        if chosen is not None:
+            raise UsageError(f"--iterations {chosen}: {path} is a Cube file, which has none, must be a trace")
         cube = cube_read.read(path)
         for fault in cube.faults:
             print(f"perwiz: {path}: {fault}", file=sys.stderr)
         return cube
-    replay = replayed(files.read(path), None, clock)
+    replay = replayed(*files.part(path, chosen), clock)
     findings = explain(search(replay.trace)).findings
     return cube_findings.cube(replay, findings, worth(replay, findings))
 

@@ -62,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
     parameter(args.of)
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    trace = files.read(args.trace, args.iterations)
+    trace, machine = files.part(args.trace, args.iterations, model)
     with Progress(f"searching for segments of the curve over {args.of}", noun="sweep") as progress:
-        makespan = curve(trace, args.of, args.least, args.most, model, args.clock, args.exact, progress)
+        makespan = curve(trace, args.of, args.least, args.most, machine, args.clock, args.exact, progress)
         document = report.document(makespan, args.points)
     return files.finish(args, document, report.text, document.health.incomplete, {args.plot: partial(plot, makespan, width=args.size)})

@@ -20,6 +20,9 @@ calls, messages that hold nobody, calls that take no time, a faster network. Eac
 is one line with it, the cause first, and each line says what to do. A change that begins with -- can be given to perwiz predict as it
 stands. Percentages are of the time after MPI_Init, where the trace shows it.
 
+Calls that do not wait or take no time, and a network for free, are bounds: nobody gets all of that. They stand in a list of their own, at
+best, each with the changes that gain a part of it.
+
 Most waits are worth nothing, often the longest: their processes would only wait later. A short wait can topple many. Below the list perwiz
 follows the single waits that pay back from process to process (the domino path).
 
@@ -36,13 +39,13 @@ examples:
   perwiz domino run.alog --plot domino.png  the domino path in the timeline
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete,
-5 done but --target is missed, whether or not the trace is incomplete
+5 done but what can be done misses --target, whether or not the trace is incomplete
 """
 
 
 FAMILIES = ("site", "routine", "region", "step", "rank", "pair", "lock")
 """Words of `perwiz.whatif.worth.families`."""
-BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs")
+BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs", "setting")
 """Words of `perwiz.whatif.ranking.ranking`."""
 QUESTIONS = ("zero-wait", "zero-time", "advance")
 """Words of `perwiz.whatif.worth.worth`."""
@@ -70,7 +73,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what runs earlier is the whole instance of this region, inside the one around it (--question advance)",
     )
     parser.add_argument("--greedy", type=options.count, default=0, metavar="K", help="K fixes, each chosen behind the ones before it")
-    meaning = "the fewest changes found, of the kinds asked for, that reach a makespan: 1.3x (times as fast), 80%% (of the time now) or"
+    meaning = (
+        "the fewest changes found, of the kinds asked for, that reach a makespan, bounds only where what can be done does not: 1.3x (times"
+        " as fast), 80%% (of the time now) or"
+    )
     parser.add_argument("--target", metavar="T", help=f"{meaning} 2.5s (s, ms, us, ns)")
     options.draws(parser)
     options.iterations(parser)
@@ -97,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
     args.question += f" by {args.block}" if args.block else ""
-    trace = files.read(args.trace, args.iterations)
+    trace, machine = files.part(args.trace, args.iterations, model)
     with Progress("moving calls", noun="call") as progress:
-        ranked = domino(trace, model, args.clock, args.question, progress)
+        ranked = domino(trace, machine, args.clock, args.question, progress)
     document = _document(args, ranked)
     code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, ranked, width=args.size)})
     return MISSED if document.target and not document.target.reached else code

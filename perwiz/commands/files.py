@@ -18,27 +18,37 @@ if TYPE_CHECKING:
     from perwiz.report.records import Versioned
     from perwiz.trace.parts.cut import Chosen
     from perwiz.trace.trace import Trace
+    from perwiz.whatif.run import Start
 
 D = TypeVar("D", bound="Versioned")
 
 
-def read(path: str, chosen: Chosen | None = None) -> Trace:
-    """Return the trace in a file, as `perwiz.whatif.timed.read` does, or that of some of its iterations, its clock offsets applied.
-
-    On a terminal long reading shows its progress.
-    """
-    from perwiz.clock import offsets
+def read(path: str) -> Trace:
+    """Return the trace in a file, as `perwiz.whatif.timed.read` does. On a terminal long reading shows its progress."""
     from perwiz.progress import Progress
-    from perwiz.trace.parts.cut import restricted
     from perwiz.trace.resources import give_back
     from perwiz.whatif import timed
 
     with Progress(f"reading {path}") as progress:
         trace = timed.read(path, progress)
-    if chosen is not None:
-        trace = restricted(offsets.apply(trace), chosen)
     give_back()
     return trace
+
+
+def part(path: str, chosen: Chosen | None, model: Start = None) -> tuple[Trace, Start]:
+    """Return the trace in a file, or that of some of its iterations, and what questions on it start from.
+
+    A part has its clock offsets applied. The machine is that of the whole run: all of its messages tell what it is.
+    """
+    from perwiz.clock import offsets
+    from perwiz.trace.parts.cut import restricted
+    from perwiz.whatif.run import machine_of
+
+    trace = read(path)
+    if chosen is None:
+        return trace, model
+    trace = offsets.apply(trace)
+    return restricted(trace, chosen), machine_of(model, trace, part=True)
 
 
 def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None) -> None:

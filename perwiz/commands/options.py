@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_WAITS = 1_000_000
 """Waits that can be asked for: nobody reads more."""
+_FEWEST = 20
+"""Runs drawn that tell anything."""
 
 
 def trace(parser: argparse.ArgumentParser) -> None:
@@ -22,9 +25,9 @@ def trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE", help=meaning)
 
 
-def iterations(parser: argparse.ArgumentParser) -> None:
-    """Declare --iterations, which part of the run is asked about."""
-    meaning = "ask about these iterations alone, as if they were the run: such as 10..90, 10.. or 12 (perwiz info --iterations counts them)"
+def iterations(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Declare --iterations, which part of the run is asked about; `of` says of which if there are several."""
+    meaning = f"ask about these iterations alone{of}, as if they were the run: 10..90, 10.. or 12 (perwiz info --iterations counts them)"
     parser.add_argument("--iterations", type=chosen, metavar="A..B", help=meaning)
 
 
@@ -35,7 +38,8 @@ def chosen(text: str) -> Chosen:
     match = re.fullmatch(r"([0-9]{1,9})(?:(\.\.)([0-9]{0,9}))?", text)
     first, last = (int(match[1]), int(match[3] or 0) if match[2] else int(match[1])) if match else (0, 0)
     if first < 1 or (match and match[3] and last < first):
-        raise argparse.ArgumentTypeError(f"'{text}', must be numbers of iterations from 1, such as 10..90, 10.. or 12")
+        why = "the last comes before the first, " if first > 0 else "iterations count from 1, " if match else ""
+        raise argparse.ArgumentTypeError(f"'{text}', {why}must be numbers of iterations from 1, such as 10..90, 10.. or 12")
     return Chosen(first, last or None)
 
 
@@ -63,8 +67,16 @@ def machine(args: argparse.Namespace) -> Machine | str | None:
 
 def draws(parser: argparse.ArgumentParser) -> None:
     """Declare how many runs are drawn to tell how much an answer varies."""
-    meaning = "runs drawn anew of what repeats in this one, to tell how much gains vary (default 200; 0: none)"
-    parser.add_argument("--draws", type=count, default=200, metavar="N", help=meaning)
+    meaning = "runs drawn anew of what repeats in this one, to tell how much gains vary (default 200; 0: none; at least 20)"
+    parser.add_argument("--draws", type=_drawn, default=200, metavar="N", help=meaning)
+
+
+def _drawn(text: str) -> int:
+    """Return how many runs are drawn: none, or so many that they tell something. Raises argparse.ArgumentTypeError for other texts."""
+    number = count(text)
+    if 0 < number < _FEWEST:
+        raise argparse.ArgumentTypeError(f"'{text}', must be 0, or a whole number from {_FEWEST} to {MOST_WAITS}")
+    return number
 
 
 def log(parser: argparse.ArgumentParser, meaning: str) -> None:
@@ -134,6 +146,17 @@ def count(text: str, least: int = 0) -> int:
     if not least <= number <= MOST_WAITS:
         raise argparse.ArgumentTypeError(f"'{text}', must be a whole number from {least} to {MOST_WAITS}")
     return number
+
+
+def percentage(text: str) -> float:
+    """Return a percentage as a part of 1. Raises argparse.ArgumentTypeError for other texts, and below 0."""
+    try:
+        number = float(text.removesuffix("%").strip())
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}', must be a percentage from 0 on, such as 2%")
+    return number / 100
 
 
 def hypotheses(parser: argparse.ArgumentParser) -> None:

@@ -85,8 +85,9 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.cube, [args.trace, args.reference, args.model, *args.own], args.plot)
     own = collect(args.own, BUILT_IN)
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
-    compared = None if args.reference is None else tied_part(files.read(args.reference))
-    replay = replayed(arranged(files.read(args.trace, args.iterations), args.topology), options.machine(args), args.clock)
+    compared = None if args.reference is None else tied_part(files.part(args.reference, args.iterations)[0])
+    trace, machine = files.part(args.trace, args.iterations, options.machine(args))
+    replay = replayed(arranged(trace, args.topology), machine, args.clock)
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)
@@ -101,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         gains = worth(replay, findings, progress)
     document = report.document(replay, findings, gains, pattern, args.rows, explained)
     if compared is not None and document.efficiencies:
-        document.reference = reference(replay, document.efficiencies, args.reference, computation(compared), work(compared))
+        document.reference = reference(replay, document.efficiencies, compared.path, computation(compared), work(compared))
     shown = partial(text, locations=args.locations, statistics=args.statistics, regions=args.efficiencies)
     return files.finish(
         args,

@@ -72,8 +72,10 @@ def run(args: argparse.Namespace) -> int:
     inputs = [args.trace, *args.runs, args.model, args.log, *options.networks(args.hypotheses)]
     files.check([args.output], inputs, args.plot)
     known = pairs(args.log) if args.log else None
-    prediction = predict(files.read(args.trace, args.iterations), hypotheses, model, args.engine, args.clock, args.draws)
-    several = recordings(prediction, [files.read(path, args.iterations) for path in args.runs], model, args.clock) if args.runs else None
+    trace, machine = files.part(args.trace, args.iterations, model)
+    prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws)
+    others = [files.part(path, args.iterations)[0] for path in args.runs]
+    several = recordings(prediction, others, machine, args.clock) if others else None
     document = report.document(prediction, args.waits, known, several)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, report.text, document.health.incomplete, outputs)

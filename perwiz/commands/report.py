@@ -12,8 +12,9 @@ from perwiz.commands import files, options, terminal
 HELP = "write one HTML page to look at: timelines, what to change first, health"
 _ENDING = """
 The page is one file without any network access: it can be opened from disk, kept and mailed. Its timeline shows the measured run and,
-where there are, the one with corrected clocks, the one predicted under the hypotheses (without any: under the first change, the first that
-perwiz domino lists) and the re-measured one, two at a time above each other; the fixes are ranked by what the whole run gains.
+where there are, the one with corrected clocks, the one predicted under the hypotheses (without any: under the first change of perwiz
+domino, or else under what is at best) and the re-measured one, two at a time above each other; the fixes are ranked by what the whole run
+gains.
 
 examples:
   perwiz report run.alog -o run.html
@@ -30,6 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", metavar="FILE", required=True, help="the page to write (.html)")
     parser.add_argument("--against", metavar="MEASURED", help="a trace of the changed program, to hold the prediction against")
     options.hypotheses(parser)
+    options.iterations(parser)
     options.model(parser)
     options.clock(parser)
     options.quiet(parser)
@@ -46,10 +48,10 @@ def run(args: argparse.Namespace) -> int:
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)
-    trace = files.read(args.trace)
-    against = files.read(args.against) if args.against else None
+    trace, machine = files.part(args.trace, args.iterations, model)
+    against = files.part(args.against, args.iterations)[0] if args.against else None
     with Progress("analysing", noun="step") as progress:
-        report = gathered(trace, hypotheses, model, args.clock, against, _command(args), progress)
+        report = gathered(trace, hypotheses, machine, args.clock, against, _command(args), progress)
     with Progress("making the page", noun="panel") as progress:
         page = pages.page(report, progress)
     files.write({args.output: partial(files.write_text, page)})
@@ -71,7 +73,12 @@ def _command(args: argparse.Namespace) -> str:
     """Return the command line that makes the same page."""
     from perwiz.report import blocks
 
-    others = [("--against", args.against), ("--model", args.model), ("--clock", args.clock if args.clock != "clc" else None)]
+    others = [
+        ("--against", args.against),
+        ("--iterations", args.iterations and str(args.iterations)),
+        ("--model", args.model),
+        ("--clock", args.clock if args.clock != "clc" else None),
+    ]
     settings = [word for name, value in others if value is not None for word in (name, value)]
     asked = map(blocks.option, args.hypotheses)
     return " ".join([shlex.join(["perwiz", "report", args.trace]), *asked, shlex.join([*settings, "-o", args.output])])

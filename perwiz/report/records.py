@@ -71,6 +71,8 @@ class TraceDocument(Document, kw_only=True):
     format: str
     made_by: str
     """How the times of the trace came about: measured, or predicted under hypotheses."""
+    part: str | msgspec.UnsetType = msgspec.UNSET
+    """Only if a part of the run is asked about: which iterations, such as iterations 10..90."""
 
 
 class Location(Record):
@@ -190,7 +192,9 @@ class Varies(Record):
     part: Cost
     """Standard deviation as part of the length."""
     stretches: Natural
-    """Of the run, that tell it: the fewer, the wider the span."""
+    """Of the run, or blocks of its iterations, that tell it: the fewer, the wider the span."""
+    iterations: Natural
+    """Of the program, 0 if it has none; fewer than 8 tell no gain."""
 
 
 class GainBetween(Record):
@@ -226,7 +230,10 @@ class Span(Record):
     stops: list[str]
     """Changes of the model under which the program could not run so."""
     gain: GainBetween | None
-    """Null if fewer than 8 repetitions tell."""
+    """Null if fewer than 8 iterations tell, or of a program without them repetitions."""
+    costs_ns: Natural
+    """By how much the answer, and its gain, may be off nine times of ten, as costs that were fitted are known no better; apart from all
+    the others."""
 
 
 class Misfit(Record):

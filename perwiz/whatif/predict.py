@@ -7,17 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
 from perwiz.trace.arrays import I8
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, parse_all
+from perwiz.whatif.hypotheses.threads import Threads, taken_away
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.ranking.instead import Instead, instead
 from perwiz.whatif.run import Run, Start, replayed, swept_makespan, under
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
@@ -43,11 +47,14 @@ class Prediction:
     """Bytes per message in the predicted run."""
     waits_before: Waits
     waits_after: Waits
+    """Threads that hypotheses take away wait no longer; of those that they add there is no call that could."""
     zeroed: I8
     """Calls whose wait was zeroed."""
     misfit: Misfit
     doubts: tuple[Doubt, ...]
     """Where the recording contradicts the model, what weighs most in the recorded run or the answer first."""
+    held: Held | None
+    """What says that S of the model is too large; None if nothing does."""
     health: Health
     deadlocks: int
     """Messages that would be synchronous under the hypotheses, and then make the program deadlock; their senders are not held here."""
@@ -57,6 +64,8 @@ class Prediction:
     """Choices among messages that the predicted run would make otherwise."""
     order: Reordered | None
     """The program in the order of calls that the predicted run has; None if it is the recorded one."""
+    instead: Instead | None
+    """What somebody can do about the waits that are taken away; None unless that alone is asked."""
 
     def __repr__(self) -> str:
         asked = "; ".join(map(str, self.hypotheses)) or "no hypothesis"
@@ -93,10 +102,20 @@ def predict(
     asked = parse_all(hypotheses, trace)
     base = replayed(trace, model, clock, asked, engine)
     doubts, known = doubts_of(base), answered(base, (), draws) if asked else None  # before `under` takes over the weights
-    return between(base, under(base, asked, engine), asked, engine, doubts, known)
+    waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
+    beside = instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None
+    return between(base, under(base, asked, engine), asked, engine, doubts, known, beside)
 
 
-def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine: str, doubts: Doubts, known: Answers | None) -> Prediction:
+def between(
+    base: Run,
+    changed: Run,
+    hypotheses: tuple[Hypothesis, ...],
+    engine: str,
+    doubts: Doubts,
+    known: Answers | None,
+    beside: Instead | None = None,
+) -> Prediction:
     """Return the prediction that a recorded run and what hypotheses make of it are, with doubts of the former and how much it varies.
 
     It keeps what the runs say, not their weights and vertex times, which only further questions need.
@@ -114,13 +133,15 @@ def between(base: Run, changed: Run, hypotheses: tuple[Hypothesis, ...], engine:
         predicted=changed.recorded_rows(),
         size=size if order is None else size[order.message],
         waits_before=base.waits,
-        waits_after=changed.waits,
+        waits_after=_left(trace, changed.waits, hypotheses),
         zeroed=_zeroed(trace, hypotheses),
         misfit=base.weighted.misfit,
         doubts=doubts.told((changed.weighted, changed.time)),
+        held=doubts.held,
         deadlocks=base.graph.deadlocks,
         span=_span(base, changed, hypotheses, doubts, known),
         order=order,
+        instead=beside,
     )
 
 
@@ -130,6 +151,17 @@ def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:
         if isinstance(hypothesis, ZeroWait):
             mask |= selectors.calls(trace, hypothesis.argument)
     return np.flatnonzero(mask)
+
+
+def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits:
+    """Return waits without those of threads that hypotheses take away."""
+    gone = np.zeros(len(trace.calls), bool)
+    for hypothesis in hypotheses:
+        if isinstance(hypothesis, Threads):
+            gone |= taken_away(trace, hypothesis)
+    if not gone.any():
+        return waits
+    return Waits(np.where(gone, 0, waits.time), np.where(gone, NONE, waits.partner).astype(waits.partner.dtype))
 
 
 def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:

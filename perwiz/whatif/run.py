@@ -24,9 +24,10 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.progress import movers
 from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.origin import Origin
 from perwiz.trace.resources import give_back
+from perwiz.trace.tables import NONE
 from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.health import Health, health
@@ -171,36 +172,50 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Protocol:
-    """What a model, and hypotheses on it, ask of the graph of a trace; all but `gaps` per message."""
+    """What a model, and hypotheses on it, ask of the graph of a trace; `waits` and `mover` per message."""
 
     waits: Mask
     """Holds its sender under the model."""
-    supposed: Mask
-    """Only under a hypothesis."""
     mover: I4
     """The receiver's call that lets it move if it holds its sender, or -1."""
+    supposed: tuple[I8, I8]
+    """Messages that only under a hypothesis hold their sender until a call of the receiver, and those calls, rows."""
     gaps: bool
     """Whether sends are kept apart."""
+
+    def pairs(self) -> I8:
+        """Return the messages that hold their sender, and until which call, each as one number, ascending."""
+        waits = np.flatnonzero(self.waits)
+        return np.unique(np.concatenate([_paired(waits, self.mover[waits]), _paired(*self.supposed)]))
+
+
+def _paired(message: I8, mover: Ints) -> I8:
+    return message.astype("i8") << 32 | (mover + 1)
 
 
 def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Protocol:
     """Return what a model, and hypotheses on it, ask of the graph of a trace."""
-    waits = holding(trace, model)
-    supposed, gaps = np.zeros(len(waits), bool), model.gap != "none"
-    network, size = model, trace.messages.bytes
+    waits, mover = holding(trace, model), movers(trace, trace.timeline, model)
+    pairs, gaps = np.zeros(0, "i8"), model.gap != "none"
+    now = model, trace.messages.bytes
     for hypothesis in in_order(hypotheses):
-        network, size = hypothesis.protocol(trace, network, size)
-        supposed |= holding(trace, network, size)
-        gaps |= network.gap != "none"
-    return Protocol(waits, supposed & ~waits, movers(trace, trace.timeline, model), gaps)
+        network, size = hypothesis.protocol(trace, *now)
+        if network is now[0] and size is now[1]:
+            continue
+        now = network, size
+        other = movers(trace, trace.timeline, network, model, size)
+        held = np.flatnonzero(holding(trace, network, size) & ~(waits & (other == mover)) & (other != NONE))
+        pairs, gaps = np.union1d(pairs, _paired(held, other[held])), gaps or network.gap != "none"
+    return Protocol(waits, mover, (pairs >> 32, (pairs & 0xFFFFFFFF) - 1), gaps)
 
 
-def machine_of(model: Start, trace: Trace) -> Machine:
+def machine_of(model: Start, trace: Trace, part: bool = False) -> Machine:
     """Return the machine that questions on a trace start from.
 
     By default it is fitted to the trace, with the model that was measured when the trace was recorded as evidence; one whose
     times were computed under a model has that. Changes replace some keys of the fit, which are then known; a name, a file or a model
-    replace all of it. Raises ModelError, and UsageError for changes of a class of pairs that the trace does not have.
+    replace all of it. With `part` it says that it is that of a whole run, to be asked about a part of it.
+    Raises ModelError, and UsageError for changes of a class of pairs that the trace does not have.
     """
     if isinstance(model, Machine):
         return model
@@ -213,7 +228,7 @@ def machine_of(model: Start, trace: Trace) -> Machine:
         return Machine(dataclasses.replace(own, source=f"{own.source}; {trace.timeline.origin}"), given=True)
     if model is not None:
         check_classes(trace, changed_pairs(model), f"model {model}")
-    machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None)
+    machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None, part)
     return machine if model is None else changed_machine(machine, model)
 
 
@@ -236,6 +251,7 @@ def changed_machine(machine: Machine, changes: str) -> Machine:
         model=model,
         estimates=tuple(known for known in machine.estimates if not told(known)),
         unknown=tuple(unknown for unknown in machine.unknown if not told(unknown)),
+        off=tuple(other for each in machine.off if (other := each.with_changes(changes)).costs != model.costs),
     )
 
 

@@ -14,7 +14,7 @@ from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.tables import NONE, STREAM
+from perwiz.trace.tables import NONE, STREAM, Times
 from perwiz.trace.trace import Trace
 
 _KINDS = ("region", "step", "site", "rank", "node", "pair", "tag", "lock", "op")
@@ -337,6 +337,11 @@ def _op(trace: Trace, name: str) -> int:
     return op
 
 
+def longest(spans: Times) -> int:
+    """Return the longest of some spans, ns; 0 of none."""
+    return int((spans.leave - spans.enter).max(initial=0))
+
+
 def init_calls(trace: Trace) -> I8:
     """Return the calls of MPI_Init, rows."""
     return np.flatnonzero(np.isin(trace.calls.op, operations.INITS))
@@ -348,7 +353,12 @@ def finalize_calls(trace: Trace) -> I8:
 
 
 def after_init(trace: Trace) -> int | None:
-    """Return the ns from the instant the last process has left MPI_Init to the end of the run; None if the trace does not show it."""
+    """Return the ns from the instant the last process has left MPI_Init to the end of the run; None if the trace does not show it.
+
+    Of a part of a run it is what the process takes that takes longest: that some begin it later than others is no wait of theirs.
+    """
+    if trace.part:
+        return longest(trace.timeline.locations)
     rows = init_calls(trace)
     if not len(rows):
         return None

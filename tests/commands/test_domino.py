@@ -34,9 +34,9 @@ def domino(capsys):
 def document(domino):
     """Return document(*words): the JSON document."""
 
-    def run(*words, **settings):
+    def run(*words, ends=0, **settings):
         code, out, err = domino(*words, "--json", **settings)
-        assert (code, err) == (0, "")
+        assert (code, err) == (ends, "")
         return json.loads(out)
 
     return run
@@ -55,13 +55,17 @@ def test_text(domino):
     assert (code, err) == (0, "")
     assert out.startswith(
         f"{SRTEST}: what to change first\n\n"
+        "doubtful      most messages contradict the model, so take what follows with care: 68.25 ms of the critical path\n"
+        "              (16.5 %): 15 of 15 messages took more than twice as long as the model says, and nothing recorded says why;\n"
+        "              without --model it is fitted to this run\n"
         "recorded      412.6 ms; all processes together wait 430.7 ms in 18 of 36 calls\n"
         "limited by    late start (others began before) 60.8 %, transfer (MPI and network) 33.8 %, imbalance (rank 2 computes\n"
         "              most) 2.4 %, serialisation (waiting in turn) 0.1 %; computation 3.0 %, of the 412.6 ms recorded\n"
-        "first change  --zero-time site:MPI_Barrier: 322.9 ms, gain 89.67 ms (21.7 %)\n"
-        "              320.0 ms to 325.8 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run; too few\n"
-        "              repetitions to tell how much the gain varies\n"
-        "              MPI_Barrier takes no time; waiting in MPI_Barrier falls from 320.5 ms to 0 ns\n"
+        "first change  --advance site:MPI_Recv: 393.8 ms, gain 18.72 ms (4.5 %)\n"
+        "              391.2 ms to 396.8 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run; 5\n"
+        "              iterations are too few to tell how much the gain varies\n"
+        "              what the 15 calls of MPI_Recv wait for runs earlier; waiting in MPI_Recv falls from 110.2 ms to 0 ns; only\n"
+        "              if it needs nothing of the 16 receives it then runs ahead of\n"
     )
     assert "\x1b" not in out
     assert out.isascii()
@@ -70,7 +74,7 @@ def test_text(domino):
 @pytest.mark.slow
 def test_changes__are_what_predict_takes(document, capsys):
     block = document("-n", "9")
-    lines = [row for line in block["ranked"] for row in (line["head"], *line["includes"])]
+    lines = [row for line in block["ranked"] + block["at_best"] for row in (line["head"], *line["includes"])]
     assert {"pair", "site", "rank", "call"} <= {row["by"] for row in lines}
     for row in block["changes"] + lines:
         assert main(["predict", SRTEST, "--model", "default", *shlex.split(row["change"]), "--json"]) == 0
@@ -122,29 +126,31 @@ def test_greedy__with_sets(document):
 
 
 def test_target(document):
-    block = document("--target", "400ms", "--kind", "wait", "--by", "call")["target"]
+    """Waits are bounds: what can be done does not reach it."""
+    block = document("--target", "400ms", "--kind", "wait", "--by", "call", ends=5)["target"]
     questions = [row["change"] for row in block["changes"]]
-    assert (block["reached"], questions) == (True, ["--zero-wait e25", "--zero-wait e31", "--zero-wait e27"])
+    assert (block["reached"], block["reached_at_best"], block["feasible"]) == (False, True, 0)
+    assert questions == ["--zero-wait e25", "--zero-wait e31", "--zero-wait e27"]
 
 
 def test_target__of_every_kind(document, capsys):
-    """One change reaches 330 ms, two of two kinds 300 ms, and what they are given for a shell predicts that."""
-    assert [row["change"] for row in document("--target", "330ms")["target"]["changes"]] == ["--zero-time site:MPI_Barrier"]
-    block = document("--target", "280ms")["target"]
-    kinds = [row["kind"] for row in block["changes"]]
-    assert (block["reached"], len(kinds)) == (True, 2)
+    """What can be done reaches 390 ms, a bound behind it 330 ms; and what they are given for a shell predicts that."""
+    block = document("--target", "390ms")["target"]
+    assert (block["reached"], block["feasible"], [row["bound"] for row in block["changes"]]) == (True, 2, [False, False])
     asked = [word for row in block["changes"] for word in shlex.split(row["change"])]
     assert main(["predict", SRTEST, "--model", "default", *asked, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["predicted_ns"] == block["changes"][-1]["makespan_ns"] <= 280_000_000
+    assert json.loads(capsys.readouterr().out)["predicted_ns"] == block["changes"][-1]["makespan_ns"] <= 390_000_000
+    block = document("--target", "330ms", ends=5)["target"]
+    assert (block["reached_at_best"], block["feasible"], block["changes"][2]["change"]) == (True, 2, "--zero-time site:MPI_Barrier")
 
 
 def test_target__missed(domino):
-    for kind, words in ((["--kind", "wait"], "out of reach: with "), ([], "not reached by 10 changes, ")):
+    for kind, words in ((["--kind", "wait"], "nothing that can be done gains 0.1 %; "), ([], "what can be done reaches 1.07x with 2 ")):
         code, out, _ = domino("--target", "9x", *kind)
         assert code == 5
-        assert f"\ntarget        9x, 45.84 ms: {words}" in out
+        assert f"\ntarget        9x, 45.84 ms: out of reach: {words}" in out
         assert "\nperwiz predict " in out
-        assert f"\ntarget        9x, 45.84 ms: {words}" in domino("--target", "9x", "-q", *kind)[1]
+        assert f"\ntarget        9x, 45.84 ms: out of reach: {words}" in domino("--target", "9x", "-q", *kind)[1]
 
 
 def test_incomplete_trace(domino):

@@ -45,10 +45,13 @@ def test_text(predict):
     assert (code, err) == (0, "")
     assert out.startswith(
         f"{SRTEST}: zero-wait e25\n\n"
+        "doubtful      most messages contradict the model, so take what follows with care: 68.25 ms of the critical path\n"
+        "              (16.5 %): 15 of 15 messages took more than twice as long as the model says, and nothing recorded says why;\n"
+        "              without --model it is fitted to this run\n"
         "recorded      412.6 ms\n"
         "predicted     403.1 ms, gain 9.437 ms (2.3 %)\n"
-        "              400.2 ms to 406.1 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run; too few\n"
-        "              repetitions to tell how much the gain varies\n"
+        "              400.5 ms to 405.8 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run; 5\n"
+        "              iterations are too few to tell how much the gain varies\n"
     )
 
 
@@ -266,3 +269,15 @@ def test_draws__none(document):
     """Nothing is drawn: what varies is not told."""
     span = document("--zero-wait", "e25", "--draws", "0")["predicted_span"]
     assert (span["sooner_ns"], span["later_ns"], span["gain"]) == (0, 0, None)
+
+
+def test_draws__too_few(capsys):
+    """Of one run nothing varies."""
+    assert main(["predict", SRTEST, "--zero-wait", "e25", "--draws", "1"]) == 2
+    assert "argument --draws: '1', must be 0, or a whole number from 20 to 1000000" in capsys.readouterr().err
+
+
+def test_draws__none_is_said(capsys):
+    """Nothing varied, and that is not because nothing varies."""
+    main(["predict", str(pathlib.Path(SRTEST).with_name("halo-before")), "--balance-time", "all", "--draws", "0", "-q"])
+    assert "no runs were drawn anew: how much it varies is not told" in " ".join(capsys.readouterr().out.split())

@@ -30,7 +30,7 @@ def test_page(report, tmp_path):
     assert (code, err) == (0, "")
     told = " ".join(out.split())
     assert told.startswith("DIR/run.html, ")
-    assert " kB: 412.6 ms; first change: --zero-time site:MPI_Barrier: 322.9 ms, gain 89.6" in told
+    assert " kB: 412.6 ms; first change: --advance site:MPI_Recv: 393.8 ms, gain 18.7" in told
     assert "; what to do: leave out the barrier if only messages need the order" in told
     parts = naive_html.Parts((tmp_path / "run.html").read_text(encoding="utf-8"))
     assert parts.data("head")["trace"] == SRTEST

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import io
 import os
 import pathlib
@@ -23,6 +24,7 @@ from perwiz import words
 from perwiz.cli import main
 from perwiz.commands import COMMANDS, parser
 from perwiz.formats import files
+from perwiz.whatif import timed
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RING, SORT, LONG = "traces/srtest.alog", "traces/npb-is.S-4", "LONG"
@@ -42,18 +44,32 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """Return an archive whose regions have long names."""
+    trace = build.nested_regions()
+    names = tuple(f"{NAME}{name}" for name in trace.names)
+    path = str(tmp_path_factory.mktemp("names") / "long.otf2")
+    files.write(dataclasses.replace(trace, names=names, parallel=np.ones(len(names), bool)), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def read():
+    """Return what reads each file once, as `timed.read`: what is asked here is how an answer looks."""
+    once = functools.cache(timed.read)
+    return lambda path, progress=None: once(path)
+
+
 @pytest.fixture
-def perwiz(monkeypatch, tmp_path):
+def perwiz(monkeypatch, tmp_path, long, read):
     """Return perwiz(line, columns), which gives the exit code and what is on a terminal of so many columns; 0: on none."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(timed, "read", read)
 
     def run(line, columns=0):
-        if LONG in line:
-            trace = build.nested_regions()
-            names = tuple(f"{NAME}{name}" for name in trace.names)
-            files.write(dataclasses.replace(trace, names=names, parallel=np.ones(len(names), bool)), str(tmp_path / "long.otf2"))
-        line = line.replace("OUT", str(tmp_path / "out")).replace(LONG, str(tmp_path / "long.otf2"))
+        line = line.replace("OUT", str(tmp_path / "out")).replace(LONG, long)
         stream = Terminal() if columns else io.StringIO()
         monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setattr(sys, "stdout", stream)
@@ -137,19 +153,23 @@ FIRST = "traces/srtest.alog: zero-wait e25\n\n"
 ANSWER = """\
 recorded      412.6 ms
 predicted     403.1 ms, gain 9.433 ms (2.3 %)
-              398.6 ms to 406.2 ms: work in calls that repeats varies by 28.3 %, told by 5 parts of the run; too few
-              repetitions to tell how much the gain varies
+              398.9 ms to 405.9 ms: work in calls that repeats varies by 28.3 %, told by 5 parts of the run; 5
+              iterations are too few to tell how much the gain varies
 doubtful      39.87 ms of the critical path (9.7 %): 2 of 15 messages took more than twice as long as the model says,
               and nothing recorded says why; answers keep it; if processes shared cores, record with one each
 waiting       430.6 ms recorded, 402.3 ms predicted, all processes together
 zeroed        1 call, which waited 9.433 ms
+waits for     rank 1; a wait goes only as far as that comes earlier
+what to do    --advance e25: 403.1 ms, gain 9.433 ms (2.3 %), only if it needs nothing of the 1 receive it then runs
+              ahead of
+              --speed rank:1-2=1.429: 408.4 ms, gain 4.149 ms (1.0 %)
 moved         30 of 36 calls
 """
 COLOURED = """\
 recorded      412.6 ms
 \x1b[1;35mpredicted     403.1 ms, gain 9.433 ms (2.3 %)\x1b[0m
-\x1b[1;35m              398.6 ms to 406.2 ms: work in calls that repeats varies by 28.3 %, told by 5 parts of the run; too few\x1b[0m
-\x1b[1;35m              repetitions to tell how much the gain varies\x1b[0m
+\x1b[1;35m              398.9 ms to 405.9 ms: work in calls that repeats varies by 28.3 %, told by 5 parts of the run; 5\x1b[0m
+\x1b[1;35m              iterations are too few to tell how much the gain varies\x1b[0m
 doubtful  """
 QUESTION = "predict traces/srtest.alog --zero-wait e25"
 
@@ -221,7 +241,7 @@ def test_colour__names_of_a_trace_bring_none(perwiz, tmp_path):
 
 def test_words__a_line_at_the_end_on_a_terminal(perwiz):
     last = "\n\nwhat the words mean: perwiz explain {}\n"
-    assert perwiz(QUESTION, 80)[1].endswith(last.format("zero-wait varies doubtful 'critical path' o"))
+    assert perwiz(QUESTION, 80)[1].endswith(last.format("zero-wait varies 'told by' doubtful"))
     assert perwiz(QUESTION, 60)[1].endswith(last.format("zero-wait varies"))
     assert "perwiz explain" not in perwiz(QUESTION)[1]
 

@@ -58,12 +58,11 @@ def run_of(lanes):
     return dataclasses.replace(trace, locations=places, communicators=comms, calls=calls, counts=Counts())
 
 
-@pytest.fixture(params=["alog", pytest.param("otf2", marks=pytest.mark.slow)])
-def files(request, tmp_path):
+@pytest.fixture(scope="module", params=["alog", pytest.param("otf2", marks=pytest.mark.slow)])
+def files(request, tmp_path_factory):
     """Return two files, with lanes and without."""
-    out = [str(tmp_path / name / f"run.{request.param}") for name in ("with", "without")]
+    out = [str(tmp_path_factory.mktemp(name) / f"run.{request.param}") for name in ("with", "without")]
     for path, lanes in zip(out, (True, False), strict=True):
-        (tmp_path / path).parent.mkdir()
         perwiz.write(run_of(lanes), path)
     return out
 

@@ -20,12 +20,17 @@ from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.teams import members
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
+from questions import Questions
 
 MODELS = "default", "perwiz-cluster"
 
 
-def predicted(trace, *texts, model=None, engine="sweep"):
-    return predict(trace, [parse(text) for text in texts], model or "default", engine, clock="none")
+def asking(trace, model=build.ODD):
+    return Questions(trace, model, "none")
+
+
+def predicted(trace, *texts):
+    return asking(trace, "default").predicted(*texts)
 
 
 def same(one, other):
@@ -45,7 +50,7 @@ def earlier(one, other):
 def test_no_hypothesis_gives_the_recording__catalogue(name, engine):
     trace = build.CATALOGUE[name]()
     for model in (*MODELS, build.ODD):
-        found = predicted(trace, model=model, engine=engine)
+        found = predict(trace, (), model, engine, "none")
         assert same(found.predicted, trace.timeline)
         assert (found.replay_error, found.gain) == (0, 0)
         assert not (found.waits_before.time < 0).any()
@@ -57,7 +62,7 @@ def test_no_hypothesis_gives_the_recording__catalogue(name, engine):
 @given(build.programs(), st.sampled_from([*MODELS, build.ODD]))
 def test_no_hypothesis_gives_the_recording__random(trace, model):
     for engine in ("sweep", "replay"):
-        assert same(predicted(trace, model=model, engine=engine).predicted, trace.timeline)
+        assert same(predict(trace, (), model, engine, "none").predicted, trace.timeline)
 
 
 @pytest.mark.parametrize("name", build.CATALOGUE)
@@ -85,7 +90,7 @@ def questions(trace):
 def fits(trace, text):
     """Return whether a hypothesis about teams of threads is about some of this trace."""
     try:
-        return bool(len(members(trace).fork)) and bool(predicted(trace, text))
+        return bool(len(members(trace).fork)) and bool(asking(trace).run([text]))
     except UsageError:
         return False
 
@@ -98,19 +103,25 @@ def faster(trace):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_engines_agree_under_hypotheses(name):
+    """And both are what `predict` says, from the fitted model and corrected clocks on."""
     trace = build.CATALOGUE[name]()
+    odd, usual = asking(trace), Questions(trace)
     for texts in [[question] for question in questions(trace)] + [questions(trace)]:
-        one, other = (predicted(trace, *texts, model=build.ODD, engine=engine) for engine in ("sweep", "replay"))
-        assert same(one.predicted, other.predicted)
-        assert one.waits_after.time.tolist() == other.waits_after.time.tolist()
+        one, other = (odd.run(texts, engine) for engine in ("sweep", "replay"))
+        assert same(one.recorded_rows(), other.recorded_rows())
+        assert one.waits.time.tolist() == other.waits.time.tolist()
+        found, expected = predict(trace, texts), usual.run(texts)
+        assert same(found.predicted, expected.recorded_rows())
+        assert found.waits_after.time.tolist() == expected.waits.time.tolist()
 
 
 def check_faster(trace):
+    ask = asking(trace)
     for text in faster(trace):
-        found = predicted(trace, text, model=build.ODD)
-        assert earlier(found.predicted, trace.timeline)
-        assert found.gain >= 0
-        assert (found.predicted.calls.enter <= found.predicted.calls.leave).all()
+        found = ask.predicted(text)
+        assert earlier(found, trace.timeline)
+        assert found.makespan <= trace.timeline.makespan
+        assert (found.calls.enter <= found.calls.leave).all()
 
 
 @pytest.mark.slow
@@ -149,16 +160,18 @@ def check_nested(trace, timeline):
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_predicted_times_are_nested__catalogue(name):
     trace = build.CATALOGUE[name]()
+    ask = asking(trace)
     for text in questions(trace):
-        check_nested(trace, predicted(trace, text, model=build.ODD).predicted)
+        check_nested(trace, ask.predicted(text))
 
 
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(build.programs())
 def test_predicted_times_are_nested__random(trace):
+    ask = asking(trace)
     for text in questions(trace):
-        check_nested(trace, predicted(trace, text, model=build.ODD).predicted)
+        check_nested(trace, ask.predicted(text))
 
 
 @pytest.mark.slow
@@ -166,9 +179,10 @@ def test_predicted_times_are_nested__random(trace):
 @given(build.programs(), st.sampled_from([*MODELS, build.ODD]))
 def test_a_prediction_fed_back_is_the_recording_of_its_run(trace, model):
     """What comes out can go in again, and stays what it is (PerWiz, section 4: iterative prediction)."""
+    ask = asking(trace, model)
     for text in questions(trace):
-        again = dataclasses.replace(trace, timeline=predicted(trace, text, model=model).predicted)
-        assert same(predicted(again, model=model).predicted, again.timeline)
+        again = dataclasses.replace(trace, timeline=ask.predicted(text))
+        assert same(asking(again, model).predicted(), again.timeline)
 
 
 @st.composite
@@ -184,22 +198,24 @@ def test_renaming_ranks_changes_nothing(drawn):
     """Balancing is left out: there the first ranks get the ns that remain."""
     trace, new = drawn
     other, call, region, location = build.renamed(trace, new)
+    ask, ask_other = asking(trace), asking(other)
     for text in [None, *questions(trace)]:
         if text and text.startswith("balance"):
             continue
-        before = predicted(trace, *[text] * bool(text), model=build.ODD)
+        before = ask.run([text] * bool(text))
         if text and "rank:" in text:
             rank = text.partition("rank:")[2].partition("=")[0]
             text = text if "-" in rank else text.replace(f"rank:{rank}", f"rank:{new[int(rank)]}")
         elif text and text.partition(" ")[2].startswith("e"):
             text = text.partition(" ")[0] + " " + ",".join(f"e{call[int(part[1:])]}" for part in text.partition(" ")[2].split(","))
-        after = predicted(other, *[text] * bool(text), model=build.ODD)
+        after = ask_other.run([text] * bool(text))
+        times = before.recorded_rows(), after.recorded_rows()
         for part, rows in (("calls", call), ("regions", region), ("locations", location)):
-            one, two = getattr(before.predicted, part), getattr(after.predicted, part)
+            one, two = (getattr(timeline, part) for timeline in times)
             assert one.enter.tolist() == two.enter[list(rows)].tolist()
             assert one.leave.tolist() == two.leave[list(rows)].tolist()
-        assert before.waits_after.time.tolist() == after.waits_after.time[call].tolist()
-        assert before.misfit == after.misfit
+        assert before.waits.time.tolist() == after.waits.time[call].tolist()
+        assert before.weighted.misfit == after.weighted.misfit
 
 
 @pytest.mark.slow
@@ -214,25 +230,31 @@ def test_hypotheses_compose(name):
         weighted = parse(text).apply(weighted)
     at_once = predicted(trace, *texts)
     time = sweep(weighted.graph, weighted.weight)
-    assert at_once.predicted.calls.leave.tolist() == time[weighted.graph.returned].tolist()
+    assert at_once.calls.leave.tolist() == time[weighted.graph.returned].tolist()
     one, two, both = "rank:0", "e1", "rank:0,e1"
     for word in ("zero-wait", "zero-time"):
         separate, united = predicted(trace, f"{word} {one}", f"{word} {two}"), predicted(trace, f"{word} {both}")
-        assert same(separate.predicted, united.predicted)
+        assert same(separate, united)
     for pair in (["speed rank:0=2", "speed rank:1=0.3"], ["zero-wait e1", "speed rank:0=2"], ["zero-time e1", "zero-wait all"]):
-        assert same(predicted(trace, *pair).predicted, predicted(trace, *pair[::-1]).predicted)
-    assert same(predicted(trace, "speed rank:0=0.5", "speed rank:0=0.5").predicted, predicted(trace, "speed rank:0=0.25").predicted)
-    assert same(predicted(trace, "speed rank:0=0.5", "speed rank:0=2").predicted, trace.timeline)
+        assert same(predicted(trace, *pair), predicted(trace, *pair[::-1]))
+    assert same(predicted(trace, "speed rank:0=0.5", "speed rank:0=0.5"), predicted(trace, "speed rank:0=0.25"))
+    assert same(predicted(trace, "speed rank:0=0.5", "speed rank:0=2"), trace.timeline)
 
 
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(build.programs())
 def test_neutral_hypotheses_change_nothing(trace):
-    texts = ["speed rank:0=1", "network request_overheads=1,progress=in calls", *[f"scale {name}=1" for name in trace.names]]
+    texts = [
+        "speed rank:0=1",
+        "network request_overheads=1,progress=in calls",
+        "progress in calls",
+        *[f"scale {name}=1" for name in trace.names],
+    ]
+    ask = asking(trace)
     for text in texts:
-        assert same(predicted(trace, text, model=build.ODD).predicted, trace.timeline)
-    assert same(predicted(trace, *texts, model=build.ODD).predicted, trace.timeline)
+        assert same(ask.predicted(text), trace.timeline)
+    assert same(ask.predicted(*texts), trace.timeline)
 
 
 @pytest.mark.slow

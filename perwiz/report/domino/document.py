@@ -10,6 +10,8 @@ from functools import partial
 import numpy as np
 from msgspec.structs import asdict
 
+from perwiz.engines.sweep import sweep
+from perwiz.loggps.weigh import Weighted
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.critical.document import program, spent
@@ -27,12 +29,14 @@ from perwiz.report.domino.records import (
     PathStep,
     Placed,
     Ranked,
+    Spending,
     Target,
     negligible,
 )
 from perwiz.report.domino.remedies import REMEDIES, posted, situation
 from perwiz.report.records import Span
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -51,6 +55,8 @@ from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino, Step
 from perwiz.whatif.worth.greedy import Fix
 
+_SPENDING = 3
+"""Call sites of which is told how much time is spent there."""
 _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
 
@@ -60,9 +66,9 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS) ->
     run, trace, question = domino.run, domino.run.trace, domino.question
     calls = domino.ranked(most).tolist()
     asked, region = worth.parts(question)
-    best, lines = (ranking.best(), ranking.lines) if ranking.answerable else ([], ())
-    doubts, listed = doubts_of(run), lines[:most]
-    (bound, *told), placed, drawn = _sure(ranking, question, best, [line.change for line in listed], doubts, draws)
+    best, lines, bounds = (ranking.best(), ranking.lines, ranking.bounds) if ranking.answerable else ([], (), ())
+    doubts, listed = doubts_of(run), (lines[:most], bounds[:most])
+    bound, told, placed, drawn = _sure(ranking, question, best, listed, doubts, draws)
     shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
@@ -79,12 +85,18 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS) ->
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         limits=_limits(run, shares_of) if len(trace.locations) else None,
+        spending=_spending(run),
         for_devices=_for_devices(ranking.asker),
         best=[_ranked(run, change) for change in best],
-        best_spans=told,
-        ranked=[_line(ranking, line, place) for line, place in itertools.zip_longest(listed, placed)],
+        best_spans=[told[change] for change in best],
+        ranked=[_line(ranking, line, placed.get(line)) for line in lines[:most]],
+        ranked_span=told[lines[0].change] if lines else None,
         lines=len(lines),
-        small_lines=sum(negligible(run.makespan - line.change.makespan, shares_of) for line in lines),
+        small_lines=_small(run, lines, shares_of),
+        at_best=[_line(ranking, line, placed.get(line)) for line in bounds[:most]],
+        at_best_span=told[bounds[0].change] if bounds else None,
+        at_best_lines=len(bounds),
+        small_at_best=_small(run, bounds, shares_of),
         draws=drawn if placed else 0,
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
         answerable=ranking.answerable,
@@ -92,8 +104,22 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS) ->
         changes=[_change(domino, call) for call in calls],
         longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
         path=_path(domino, most),
-        **misfit.modelled(run, doubts),
+        **misfit.modelled(run, doubts, _answer(ranking)),
     )
+
+
+def _answer(ranking: Ranking) -> tuple[Weighted, I8] | None:
+    """Return the graph with the first change, or else with what there is to gain at best, and when all happens in it; None without both."""
+    lines = (*ranking.lines[:1], *ranking.bounds[:1]) if ranking.answerable else ()
+    if not lines:
+        return None
+    weighted = ranking.asker.changed([lines[0].change.hypothesis])
+    return weighted, sweep(weighted.graph, weighted.weight)
+
+
+def _small(run: Run, lines: Sequence[RankedLine], shares_of: int) -> int:
+    """Return how many lines gain so little that they are only counted."""
+    return sum(negligible(run.makespan - line.change.makespan, shares_of) for line in lines)
 
 
 def _limits(run: Run, shares_of: int) -> Limits:
@@ -102,7 +128,7 @@ def _limits(run: Run, shares_of: int) -> Limits:
     mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
     times, polls = run.trace.timeline.calls, in_vain(run.trace)
     started, path = whole.name == efficiency.AFTER, critical_of(run).pieces
-    late = 0 if started else int(path.length[path.kind == KINDS.index("start")].sum())
+    late = 0 if started or run.trace.part else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
     hosts = run.trace.locations.kind != STREAM
     on_devices = int(path.length[(path.kind == KINDS.index("computation")) & ~hosts[path.location]].sum())
@@ -123,6 +149,17 @@ def _limits(run: Run, shares_of: int) -> Limits:
         lanes=int(hosts.sum()),
         **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
     )
+
+
+def _spending(run: Run) -> list[Spending]:
+    """Return the call sites in which most time is spent."""
+    trace, times = run.trace, run.trace.timeline.calls
+    chosen = ~np.isin(trace.calls.op, (*operations.INITS, *operations.FINALIZES))
+    which, sites = selectors.sites(trace)
+    spent = np.bincount(which[chosen], (times.leave - times.enter)[chosen], len(sites)) / max(len(trace.locations), 1)
+    waiting = np.bincount(which[chosen], run.waits.time[chosen], len(sites)) / max(len(trace.locations), 1)
+    longest = [site for site in np.argsort(-spent, kind="stable")[:_SPENDING].tolist() if spent[site]]
+    return [Spending(selectors.site(*sites[site]), round(spent[site]), round(waiting[site])) for site in longest]
 
 
 def _for_devices(asker: Asker) -> ForDevices | None:
@@ -152,34 +189,35 @@ def _callers(trace: Trace) -> list[str]:
 
 
 def _sure(
-    ranking: Ranking, question: str, best: Sequence[Change], listed: Sequence[Change], doubts: Doubts, draws: int
-) -> tuple[list[Span], list[Placed], int]:
-    """Return between which makespans the true one lies, where the listed changes stand in drawn runs, and how many these are.
-
-    The former if all calls are changed as the question asks, of each best change, and of the first that is listed.
+    ranking: Ranking, question: str, best: Sequence[Change], listed: Sequence[Sequence[RankedLine]], doubts: Doubts, draws: int
+) -> tuple[Span, dict[Change, Span], dict[RankedLine, Placed], int]:
+    """Return (between which makespans the true one lies if all calls are changed as the question asks; the same of each best change, and
+    of the first of each list; where the lines of a list stand in drawn runs; how many these are).
     """
-    run = ranking.run
-    different = list(dict.fromkeys([*best, *listed]))
+    run, heads = ranking.run, [[line.change for line in lines] for lines in listed]
+    different = list(dict.fromkeys([*best, *itertools.chain(*heads)]))
     hypotheses = [change.hypothesis for change in different]
     every = partial(worth.change, question="zero-time" if question == "zero-time" else "zero-wait", calls=np.arange(len(run.trace.calls)))
     found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)], draws)
     answer = dict(zip(different, found.of[1:], strict=True))
-    told = list(dict.fromkeys([*best, *listed[:1]]))
+    told = list(dict.fromkeys([*best, *(changes[0] for changes in heads if changes)]))
     of = (found.of[0], *(answer[change] for change in told))
     bound, *several = map(spans.span, sure.spans(run, dataclasses.replace(found, of=of), [change.hypothesis for change in told], doubts))
-    span = dict(zip(told, several, strict=True))
-    placed = [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places(found, [answer[change] for change in listed])]
-    return [bound, *(span[change] for change in [*best, *listed[:1]])], placed, len(found.recorded.drawn)
+    placed = dict[RankedLine, Placed]()
+    for lines, changes in zip(listed, heads, strict=True):
+        rows = [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places(found, [answer[change] for change in changes])]
+        placed |= dict(zip(lines, rows, strict=False))  # no rows if too little repeats
+    return bound, dict(zip(told, several, strict=True)), placed, len(found.recorded.drawn)
 
 
 def _line(ranking: Ranking, line: RankedLine, place: Placed | None) -> Line:
     fall, head = ranking.fall(line.change), _ranked(ranking.run, line.change)
-    if head.remedy == REMEDIES["late receiver"] and any(change.kind == "protocol" for change in line.includes):
+    if head.remedy == REMEDIES["late receiver"] and any(change.kind == "protocol" for change in (*line.includes, *line.part)):
         head.remedy = REMEDIES["held sender"]
     return Line(
         head=head,
         place=place,
-        includes=[_ranked(ranking.run, change) for change in line.includes],
+        **{name: [_ranked(ranking.run, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
         waits_less=selectors.site(*fall.site) if fall else None,
         waiting_ns=fall.before if fall else 0,
         waiting_then_ns=fall.after if fall else 0,
@@ -197,6 +235,7 @@ def _ranked(run: Run, change: Change) -> Ranked:
         gain_ns=run.makespan - change.makespan,
         receives_passed=change.receives_passed,
         posted=posted(run, change),
+        bound=change.bound,
         remedy=REMEDIES[situation(run, change)],
     )
 
@@ -290,7 +329,21 @@ def target(ranking: Ranking, asked: str, plan: Plan) -> Target:
     before = [run.makespan, *(change.makespan_ns for change in changes)]
     for change, makespan in zip(changes, before, strict=False):
         change.gain_ns = makespan - change.makespan_ns
-    span = spans.span(sure.span_under(run, [change.hypothesis for change in plan.changes])) if changes else None
+    feasible = plan.feasible
     return Target(
-        asked=asked, makespan_ns=plan.target, reached=plan.reached, ended=plan.ended, stopped=plan.stopped, changes=changes, span=span
+        asked=asked,
+        makespan_ns=plan.target,
+        reached=plan.reached and len(feasible) == len(changes),
+        reached_at_best=plan.reached,
+        ended=plan.ended,
+        stopped=plan.stopped,
+        changes=changes,
+        feasible=len(feasible),
+        feasible_span=_span_of(run, feasible) if len(feasible) < len(changes) else None,
+        span=_span_of(run, plan.changes),
     )
+
+
+def _span_of(run: Run, changes: Sequence[Change]) -> Span | None:
+    """Return between which makespans the true one lies with all of some changes; None without any."""
+    return spans.span(sure.span_under(run, [change.hypothesis for change in changes])) if changes else None

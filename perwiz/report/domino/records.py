@@ -105,6 +105,8 @@ class Ranked(Record):
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
     posted: str | None
     """The call site that posts the receives that senders are held by longest; null if it is not about held senders."""
+    bound: bool
+    """Whether it is what there is to gain at best, and nothing that somebody can do as it stands."""
     remedy: str
     """What to write."""
 
@@ -127,7 +129,11 @@ class Line(Record):
     place: Placed | None
     """Null if fewer than 8 repetitions tell how much gains vary."""
     includes: list[Ranked]
-    """Largest gain first: each adds less than a tenth of its own gain to the head."""
+    """Gain no more than the head, largest gain first: each adds less than a tenth of its own gain to the head."""
+    more: list[Ranked]
+    """Say the same and gain a little more than the head, which is their cause."""
+    part: list[Ranked]
+    """Of a bound: what somebody can do and what gains a part of it, of the first lines."""
     waits_less: str | None
     """The call site whose waiting falls most with the head; null where nobody waits less."""
     waiting_ns: Natural
@@ -145,6 +151,16 @@ class NotTried(Record):
 
     kind: Annotated[str, choice(*WORDS)]
     why: str
+
+
+class Spending(Record):
+    """Where the time of calls goes, a call site; means over all processes and threads."""
+
+    site: str
+    time_ns: Natural
+    """From enter to leave."""
+    waiting_ns: Natural
+    """Of that."""
 
 
 class ForDevices(Record):
@@ -222,13 +238,19 @@ class Target(Record):
     asked: str
     makespan_ns: Natural
     reached: bool
-    """If it is not, the command exits with 5."""
+    """By what somebody can do; if it is not, the command exits with 5."""
+    reached_at_best: bool
+    """By all changes, with the bounds among them."""
     ended: bool
-    """Whether it is not, and nothing that was tried gains behind the changes."""
+    """Whether it is reached by neither, and nothing that was tried gains a thousandth behind the changes."""
     stopped: bool
     """Whether the search ended before that, for the size of the trace."""
     changes: list[Ranked]
-    """Each with those before it: its makespan is that, its gain the one over the changes before."""
+    """Each with those before it: its makespan is that, its gain the one over the changes before. Bounds stand behind what can be done."""
+    feasible: Natural
+    """How many of them, the first, are before any bound: what somebody can do."""
+    feasible_span: Span | None
+    """Of these together; null without any, and if they are all."""
     span: Span | None
     """Of all changes together; null without any."""
 
@@ -267,17 +289,28 @@ class DominoDocument(TraceDocument, kw_only=True):
     waiting_ns: Natural
     limits: Limits | None
     """Null without processes."""
+    spending: list[Spending]
+    """The call sites in which most time is spent, longest first; without what starts and ends MPI."""
     for_devices: ForDevices | None
     """Null if nobody computes for devices."""
     best: list[Ranked]
     """The best change of each kind, largest gain first."""
     best_spans: list[Span]
-    """Of each of them, and then of the head of the first line."""
+    """Of each of them."""
     ranked: list[Line]
-    """Every kind of change, largest gain first; of equal gain the cause, then the plainer."""
+    """What somebody can do, of every kind, largest gain first; of equal gain the cause, then the plainer."""
+    ranked_span: Span | None
+    """Of the head of the first of these lines; null without any."""
     lines: Natural
     """How many lines there are."""
     small_lines: Natural
+    """How many of them gain less than a thousandth of shares_of_ns."""
+    at_best: list[Line]
+    """What there is to gain at best: bounds that are in none of these lines, largest gain first."""
+    at_best_span: Span | None
+    """Of the head of the first of them; null without any."""
+    at_best_lines: Natural
+    small_at_best: Natural
     """How many of them gain less than a thousandth of shares_of_ns."""
     draws: Natural
     """Runs drawn anew that tell the places of the lines; 0 if too little repeats."""
@@ -299,3 +332,26 @@ class DominoDocument(TraceDocument, kw_only=True):
     machine: Machine
     misfit: Misfit
     health: Health
+
+
+def first_line(domino: DominoDocument) -> Line | None:
+    """Return the line of the first change: the first of what somebody can do; None if nothing of that gains as much as is told."""
+    return _told(domino, domino.ranked)
+
+
+def first_bound(domino: DominoDocument) -> Line | None:
+    """Return the line of what there is to gain at best; None if nothing gains more than the first change, or as much as is told."""
+    line, first = _told(domino, domino.at_best), first_line(domino)
+    return line if line and (first is None or line.head.gain_ns > first.head.gain_ns) else None
+
+
+def pays(domino: DominoDocument) -> bool:
+    """Return whether there is a first change that is worth its work: it gains a hundredth, or a tenth of what there is at best."""
+    line, bound = first_line(domino), first_bound(domino)
+    if line is None or bound is None:
+        return line is not None
+    return 100 * line.head.gain_ns >= domino.shares_of_ns or 10 * line.head.gain_ns >= bound.head.gain_ns
+
+
+def _told(domino: DominoDocument, lines: list[Line]) -> Line | None:
+    return lines[0] if lines and domino.answerable and not negligible(lines[0].head.gain_ns, domino.shares_of_ns) else None

@@ -22,7 +22,7 @@ REMEDIES = {
     "late put": "put earlier: shmem_put_nbi as soon as the data are there, the flag behind shmem_fence; or compute before shmem_wait_until",
     "late receiver": "post the receive earlier: MPI_Irecv before the computation, MPI_Wait behind it; or use MPI_Isend and compute on",
     "held sender": "post the receive earlier, MPI_Irecv before the computation; or raise the eager limit of this MPI (Open MPI:"
-    " btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_*_EAGER_MAX_*); or use MPI_Isend and compute on",
+    " btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD, Intel MPI: I_MPI_EAGER_THRESHOLD); or use MPI_Isend and compute on",
     "serialisation": "cut the work into pieces, and send each with MPI_Isend when it is done, so that the next process begins with it"
     " (pipelining); or send earlier what the others wait for",
     "late probe": "look for the message later: MPI_Iprobe between pieces of work instead of waiting in MPI_Probe",
@@ -42,9 +42,15 @@ REMEDIES = {
     " (MPI_Accumulate, MPI_Fetch_and_op)",
     "no progress": "let the target call MPI now and then while it computes (MPI_Iprobe), or MPI make progress by itself (MPICH:"
     " MPIR_CVAR_ASYNC_PROGRESS=1; memory of MPI_Win_allocate instead of MPI_Win_create)",
-    "eager limit": "raise the eager limit of this MPI (Open MPI: btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_*_EAGER_MAX_*), or post the"
-    " receives earlier with MPI_Irecv",
+    "eager limit": "raise the eager limit of this MPI (Open MPI: --mca btl_sm_eager_limit N, between nodes btl_tcp_eager_limit; UCX:"
+    " UCX_RNDV_THRESH; MPICH: MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD; Intel MPI: I_MPI_EAGER_THRESHOLD), or post the receives earlier with"
+    " MPI_Irecv",
+    "progress": "let the library make progress while the program computes (MPICH: MPIR_CVAR_ASYNC_PROGRESS=1, Intel MPI:"
+    " I_MPI_ASYNC_PROGRESS=1, MVAPICH2: MV2_ASYNC_PROGRESS=1; a thread of it takes time of a core); or call MPI_Test now and then between"
+    " pieces of work",
     "collective": "call it less often, join several into one, on fewer processes, or start it non-blocking and compute before MPI_Wait",
+    "algorithm": "tell the library which to take (Open MPI: --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_*_algorithm N, as"
+    " ompi_info --all lists them; MPICH: MPIR_CVAR_*_INTRA_ALGORITHM), and measure",
     "messages": "send fewer and longer messages, or compute meanwhile: MPI_Isend and MPI_Irecv, compute, MPI_Waitall",
     "transfer": "take the faster network, or need it less: send less, and put processes that talk much on one node",
     "thread imbalance": "deal the loop out in smaller pieces: schedule(dynamic, N) or schedule(guided)",
@@ -70,7 +76,8 @@ _OF_KIND = {
     "threads": "thread imbalance",
     "slowest": "slow process",
     "order": "wrong order",
-    "protocol": "eager limit",
+    "protocol": "held sender",
+    "algorithm": "algorithm",
     "collective": "collective",
     "messages": "messages",
     "network": "transfer",
@@ -117,12 +124,16 @@ def situation(run: Run, change: Change) -> str:
         return "serial part"
     if change.word == "balance-threads" and _one_alone(run, change.question.partition(" ")[2]):
         return "one thread alone"
+    if change.by == "setting":
+        return "progress" if change.word == "progress" else "eager limit"
     if change.kind == "threads" and change.word == "scale":
         return "device copy"
     if change.word == "overlap":
         return "one thread communicates"
     if change.kind == "balance" and change.by != "stretch" and (run.trace.locations.kind == THREAD).any():
         return "imbalance of threads" if np.ptp(run.trace.locations.process) else "thread imbalance"
+    if change.kind == "order" and change.calls is not None and _posts_late(run, change.calls):
+        return "late post"
     if change.kind != "wait" or change.calls is None:
         return _OF_KIND.get(change.kind, "other wait")
     calls = change.calls[run.waits.time[change.calls] > 0]
@@ -133,6 +144,13 @@ def situation(run: Run, change: Change) -> str:
     longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
     found = _of_wait(*divmod(longest, len(operations.OPS)))
     return "serialisation" if found == "late sender" and _in_chains(run, calls) else found
+
+
+def _posts_late(run: Run, calls: I8) -> bool:
+    """Return whether calls wait mostly for windows to be posted."""
+    waits = run.waits.time[calls]
+    post = run.trace.calls.op[run.waits.partner[calls]] == operations.OP["MPI_Win_post"]
+    return bool(2 * waits[post & (waits > 0)].sum() > waits.sum())
 
 
 def _one_alone(run: Run, region: str) -> bool:
@@ -165,8 +183,11 @@ def _in_chains(run: Run, calls: I8) -> bool:
 
 def posted(run: Run, change: Change) -> str | None:
     """Return the call site that posts the receives that the senders among the changed calls are held by longest; None if none is."""
+    if change.word == "progress":
+        return None
     if change.kind == "protocol":
-        sent = selectors.calls(run.trace, change.question.partition(" ")[2])[run.trace.messages.send]
+        asked = "all" if change.by == "setting" else change.question.partition(" ")[2]
+        sent = selectors.calls(run.trace, asked)[run.trace.messages.send]
         calls = np.unique(run.trace.messages.send_done[sent]).astype("i8")
     elif change.kind == "wait" and situation(run, change) == "late receiver" and change.calls is not None:
         calls = change.calls

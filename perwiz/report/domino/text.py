@@ -8,7 +8,23 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.records import Change, DominoDocument, Fixes, Limits, Line, NextFix, Placed, Ranked, Target, negligible
+from perwiz.report.domino.records import (
+    Change,
+    DominoDocument,
+    Fixes,
+    Limits,
+    Line,
+    NextFix,
+    Placed,
+    Ranked,
+    Spending,
+    Target,
+    first_bound,
+    first_line,
+    negligible,
+    pays,
+)
+from perwiz.report.records import Span
 from perwiz.whatif.worth.domino import COUNTED
 
 _WHERE, _PATH, _WHOLE = 20, 60, 4000
@@ -18,8 +34,14 @@ _WORDS = {"zero-wait": ("waited", "waits"), "zero-time": ("took time", "takes"),
 """Per question: what a call would not do, what it does."""
 _INDENT = "     "
 _OTHERS, _CURE = 2, 0.1
-"""Others that say the same that are named; part of a gain from which on a larger eager limit is named first."""
-
+"""Others that say the same that are named; part of a gain from which on a larger eager limit is named first, and of a bound a change."""
+_BOUND = {
+    "zero-wait": "a wait goes only as far as what it waits for comes earlier",
+    "zero-time": "no call takes no time",
+    "network": "no network is for free",
+    "scale": "only as far as kernels are there to hide it",
+}
+"""Why nobody can keep what is promised at best, by what is asked."""
 
 _MOVES = [
     "what runs ahead of a receive (passes) is a fix only if it needs nothing that this brings.",
@@ -34,8 +56,8 @@ def text(domino: DominoDocument) -> str:
         lines += _target(domino, domino.target)
     if len(domino.best) > 1:
         lines += ["", "the best change of each kind", *_kinds(domino)]
-    if domino.ranked:
-        lines += ["", *_list(domino)]
+    if domino.ranked or domino.at_best:
+        lines += _lists(domino)
     if domino.calls:
         lines += ["", *words.facts(_calls(domino))]
     if domino.changes:
@@ -55,11 +77,10 @@ def _answer(domino: DominoDocument) -> Facts:
     else:
         waits = f"{_everybody(domino.limits)} {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
-    facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns)
-    facts += limits(domino.limits) if domino.limits else []
+    facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
+    facts += limits(domino.limits, domino.part) if domino.limits else []
     facts += for_devices(domino)
-    facts += best(domino)
-    return [*facts, *misfit.first(domino.misfit, domino.machine)]
+    return misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
 
 
 def _everybody(limits: Limits | None) -> str:
@@ -70,14 +91,15 @@ def _everybody(limits: Limits | None) -> str:
     return f"all {threads} together wait" if limits.lanes > 1 else "it waits"
 
 
-def limits(limits: Limits) -> Facts:
-    """Return in words what the time is made of, what matters most first."""
+def limits(limits: Limits, part: blocks.Part) -> Facts:
+    """Return in words what the time is made of, what matters most first; `part` is that of the run that is asked about, if not all is."""
     parts = {}
     if limits.lanes > 1:
         who = f"{'thread' if limits.thread else 'rank'} {words.rank(limits.rank, limits.thread)}"
         parts[f"imbalance ({who} computes most)"] = limits.imbalance_ns
     if limits.lanes > 1 or limits.serialisation_ns:
-        parts["serialisation (waiting in turn)"] = limits.serialisation_ns
+        turns = "waiting in turn, also in teams of threads" if limits.lanes > limits.processes else "waiting in turn"
+        parts[f"serialisation ({turns})"] = limits.serialisation_ns
     if "devices" in limits.transfer_of:
         parts["devices (waiting for kernels and copies)"] = limits.devices_ns
     if limits.transfer_of:
@@ -86,8 +108,8 @@ def limits(limits: Limits) -> Facts:
         parts["late start (others began before)"] = limits.start_ns
     if limits.end_ns:
         parts["MPI_Finalize and what follows"] = limits.end_ns
-    told = [f"{name} {_share(part, limits.time_ns)}" for name, part in sorted(parts.items(), key=lambda part: -part[1])]
-    of = f"of the {words.duration(limits.time_ns)} {'after MPI_Init' if limits.after_init else 'recorded'}"
+    told = [f"{name} {_share(spent, limits.time_ns)}" for name, spent in sorted(parts.items(), key=lambda row: -row[1])]
+    of = f"of {blocks.whole_of(limits.time_ns, part) if limits.after_init or part else f'the {words.duration(limits.time_ns)} recorded'}"
     computation = f"computation {_share(limits.computation_ns, limits.time_ns)}, {of}"
     facts = [("limited by", "; ".join(filter(None, (", ".join(told), computation))))]
     if limits.polling_ns >= _MUCH * limits.time_ns:
@@ -119,25 +141,73 @@ def _share(part: int, whole: int) -> str:
     return f"-{words.percent(-part, whole)}" if part < 0 else words.percent(part, whole)
 
 
-def first_change(domino: DominoDocument) -> str:
-    """Return the change of the first line, an option of perwiz predict."""
-    return _shown(domino.ranked[0].head)
-
-
 def best(domino: DominoDocument) -> Facts:
-    """Return the change of the first line, what to do for it, and how sure that is; or why there is none."""
+    """Return the first change, what to do for it, and how sure that is, or why there is none; then what there is to gain at best."""
     if not domino.answerable:
         return [("first change", "cannot be answered: the waits were not recorded, they count as computation")]
     kinds_of: dict[str, list[str]] = {}
     for row in domino.not_tried:
         kinds_of.setdefault(row.why, []).append(row.kind)
     not_tried = [("not tried", f"{', '.join(kinds)}: {why}") for why, kinds in kinds_of.items()]
-    if not domino.ranked:
-        return [("first change", f"none: no change {'that was tried' if not_tried else 'of these kinds'} gains anything"), *not_tried]
-    line, first = domino.ranked[0], domino.ranked[0].head
-    told = [("first change", f"{_shown(first)}: {_gain(domino, first.makespan_ns)}")]
-    told += spans.facts(domino.best_spans[-1], first.makespan_ns)
-    return [*told, ("", meaning(line)), ("what to do", first.remedy), *not_tried]
+    line, bound = first_line(domino), first_bound(domino)
+    if line and bound and not pays(domino):
+        return [*_none_pays(domino, line, bound), *not_tried]
+    if line is None:
+        told = [("first change", _no_change(domino, "that was tried" if not_tried else "of these kinds"))]
+    else:
+        told = [*_promised(domino, "first change", line, domino.ranked_span), ("what to do", line.head.remedy)]
+    if bound is not None:
+        told += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
+        told += [("what to do", bound.head.remedy)] if line is None or bound.head.remedy != line.head.remedy else []
+    return [*told, *not_tried]
+
+
+def _none_pays(domino: DominoDocument, line: Line, bound: Line) -> Facts:
+    """Return that no change that was tried pays, where the time goes, and what kind of change may gain a part of what there is at best."""
+    head = line.head
+    gain = f"{words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
+    facts = [("first change", f"none that pays: of what was tried and can be done {_shown(head)} gains most, {gain}")]
+    sites = [f"{words.shown(row.site, 60)} {_spent(domino, row)}" for row in domino.spending if not _few(domino, row.time_ns)]
+    facts += [("time goes to", f"{'; '.join(sites)}; on average of all processes")] if sites else []
+    facts += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
+    return [*facts, ("what to do", f"what may gain a part of that, by how much no trace tells: {bound.head.remedy}")]
+
+
+def _few(domino: DominoDocument, time: int) -> bool:
+    return time < _MUCH * domino.shares_of_ns
+
+
+def _spent(domino: DominoDocument, row: Spending) -> str:
+    """Return how much time is spent at a call site, and how much of that waiting."""
+    waiting = f", {words.duration(row.waiting_ns)} of it waiting" if row.waiting_ns else ""
+    return f"{words.duration(row.time_ns)} ({words.percent(row.time_ns, domino.shares_of_ns)}){waiting}"
+
+
+def _no_change(domino: DominoDocument, which: str) -> str:
+    """Return why there is no first change."""
+    if not domino.ranked and not domino.at_best:
+        return f"none: no change {which} gains anything"
+    little = "0.1 %" if domino.ranked else "anything"
+    return f"none: nothing {which} that somebody can do as it stands gains {little}"
+
+
+def _promised(domino: DominoDocument, label: str, line: Line, span: Span | None) -> Facts:
+    """Return what a line promises, between what that lies, and what it means."""
+    head = line.head
+    return [(label, f"{_shown(head)}: {_gain(domino, head.makespan_ns)}"), *spans.facts(span, head.makespan_ns), ("", meaning(line))]
+
+
+def _kept(domino: DominoDocument, line: Line) -> str:
+    """Return why nobody can keep a bound, and what of it can be had."""
+    why = _BOUND[line.head.change.removeprefix("--").partition(" ")[0]]
+    if part := _parts(line):
+        return f"{why}; a part of it: {_named(domino, part)}"
+    return f"{why}; nothing that was tried makes a tenth of it true"
+
+
+def _parts(line: Line) -> list[Ranked]:
+    """Return what somebody can do and what gains a good part of a bound."""
+    return [row for row in line.part if row.gain_ns >= _CURE * line.head.gain_ns]
 
 
 def meaning(line: Line) -> str:
@@ -158,33 +228,46 @@ def _falls(line: Line) -> str:
 
 def _kinds(domino: DominoDocument) -> list[str]:
     """Return the table of the best changes, each with between which makespans it lies."""
-    head = ["kind", "gain", "", "makespan", "between", "", "change"]
-    rows = [
-        [
-            row.kind,
-            *_worth(domino, row),
-            *(words.duration(span.least_ns), words.duration(span.most_ns)),
-            _shown(row),
-        ]
-        for row, span in zip(domino.best, domino.best_spans, strict=False)
-    ]
-    return words.table(head, rows, (0, 6), spare=(5, 4, 3))
+    head = ["kind", "gain", "", "", "makespan", "between", "", "change"]
+    rows = []
+    for row, span in zip(domino.best, domino.best_spans, strict=True):
+        gain, share, makespan = _worth(domino, row)
+        between = words.duration(span.least_ns), words.duration(span.most_ns)
+        rows.append([row.kind, gain, share, "at best" if row.bound else "", makespan, *between, _shown(row)])
+    return words.table(head, rows, (0, 3, 7), spare=(6, 5, 4))
 
 
 def _worth(domino: DominoDocument, row: Ranked) -> tuple[str, str, str]:
     return words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns), words.duration(row.makespan_ns)
 
 
-def _list(domino: DominoDocument) -> list[str]:
-    """Return every kind of change, each with what to paste behind `perwiz predict TRACE`, what says the same, and once what to do."""
-    lines = [line for line in domino.ranked if not negligible(line.head.gain_ns, domino.shares_of_ns)]
-    worth, small = domino.lines - domino.small_lines, domino.small_lines
+def _lists(domino: DominoDocument) -> list[str]:
+    """Return what somebody can do, and what there is to gain at best, each with what to paste behind `perwiz predict TRACE`, what says
+    the same, and once what to do.
+    """
+    said, out = set[str](), list[str]()
+    lists = (
+        ("what could be changed", domino.ranked, domino.lines, domino.small_lines, first_line(domino) if pays(domino) else None),
+        ("what there is to gain at best", domino.at_best, domino.at_best_lines, domino.small_at_best, first_bound(domino)),
+    )
+    for title, lines, total, small, above in lists:
+        if total:
+            out += ["", *_list(domino, title, lines, total - small, small, above, said)]
+    told = [line for line in (*domino.ranked, *domino.at_best) if not negligible(line.head.gain_ns, domino.shares_of_ns)]
+    return [*out, *(_places(domino, told) if told else [])]
+
+
+def _list(
+    domino: DominoDocument, title: str, lines: Sequence[Line], worth: int, small: int, above: Line | None, said: set[str]
+) -> list[str]:
+    """Return a list: of `worth` lines those there are, but for `small` further ones; `above` and the remedies `said` are told already."""
+    lines = [line for line in lines if not negligible(line.head.gain_ns, domino.shares_of_ns)]
     shown = f", the first {len(lines)} of {worth}" if len(lines) < worth else ""
-    rows, said = list[words.Line](), set[str]()
+    rows = list[words.Line]()
     for number, line in enumerate(lines, 1):
-        told = [meaning(line)] if said else []  # the first is the answer above
+        told = [] if line is above else [meaning(line)]
         told += _same(domino, line)
-        told += [f"do: {line.head.remedy}"] if said and line.head.remedy not in said else []
+        told += [f"do: {line.head.remedy}"] if line is not above and line.head.remedy not in said else []
         said.add(line.head.remedy)
         place = _place(line.place) if line.place else ""
         tie = "=" if line.place and line.place.tied else ""
@@ -196,7 +279,7 @@ def _list(domino: DominoDocument) -> list[str]:
     table = words.table(head, rows, (0, len(head) - 2, len(head) - 1), spare=(3,)) if rows else []
     gain = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
     further = f"{words.several(small, 'further line' if rows else 'line')} {gain}"
-    return [f"what could be changed{shown}", *table, *([further] if small else []), *(_places(domino, lines) if lines else [])]
+    return [f"{title}{shown}", *table, *([further] if small else [])]
 
 
 def _without(row: Sequence[str], column: int) -> list[str]:
@@ -230,10 +313,15 @@ def _if(row: Ranked) -> str:
 def _same(domino: DominoDocument, line: Line) -> list[str]:
     """Return what says the same, first a larger eager limit that gains a good part: of a held sender it is a cure of its own."""
     much = _CURE * line.head.gain_ns
-    named = sorted(line.includes, key=lambda row: row.kind != "protocol" or row.gain_ns < much)[:_OTHERS]
-    others = [f"{row.kind} {_shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in named]
-    more = len(line.includes) - len(others)
-    return [f"includes {', '.join(others)}{f' and {more} more' if more else ''}"] if others else []
+    includes = sorted(line.includes, key=lambda row: row.kind != "protocol" or row.gain_ns < much)
+    told = (("a little more", line.more), ("includes", includes), ("a part of it", _parts(line)))
+    return [f"{label}: {_named(domino, rows)}" for label, rows in told if rows]
+
+
+def _named(domino: DominoDocument, rows: Sequence[Ranked]) -> str:
+    """Return the first of several changes by name, each with its gain."""
+    named = ", ".join(f"{row.kind} {_shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in rows[:_OTHERS])
+    return f"{named} and {len(rows) - _OTHERS} more" if len(rows) > _OTHERS else named
 
 
 def _calls(domino: DominoDocument) -> Facts:
@@ -264,7 +352,7 @@ def _none(domino: DominoDocument) -> str:
 def _bound(domino: DominoDocument, none: str) -> Facts:
     """Return what is left if all calls are changed, and what sets the pace if that is little."""
     asked = "zero-time" if domino.question == "zero-time" else "zero-wait"
-    answer = ("at best" if asked == "zero-time" else "no waits", f"{_gain(domino, domino.bound_ns)}, if {none}: --{asked} all")
+    answer = ("no time" if asked == "zero-time" else "no waits", f"{_gain(domino, domino.bound_ns)}, if {none}: --{asked} all")
     return [answer, *spans.facts(domino.bound_span, domino.bound_ns), *pace(domino)]
 
 
@@ -401,38 +489,68 @@ def _steps(domino: DominoDocument, fixes: Sequence[NextFix]) -> list[str]:
 
 
 def _target(domino: DominoDocument, target: Target) -> list[str]:
-    """Return what reaches a target, or how far the changes go, and the command that predicts them together."""
+    """Return what reaches a target, or how far what can be done goes and what the rest would need, and the command that predicts it."""
     goal, changes = words.duration(target.makespan_ns), target.changes
-    makespan = changes[-1].makespan_ns if changes else domino.replayed_ns
     several = words.several(len(changes), "change")
-    if target.reached and not changes:
-        verdict = "the run is as fast already"
-    elif not domino.answerable:
-        verdict = "cannot be answered: the waits were not recorded"
-    elif target.reached:
-        verdict = f"reached by {several}, the fewest found: {_gain(domino, makespan)}"
-    elif target.ended:
-        best = f"with {several} it is {_gain(domino, makespan)}, and " if changes else ""
-        verdict = f"out of reach: {best}nothing else that was tried gains"
-    else:
-        most = "the one that gains most" if len(changes) == 1 else "each of which gains most behind those before it"
-        verdict = f"not reached by {several}, {most}: {_gain(domino, makespan)}"
+    verdict = _verdict(domino, target)
     verdict += f"; no more than {several} searched for, as the trace is large: change these, and record again" if target.stopped else ""
     lines = words.facts([("target", f"{target.asked}, {goal}: {verdict}")])
     if target.span is None:
         return lines
-    command = " ".join([words.shown(shlex.quote(domino.trace), _WHOLE), *(_shown(change) for change in changes)])
-    between = words.facts(spans.facts(target.span, makespan))
-    return [*lines, *between, *_together(domino, changes), f"perwiz predict {command}"]
+    both = target.feasible_span is not None
+    for label, span, count in (("can be done", target.feasible_span, target.feasible), ("at best", target.span, len(changes))):
+        facts = spans.facts(span, _reaches(domino, count))
+        lines += words.facts([(label if both and not row else "", told) for row, (_, told) in enumerate(facts)])
+    done, rest = changes[: target.feasible], changes[target.feasible :]
+    command = " ".join([words.shown(shlex.quote(domino.trace), _WHOLE), *(_shown(change) for change in done or rest)])
+    return [*lines, *_together(domino, target), f"perwiz predict {command}"]
 
 
-def _together(domino: DominoDocument, changes: Sequence[Ranked]) -> list[str]:
-    """Return the table of changes each behind those before it, and what to do for each."""
+def _reaches(domino: DominoDocument, changes: int) -> int:
+    """Return the makespan with the first changes of the target, ns."""
+    return domino.target.changes[changes - 1].makespan_ns if domino.target and changes else domino.replayed_ns
+
+
+def _verdict(domino: DominoDocument, target: Target) -> str:
+    """Return whether a target is reached, by what somebody can do or at best, and how far that goes."""
+    changes, count = target.changes, len(target.changes)
+    if not domino.answerable:
+        return "cannot be answered: the waits were not recorded"
+    if target.reached:
+        reached = f"reached by {words.several(count, 'change')}, the fewest found: {_gain(domino, _reaches(domino, count))}"
+        return reached if changes else "the run is as fast already"
+    if not changes:
+        return "out of reach: nothing that was tried gains 0.1 %"
+    can = f"what can be done reaches {_times(domino, target.feasible)}" if target.feasible else "nothing that can be done gains 0.1 %"
+    needs = "the rest would need" if target.feasible else "it would need"
+    if count == target.feasible:
+        end = "nothing else that was tried gains 0.1 %" if target.ended else "each gains most behind those before it"
+        return f"{'out of reach' if target.ended else 'not reached'}: {can}; {end}"
+    bounds = words.several(count - target.feasible, "more change" if target.feasible else "change")
+    best = f"{bounds} that nobody can make in full (at best)"
+    if target.reached_at_best:
+        can = can.replace("what can be done", "that")
+        return f"not by what can be done: {can}; {needs} {best}: {_gain(domino, _reaches(domino, count))}"
+    end = "nothing else that was tried gains 0.1 %" if target.ended else "and more was not searched for"
+    return f"out of reach: {can}; with {best} it is {_gain(domino, _reaches(domino, count))}, and {end.removeprefix('and ')}"
+
+
+def _times(domino: DominoDocument, changes: int) -> str:
+    """Return how many times as fast the first changes of the target make the run, and what that gains."""
+    makespan = _reaches(domino, changes)
+    times = f"{domino.replayed_ns / makespan:.2f}x with" if makespan else "no time at all with"
+    return f"{times} {words.several(changes, 'change')}: {_gain(domino, makespan)}"
+
+
+def _together(domino: DominoDocument, target: Target) -> list[str]:
+    """Return the table of changes each behind those before it, what to do for each, and where what can be done ends."""
     rows, said = list[words.Line](), set[str]()
-    for number, row in enumerate(changes, 1):
+    for number, row in enumerate(target.changes, 1):
         together = words.percent(domino.replayed_ns - row.makespan_ns, domino.shares_of_ns)
+        if 0 < target.feasible == number - 1:
+            rows.append("what the rest would need, at best:")
         rows.append([str(number), *_worth(domino, row), together, row.kind, _shown(row)])
-        told = [f"{row.what}{_if(row)}", *([f"do: {row.remedy}"] if row.remedy not in said else [])]
+        told = [f"{row.what}{_if(row)}{', at best' if row.bound else ''}", *([f"do: {row.remedy}"] if row.remedy not in said else [])]
         said.add(row.remedy)
         rows += [part for text in told for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
     return words.table(["", "gain", "", "makespan", "in all", "kind", "change"], rows, (0, 5, 6), spare=(3,))

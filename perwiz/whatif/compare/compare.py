@@ -16,6 +16,7 @@ from perwiz.loggps.machine import Machine
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.compare.align import Alignment, align
+from perwiz.whatif.compare.renamed import Renamed, under_names_of
 from perwiz.whatif.compare.span import Bound, bounds, predicted_part
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
@@ -93,6 +94,8 @@ class Comparison:
     """Under which the first run was predicted here."""
     machine: Machine | None = None
     """By which it was; None without hypotheses."""
+    renamed: tuple[Renamed, ...] = ()
+    """Regions of the second run that are called otherwise in the first; its trace here has the names of that."""
     verdict: Verdict | None = None
     """None without hypotheses, where less of the runs is compared, and where the first does not tell how far another run may lie."""
 
@@ -170,17 +173,18 @@ def compare(
 ) -> Comparison:
     """Return two runs beside each other; under hypotheses the first is predicted before, as `perwiz.predict` does.
 
-    `start` says from which instant both are compared: "start", the first of any process; "init", when the last process has left
-    MPI_Init; "e12", when that call of the first trace returns, and the same call of the second; "common", when the first call that
-    both have is entered; the name of a user region or of a routine, when the first process enters it, with "#3" its third instance on
-    each process. `stop` says to which: "end", a call or "common", when it or the last returns, or a region or routine, when the last
-    process leaves it. Default: see `perwiz.whatif.compare.span.bounds`; no prediction is about how long processes take to start.
-    Calls are paired by `perwiz.whatif.compare.align`.
+    `start` says from which instant both are compared: "start", the first of any process; "begun", when the last has begun; "init", when
+    the last has left MPI_Init; "e12", when that call of the first trace returns, and the same call of the second; "common", when the
+    first call that both have is entered; the name of a user region or of a routine, when the first process enters it, with "#3" its third
+    instance on each process. `stop` says to which: "end", a call or "common", when it or the last returns, or a region or routine, when
+    the last process leaves it. Default: see `perwiz.whatif.compare.span.bounds`; no prediction is about how long processes take to start.
+    Calls are paired by `perwiz.whatif.compare.align`; regions whose names hold lines or numbers that shifted are taken to be the same.
     Raises UsageError for an instant that one run does not have, ClockError, ModelError, and TraceError if no call is the same.
     """
     asked = parse_all(hypotheses, first)
     machine = machine_of(model, first) if asked else None
     prediction = predict(first, asked, machine, clock=clock) if asked else None
+    second, called = under_names_of(first, second)
     both = (predicted_trace(prediction), prediction.health) if prediction else _treated(first, clock), _treated(second, clock)
     (one, _), (other, _) = both
     pairs = align(one, other)
@@ -190,7 +194,7 @@ def compare(
     begin, end = bounds(one, other, pairs, start, stop)
     sides = (Side(*both[0], begin.times[0], end.times[0]), Side(*both[1], begin.times[1], end.times[1]))
     verdict = _verdict(prediction.span, sides, begin, end) if prediction and prediction.span.known else None
-    return Comparison(*sides, pairs, begin, end, _within(sides, pairs, begin, end), asked, machine, verdict)
+    return Comparison(*sides, pairs, begin, end, _within(sides, pairs, begin, end), asked, machine, tuple(called), verdict)
 
 
 def _verdict(span: Span, sides: tuple[Side, Side], begin: Bound, end: Bound) -> Verdict | None:

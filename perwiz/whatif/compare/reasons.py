@@ -135,9 +135,9 @@ class _Part:
         return out
 
 
-def reasons(comparison: Comparison, model: Start = None) -> Reasons:
-    """Return why the makespans differ. `model` as in `predict`, for both runs. Raises ModelError."""
-    parts = _parts(comparison, model)
+def reasons(comparison: Comparison, model: Start = None, other: Start = None) -> Reasons:
+    """Return why the makespans differ. `model` as in `predict`, `other` that of the second run, by default the same. Raises ModelError."""
+    parts = _parts(comparison, (model, model if other is None else other))
     on_path, everywhere = ([each(part) for part in parts] for each in (_Part.on_path, _Part.everywhere))
     places = _matched([_summed(cells, lambda cell: cell.place) for cells in on_path])
     return Reasons(
@@ -149,10 +149,10 @@ def reasons(comparison: Comparison, model: Start = None) -> Reasons:
     )
 
 
-def _parts(comparison: Comparison, model: Start) -> list[_Part]:
+def _parts(comparison: Comparison, models: tuple[Start, Start]) -> list[_Part]:
     out: list[_Part] = []
     for k, side in enumerate(comparison.sides):
-        machine = comparison.machine if comparison.machine and not k else machine_of(model, side.trace)
+        machine = comparison.machine if comparison.machine and not k else machine_of(models[k], side.trace)
         run = replayed(side.trace, machine, "none")
         last = comparison.end.locations[k]
         pieces = pieces_between(run, side.start, side.stop, last) if last >= 0 else computation_between(run, 0, 0)

@@ -17,7 +17,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.compare.align import Alignment
 
 _CALL = re.compile("e(0|[1-9][0-9]{0,17})")
-_KEYWORDS = {"--from": "start, init", "--to": "end"}
+_KEYWORDS = {"--from": "start, begun, init", "--to": "end"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Bound:
     """One end of what is compared, in each run."""
 
     word: str
-    """`start`, `init`, `end`, `common`, a call of the first run, or a region or routine of both."""
+    """`start`, `begun`, `init`, `end`, `common`, a call of the first run, or a region or routine of both."""
     times: tuple[int, int]
     """ns."""
     locations: tuple[int, int]
@@ -36,10 +36,13 @@ def bounds(first: Trace, second: Trace, pairs: Alignment, start: str | None, sto
     """Return where the comparison of two runs begins and ends in each.
 
     By default it begins when the last process has left MPI_Init and ends with the run. Where only one of both shows MPI_Init, or
-    MPI_Finalize, it begins or ends with the calls that both have: formats differ in what they record. Raises UsageError.
+    MPI_Finalize, it begins or ends with the calls that both have: formats differ in what they record. Parts of two runs are compared from
+    when their last process has begun. Raises UsageError.
     """
     both = (first, second)
-    if start is None:
+    if start is None and first.part and second.part:
+        start = "begun"
+    elif start is None:
         start = _default([len(selectors.init_calls(trace)) > 0 for trace in both], "init", "start", pairs)
     if stop is None:
         stop = _default([len(selectors.finalize_calls(trace)) > 0 for trace in both], "end", "end", pairs)
@@ -56,7 +59,7 @@ def predicted_part(first: Trace, second: Trace, begin: Bound, end: Bound) -> lis
     That is the run without what happens once: neither the start of its processes, up to the last return of MPI_Init, nor its end, from
     the last entry of MPI_Finalize on. What only one run shows of these is left to the bounds.
     """
-    if begin.word not in ("start", "init", "common") or end.word not in ("end", "common"):
+    if begin.word not in ("start", "begun", "init", "common") or end.word not in ("end", "common"):
         return None
     out = []
     inits, ends = ([rows(trace) for trace in (first, second)] for rows in (selectors.init_calls, selectors.finalize_calls))
@@ -82,7 +85,7 @@ def _bound(option: str, both: tuple[Trace, Trace], pairs: Alignment, word: str) 
     ends = []
     for side, trace in enumerate(both):
         time, location = _moments(option, trace, word, None if rows is None else rows[side])
-        latest = option == "--to" or word == "init"
+        latest = option == "--to" or word in ("init", "begun")
         k = int(time.argmax() if latest else time.argmin()) if len(time) else -1
         ends.append((int(time[k]), int(location[k])) if len(time) else (0, -1))
     (one, here), (other, there) = ends
@@ -113,7 +116,7 @@ def _moments(option: str, trace: Trace, word: str, calls: Ints | None) -> tuple[
         if not len(rows):
             raise UsageError(f"{option} init: {trace.path} shows no MPI_Init, must be start, a call, a region or a routine")
         return _side(times.calls, enter and word == "common")[rows], trace.calls.location[rows]
-    if word in ("start", "end") and word in _KEYWORDS[option]:
+    if word in ("start", "begun", "end") and word in _KEYWORDS[option]:
         return _side(times.locations, enter), np.arange(len(trace.locations))
     regions, rows = _named(option, trace, word)
     table, its = (trace.regions, times.regions) if regions else (trace.calls, times.calls)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
-from perwiz.graph.graph import GAP, RENDEZVOUS, Graph
+from perwiz.graph.graph import GAP
+from perwiz.graph.rechain import Cycle
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT, Weighted
+from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
+from perwiz.whatif.order.move import describe_cycle
 from perwiz.whatif.order.ordering_rules import REASONS, find_rules
 from perwiz.whatif.order.program import Program
-from perwiz.whatif.order.reorder import Moved, Reordered, recorded_rows, reorder
+from perwiz.whatif.order.reorder import Moved, Reordered, in_place, movers, recorded_rows, reorder, stays
 from perwiz.whatif.waits import waiting
 
 _PARTNERS = 16
 """Partners of one wait that are moved, one after the other."""
+_POST = operations.OP["MPI_Win_post"]
 _TRIES = 32
 """Places tried for one block."""
 
@@ -33,7 +38,8 @@ def move_earlier(weighted: Weighted, call: int, region: str | None = None) -> tu
     The block that moves is the partner's call and the computation before it, or with `region` the instance of that region it lies in. It
     moves ahead of earlier blocks of its process, single calls or whole regions of any name, an instance inside the region around it; no
     further than until `call` no longer waits for it, else as far as messages, requests and collectives allow. Then the next partner that
-    `call` waits for, if any. Raises UsageError if there is no such region.
+    `call` waits for, if any. Raises UsageError if there is no such region. MPI_Win_post needs nothing
+    that its process computes: before anything else it moves ahead of the computation before it.
     """
     reordered = try_earlier(weighted, call, region)
     moves = tuple(move for move in reordered.moves if move.end >= move.before)
@@ -74,7 +80,7 @@ class _Wait:
         waits = waiting(weighted, self.time)
         self.length = int(waits.time[self.call])
         self.partner = int(waits.partner[self.call]) if self.length > 0 else NONE
-        self._why = "it is a call of the same process"
+        self._why: Callable[[], str] = lambda: "it is a call of the same process"
 
     def recorded_partner(self) -> int:
         return int(np.flatnonzero(self.weighted.call == self.partner)[0]) if self.partner >= 0 else NONE
@@ -85,7 +91,7 @@ class _Wait:
         if partner < 0:
             return ()
         location = int(self.weighted.trace.calls.location[self.partner])
-        return (Moved(partner, partner, partner, partner - 1, location, self._why),)
+        return (Moved(partner, partner, partner, partner - 1, location, self._why()),)
 
     def fixed(self, region: str | None) -> Reordered | None:
         """Return the graph with the partner's block moved, None if that helps nothing."""
@@ -95,17 +101,52 @@ class _Wait:
             return None
         first, last, around = self._block(region)
         program = Program(self.weighted)
+        if region is None and trace.calls.op[self.partner] == _POST and (posted := self._posted(program)):
+            return posted
         blocks = Blocks(program, int(location[self.partner]), np.arange(len(program.length)))
         begin = blocks.first if around < 0 else int(trace.regions.first_call[around])
         place, reason = self._place(blocks, (first, last), np.arange(begin, first))
-        self._why = reason or "that would not help"
+        self._why = reason or (lambda: "that would not help")
         if around >= 0 and begin == first:
-            self._why = f"nothing is before it in region '{trace.names[trace.region_names[around]]}' around it"
+            self._why = lambda: f"nothing is before it in region '{trace.names[trace.region_names[around]]}' around it"
         if place is None or place.entered >= self.time[self.weighted.graph.entered[self.partner]]:
             return None
-        result = reorder(program, blocks.swapped(place.ahead, place.behind), (self._move(place),))
+        return self._tried(program, blocks.swapped(place.ahead, place.behind), self._move(place))
+
+    def _tried(self, program: Program, order: I8, move: Moved) -> Reordered | None:
+        """Return the graph in another order of steps, None if the call waits there as long as here, or the order waits for itself.
+
+        That is known only then where what was sent in place holds its sender: until whichever call comes there.
+        """
+        try:
+            result = reorder(program, order, (move,))
+        except Cycle:
+            self._why = lambda: "would deadlock"
+            return None
         after = _Wait(result, int(np.flatnonzero(self.weighted.call == self.call)[0]))
         return result if after.length < self.length else None
+
+    def _posted(self, program: Program) -> Reordered | None:
+        """Return the graph in which the partner posts ahead of the computation before it; None if that helps nothing.
+
+        It goes back to the call before, past regions that hold nothing but computation, and neither out of a region nor into one.
+        """
+        place = int(program.call[self.partner])
+        first, ends = int(program.first[program.location[place]]), np.stack((program.entered, program.left))
+        begin = int(np.flatnonzero(program.is_vertex[first:place]).max(initial=-1)) + 1 + first
+        inside = (ends >= begin) & (ends < place)
+        while (torn := inside[0] != inside[1]).any():
+            begin = int(ends[:, torn][inside[:, torn]].max()) + 1
+            inside = (ends >= begin) & (ends < place)
+        own = int(program.length[place])
+        if begin == place and not own:
+            return None
+        order = np.arange(len(program.length))
+        order[begin : place + 1] = np.roll(order[begin : place + 1], 1)
+        program.length = program.length.copy()
+        program.length[place : place + 2] += (-own, own)
+        row = int(np.flatnonzero(self.weighted.call == self.partner)[0])
+        return self._tried(program, order, Moved(row, row, row, row, int(program.location[place])))
 
     def _block(self, region: str | None) -> tuple[int, int, int]:
         """Return the first and last call of the block, and the instance of a region that it stays in, row of regions, -1 none."""
@@ -122,7 +163,7 @@ class _Wait:
         row = around[-1]
         return int(table.first_call[row]), int(table.end_call[row]) - 1, int(table.parent[row])
 
-    def _place(self, blocks: Blocks, calls: tuple[int, int], targets: Ints) -> tuple[_Place | None, str]:
+    def _place(self, blocks: Blocks, calls: tuple[int, int], targets: Ints) -> tuple[_Place | None, Callable[[], str] | None]:
         """Return the latest place early enough, or else the earliest one there is; and why not earlier, if it is not early enough."""
         needed = self._needed()
         while True:
@@ -130,9 +171,9 @@ class _Wait:
             allowed = targets[(targets > limit) & (targets < calls[0])]
             place = self._latest(blocks, calls, allowed, needed)
             if place is None:
-                return None, reason if limit >= 0 or not len(allowed) else "regions would be torn apart"
+                return None, reason if limit >= 0 or not len(allowed) else lambda: "regions would be torn apart"
             if (place.behind.first, place.behind.last) == calls:
-                return place, "" if place.entered <= needed else reason
+                return place, None if place.entered <= needed else reason
             calls = place.behind.first, place.behind.last
 
     def _latest(self, blocks: Blocks, calls: tuple[int, int], allowed: Ints, needed: int) -> _Place | None:
@@ -184,37 +225,69 @@ class _Wait:
         free = sweep(graph, weight)[graph.returned[self.call]]
         return int(self.time[graph.entered[self.partner]] - (self.time[graph.returned[self.call]] - free))
 
-    def _limit(self, calls: tuple[int, int]) -> tuple[int, str]:
-        """Return the last call before a block that it must stay behind (-1: none), and why."""
+    def _limit(self, calls: tuple[int, int]) -> tuple[int, Callable[[], str]]:
+        """Return the last call before a block that it must stay behind (-1: none), and what says why."""
         trace = self.weighted.trace
         location = int(trace.calls.location[calls[0]])
         tied, kind = find_rules(trace, location).before(*calls)
-        depends = self._reaches(calls, int(trace.first_calls[location]))
-        limit = max(tied, depends)
+        reach = _Reach(self.weighted, calls)
+        limit = max(tied, reach.limit)
         if limit < 0:
-            return -1, "nothing is before it on its process"
+            return -1, lambda: "nothing is before it on its process"
         recorded = np.flatnonzero(self.weighted.call == limit)[0]
-        return limit, f"not before e{recorded}: {'would deadlock' if depends > tied else REASONS[kind]}"
-
-    def _reaches(self, calls: tuple[int, int], begin: int) -> int:
-        """Return the last earlier call of the process from which others lead into a block, so that it cannot run before; -1: none."""
-        graph = self.weighted.graph
-        weight = np.zeros(graph.edges, "i8")
-        weight[self._unbinding(graph)] = CUT
-        weight[graph.start[graph.entered[calls[0]]]] = CUT
-        reach = np.zeros(graph.vertices, "i8")
-        rows = np.arange(begin, calls[0])
-        reach[graph.entered[rows]] = rows - begin + 1
-        kernel.sweep(graph.start, graph.source, weight, 0, graph.vertices, reach)
-        return int(reach[graph.returned[calls[1]]]) - 1 + begin if reach[graph.returned[calls[1]]] > 0 else -1
-
-    def _unbinding(self, graph: Graph) -> I8:
-        """Return the edges that forbid no order: gaps, and rendezvous of eager messages."""
-        dead = (graph.kind == RENDEZVOUS) & (self.weighted.weight == CUT)
-        return np.flatnonzero(dead | (graph.kind == GAP))
+        said = reach.told if reach.limit > tied else lambda: REASONS[kind]
+        return limit, lambda: f"not before e{recorded}: {said()}"
 
     def _move(self, place: _Place) -> Moved:
         old = np.argsort(self.weighted.call)
         behind, ahead = (old[block.first : block.last + 1] for block in (place.behind, place.ahead))
         first, last, before, end = map(int, (behind.min(), behind.max(), ahead.min(), ahead.max()))
         return Moved(first, last, before, end, int(self.weighted.trace.calls.location[place.ahead.first]))
+
+
+class _Reach:
+    """Which earlier calls of a process lead, through others, into a block of its calls, so that the block cannot run before them."""
+
+    def __init__(self, weighted: Reordered, calls: tuple[int, int]) -> None:
+        graph = weighted.graph
+        self._weighted, self._calls, self._source = weighted, calls, graph.source.copy()
+        self._begin = int(weighted.trace.first_calls[weighted.trace.calls.location[calls[0]]])
+        edge, receive = movers(weighted)
+        self._source[edge] = graph.entered[receive]
+        self._weight = np.where(stays(weighted) & (graph.kind != GAP), 0, CUT)
+        self._weight[in_place(weighted)[0]] = CUT
+        self._weight[graph.start[graph.entered[calls[0]]]] = CUT
+        self._reach = np.zeros(graph.vertices, "i8")
+        rows = np.arange(self._begin, calls[0])
+        self._reach[graph.entered[rows]] = rows - self._begin + 1
+        kernel.sweep(graph.start, self._source, self._weight, 0, graph.vertices, self._reach)
+        self._most = int(self._reach[graph.returned[calls[1]]])
+        self.limit = self._most - 1 + self._begin if self._most > 0 else NONE
+        """The last such call, -1: none."""
+
+    def told(self) -> str:
+        """Return who would wait for whom, in recorded rows, if the block ran before that call."""
+        weighted, graph = self._weighted, self._weighted.graph
+        trace, vertex = weighted.trace, int(graph.returned[self._calls[1]])
+        call_of = np.full(graph.vertices, NONE)
+        call_of[graph.entered] = call_of[graph.returned] = np.arange(len(graph.entered))
+        path: list[tuple[int, bool]] = []
+        while call_of[vertex] != self.limit:
+            last = int(call_of[vertex])
+            if last >= 0:
+                vertex = self._came_in(last)
+                path += [(row, True) for row in ((last, int(call_of[vertex])) if path else (int(call_of[vertex]),))]
+            edges = np.arange(graph.start[vertex], graph.start[vertex + 1])
+            edges = edges[(self._weight[edges] != CUT) & (self._reach[self._source[edges]] == self._most)]
+            vertex = int(self._source[edges[-1]])
+        cycle = Cycle([*path, (self.limit, False)])
+        old = np.argsort(weighted.call)
+        return f"would deadlock: {describe_cycle(trace, cycle, old, int(old[path[0][0]]))}"
+
+    def _came_in(self, call: int) -> int:
+        """Return the vertex by which others led into the calls of a location, up to this one; of the block's, into the block."""
+        graph, trace = self._weighted.graph, self._weighted.trace
+        location = int(trace.calls.location[call])
+        first = self._calls[0] if location == trace.calls.location[self._calls[0]] else int(trace.first_calls[location])
+        chain = np.stack([graph.entered[first : call + 1], graph.returned[first : call + 1]], 1).ravel()
+        return int(chain[np.searchsorted(self._reach[chain], self._most)])

@@ -26,6 +26,8 @@ class Program(Segments):
         trace = weighted.trace
         last = np.append(self._first[1:], len(self.length)) - 1
         self.weighted = weighted
+        self.recorded = self.length
+        """Computation before each step as it was; what reorders may give `length` another."""
         self.call = last[np.arange(len(trace.calls)) + trace.calls.location]
         """Step per call."""
         self.ended = last[trace.first_calls[1:] + np.arange(len(trace.locations))]

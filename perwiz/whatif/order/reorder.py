@@ -80,7 +80,7 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
     call, region = (sort_rows(place[steps]) for steps in (program.call, program.entered))
     message = sort_rows(call[old.trace.messages.send])
     changed = np.zeros(len(old.trace.locations), bool)
-    changed[program.location[np.flatnonzero(order != np.arange(len(order)))]] = True
+    changed[program.location[np.flatnonzero((order != np.arange(len(order))) | (program.length != program.recorded))]] = True
     trace = trace_in_order(program, place, (call, region, message), changed)
     graph, edge = rechain(trace, old.graph, call, stays(old) & ~_stale(old, changed), _begins(old, call))
     graph.cause[:] = _causes(graph, message)
@@ -140,6 +140,12 @@ def _stale(old: Weighted, changed: Mask) -> Mask:
     out = np.zeros(old.graph.edges, bool)
     out[edge] = moved & (not old.held)
     return out
+
+
+def movers(weighted: Weighted) -> tuple[I8, I4]:
+    """Return the rendezvous edges that begin in another call than that which posts the receive, and the rows of those that post it."""
+    edge, _ = _movers(weighted)
+    return edge, weighted.trace.messages.receive[weighted.graph.cause[edge]]
 
 
 def in_place(weighted: Weighted) -> tuple[I8, I8]:

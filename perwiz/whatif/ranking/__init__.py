@@ -37,7 +37,13 @@ KINDS = (
         "waits:changes",
         "calls do not wait: single ones, or all of a site, routine, region, step, process or pair; what polls goes on when it can",
     ),
-    Kind("protocol", "messages:protocol", "messages do not hold their sender until the receiver is there"),
+    Kind(
+        "protocol",
+        "messages:protocol",
+        "messages do not hold their sender until the receiver is there: those of a site, or up to another eager limit; or they move while"
+        " it computes",
+    ),
+    Kind("algorithm", "algorithms:changes", "collectives of a routine are made by the algorithm that takes least for them"),
     Kind("collective", "instant:collectives", "the collectives of a site take no time"),
     Kind("messages", "instant:messages", "the calls of a site that send or receive take no time"),
     Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none"),

@@ -9,16 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from perwiz.loggps.weigh import Weighted
+from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.trace.arrays import I8, Mask
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, join, parse
+from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.network import Messages
 from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
-from perwiz.whatif.run import Run, swept_makespan
+from perwiz.whatif.run import Run, graph_of, protocol, swept_makespan
 
 
 class NotTriedError(Exception):
@@ -43,22 +44,41 @@ class Change:
     """The calls that are changed, rows, ascending; None if it is not about calls."""
     receives_passed: int = 0
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
+    safe: bool = False
+    """Whether calls run ahead of nothing but computation that they do not need: the program stays right."""
+    at_most: bool = False
+    """Whether it is asked with costs that nothing has, such as a network without latency."""
+
+    made: Hypothesis | None = None
+    """What to ask for, where that was made already."""
 
     @property
     def word(self) -> str:
         """What is asked, such as zero-wait."""
         return self.question.partition(" ")[0]
 
+    @property
+    def bound(self) -> bool:
+        """Whether it is what there is to gain at best, and no change of a program: a wait goes only if what it waits for comes earlier,
+        and no call takes no time.
+        """
+        return self.at_most or self.word in _BOUNDS
+
     @cached_property
     def hypothesis(self) -> Hypothesis:
         """What to ask for."""
+        if self.made is not None:
+            return self.made
         if self.calls is not None and self.word in _OF_CALLS:
             return _Rows(self.question, self.word, self.calls)
         return parse(self.question)
 
 
+CLOSE = 0.9
+"""Part of the largest gain from which on another that says the same is as good."""
 _OF_CALLS = {kind.word: kind for kind in (ZeroWait, ZeroPoll, ZeroTime)}
 """What is asked of calls, by its word."""
+_BOUNDS = (ZeroWait.word, ZeroTime.word)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,12 +100,17 @@ class _Rows(Hypothesis):
 class Asker:
     """Answers what `predict` answers, of a run whose computation is cut into segments once.
 
-    `weighted` is its graph under other weights, if the answers are to be of these.
+    `weighted` is its graph under other weights, if the answers are to be of these; `asked` are the hypotheses that made the weights.
+
+    A message that waits for a call of its receiver which it did not wait for as recorded needs a graph with that edge: questions that
+    change messages so are asked of a graph of their own.
     """
 
-    def __init__(self, run: Run, weighted: Weighted | None = None) -> None:
-        self.run, self.weighted = run, weighted or run.weighted
+    def __init__(self, run: Run, weighted: Weighted | None = None, asked: Sequence[Hypothesis] = ()) -> None:
+        self.run, self.weighted, self._asked = run, weighted or run.weighted, tuple(asked)
         self._messages: dict[tuple[Hypothesis, ...], I8] = {}
+        self._others: dict[tuple[Hypothesis, ...], Asker] = {}
+        """What answers questions with these changes of messages; this one where the graph has all that they need."""
         self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
         """What was asked last of computation, and the weights of the edges that hold it."""
 
@@ -104,10 +129,14 @@ class Asker:
 
         Raises UsageError if one does not fit.
         """
-        if any(isinstance(hypothesis, Move | Advance) for hypothesis in hypotheses):
-            return apply(self.weighted, hypotheses)
         in_turn = join(hypotheses)
-        weighted = self._under(tuple(hypothesis for hypothesis in in_turn if isinstance(hypothesis, Messages)))
+        messages = tuple(hypothesis for hypothesis in in_turn if isinstance(hypothesis, Messages))
+        other = self._for(messages)
+        if other is not self:
+            return other.changed(hypotheses)
+        if any(isinstance(hypothesis, Move | Advance | Collective) for hypothesis in hypotheses):
+            return apply(self.weighted, hypotheses)
+        weighted = self._under(messages)
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
             weighted.weight[self.segments.edge] = self._computed(computation)
@@ -126,6 +155,21 @@ class Asker:
                 length = hypothesis.lengths(self.segments, length)
             self._computation = tuple(computation), self.segments.gaps(length)
         return self._computation[1]
+
+    def _for(self, messages: tuple[Hypothesis, ...]) -> Asker:
+        """Return what answers questions that change messages: this, or the same of a graph with the edges that only they suppose."""
+        if not messages:
+            return self
+        if messages not in self._others:
+            self._others[messages] = self
+            weighted, asked = self.weighted, (*self._asked, *messages)
+            needs = protocol(weighted.trace, weighted.model, asked)
+            if needs.gaps > (weighted.model.gap != "none") or len(needs.supposed[0]):
+                graph = graph_of(weighted.trace, weighted.model, asked)
+                anew = dataclasses.replace(weigh(weighted.trace, weighted.timeline, graph, weighted.model), held=weighted.held)
+                self._others[messages] = other = Asker(self.run, apply(anew, self._asked), self._asked)
+                other._others[messages] = other
+        return self._others[messages]
 
     def _under(self, messages: tuple[Hypothesis, ...]) -> Weighted:
         """Return the graph on another network, weighted anew only when that is asked for the first time."""
@@ -149,6 +193,6 @@ class Asker:
 
         return [partial(changed, hypothesis=hypothesis) for hypothesis in several]
 
-    def change(self, kind: str, by: str, question: str, what: str) -> Change:
+    def change(self, kind: str, by: str, question: str, what: str, at_most: bool = False) -> Change:
         """Return a change with what it is worth."""
-        return Change(kind, by, question, what, self.makespan(parse(question)))
+        return Change(kind, by, question, what, self.makespan(parse(question)), at_most=at_most)

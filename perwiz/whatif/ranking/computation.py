@@ -57,18 +57,18 @@ def threads(asker: Asker) -> list[Change]:
     trace = asker.run.trace
     _tied(trace)
     forks = members(trace).fork
-    asked = _copies(asker)
+    out = _copies(asker)
     if len(forks) and EVERY not in trace.names:
-        asked += _teams(asker, forks) + _overlaps(asker)
-    out = [asker.change("threads", by, question, what) for by, question, what in asked]
+        asked = _teams(asker, forks) + _overlaps(asker)
+        out += [asker.change("threads", by, question, what) for by, question, what in asked]
     return [change for change in out if change.makespan < asker.run.makespan]
 
 
-def _copies(asker: Asker) -> list[tuple[str, str, str]]:
-    """Return what to ask of copies of devices that kernels could hide: at most it is as if they took no time."""
-    names = asker.run.trace.names
-    hidden = "hidden behind kernels of another stream: what that is worth at most"
-    return [("region", f"scale {name}=0", f"each {name}, {hidden}") for name in COPIES if name in names]
+def _copies(asker: Asker) -> list[Change]:
+    """Return what copies of devices are worth that kernels could hide: at most it is as if they took no time."""
+    names, hidden = asker.run.trace.names, "hidden behind kernels of another stream"
+    asked = [(f"scale {name}=0", f"each {name}, {hidden}") for name in COPIES if name in names]
+    return [asker.change("threads", "region", question, what, at_most=True) for question, what in asked]
 
 
 def _teams(asker: Asker, forks: I8) -> list[tuple[str, str, str]]:

@@ -1,19 +1,26 @@
-"""What messages cost: another network, and senders that are not held."""
+"""What messages cost: another network, senders that are not held, and settings of the library: its eager limit, and its progress."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from perwiz.loggps.pairs import classes
+from perwiz.clock.latency import distance
+from perwiz.kernels.names import NODE
+from perwiz.loggps.keys import PAIRS
+from perwiz.loggps.pairs import classes, sent
+from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import distinct
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, READY, STANDARD
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import held
-from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.change import CLOSE, Asker, Change
 
 _WIRE = {"L_ns": "L", "G_ns_per_byte": "G"}
 _SITES = 8
 """Call sites that are tried: those whose sends wait longest."""
+_FREED = (0.5, CLOSE, 1.0)
+"""Parts of the waiting of held senders that eager limits which are tried would free."""
+_UNITS = ("", "KiB", "MiB", "GiB")
 
 
 def network(asker: Asker) -> list[Change]:
@@ -29,19 +36,24 @@ def network(asker: Asker) -> list[Change]:
             halved = ",".join(f"{prefix}{key}={min(values) / 2!r}" for key, values in costs.items())
             out.append(asker.change("network", "pairs", f"network {halved}", f"half the latency, twice the bandwidth{where}"))
         none = ",".join(f"{prefix}{key}=0" for key in costs)
-        out.append(asker.change("network", "pairs", f"network {none}", f"no latency, infinite bandwidth{where}"))
+        out.append(asker.change("network", "pairs", f"network {none}", f"no latency, infinite bandwidth{where}", at_most=True))
     return [change for change in out if change.makespan < asker.run.makespan]
 
 
 def protocol(asker: Asker) -> list[Change]:
-    """Return what gains if messages of a call site, or of all, did not hold their sender."""
+    """Return what gains if messages of a call site, or of all, did not hold their sender; if the library had another eager limit, or let
+    messages move while their receiver computes.
+    """
     run, table = asker.run, asker.run.trace.messages
     edges = held(run.weighted, np.ones(len(table), bool))
     messages = distinct(run.graph.cause[edges])
     messages = messages[table.send_done[messages] != NONE]
     if not len(messages):
         return []
-    out = [asker.change("protocol", "program", "eager all", "no message holds its sender")]
+    out = [asker.change("protocol", "program", "eager all", "no message holds its sender"), *_limits(asker, messages)]
+    if run.weighted.model.progress == "in calls":
+        what = "messages move while their receiver computes, as with a thread or hardware that makes progress"
+        out.append(asker.change("protocol", "setting", "progress always", what))
     site_of, sites = selectors.sites(run.trace)
     waits = np.bincount(site_of[table.send[messages]], run.waits.time[table.send_done[messages]], minlength=len(sites))
     for site in np.argsort(-waits, kind="stable")[:_SITES].tolist():
@@ -49,3 +61,47 @@ def protocol(asker: Asker) -> list[Change]:
         if waits[site] and question:
             out.append(asker.change("protocol", "site", f"eager {question}", f"messages of {selectors.site(*sites[site])} hold nobody"))
     return [change for change in out if change.makespan < run.makespan]
+
+
+def _limits(asker: Asker, messages: I8) -> list[Change]:
+    """Return, of each class of pairs, the smallest power of two of an eager limit that gains about as much as any, of messages, rows, that
+    hold their senders.
+    """
+    trace, model, out = asker.run.trace, asker.run.weighted.model, list[Change]()
+    table, location, have = trace.messages, trace.calls.location, classes(trace)
+    for pairs in have:
+        of_pairs = np.full(len(table), len(have) == 1)
+        if not of_pairs.any():
+            apart = distance(trace.locations, location[table.send], location[table.receive_done])
+            of_pairs = np.maximum(apart, NODE) == NODE + PAIRS.index(pairs)
+        every = sent(trace, model, np.flatnonzero(of_pairs))
+        rows = messages[of_pairs[messages] & np.isin(table.mode[messages], (STANDARD, READY))]
+        rows = rows[model.is_synchronous(sent(trace, model, rows))]
+        prefix, where = (f"{pairs}:", f" {pairs.replace('-', ' ')}") if len(have) > 1 else ("", "")
+        waits = asker.run.waits.time[table.send_done[rows]]
+        found = list[Change]()
+        for power in _powers(np.maximum(table.bytes[rows], np.max(model.limit(every), initial=0)), waits):
+            size = _size(power)
+            what = f"messages of up to {size}{' bytes' * size.isdigit()}{where} are eager"
+            found.append(asker.change("protocol", "setting", f"eager {prefix}{size}", what))
+        least = min((change.makespan for change in found), default=0)
+        enough = asker.run.makespan - CLOSE * (asker.run.makespan - least)
+        out += [change for change in found if change.makespan <= enough][:1]
+    return out
+
+
+def _powers(size: I8, waits: I8) -> list[int]:
+    """Return the least powers of two that are no less than the sizes, bytes, behind which parts of the waiting stand, ascending.
+
+    Of 3000, 5000 and 70000 bytes that wait 60, 30 and 10: 4096 is half, 8192 nine tenths, and 131072 all.
+    """
+    power = np.array([1 << (max(one, 1) - 1).bit_length() for one in size.tolist()], "i8")
+    powers, which = np.unique(power, return_inverse=True)
+    upto = np.cumsum(np.bincount(which, waits, minlength=len(powers)))
+    return sorted({int(powers[np.searchsorted(upto, part * upto[-1])]) for part in _FREED}) if len(upto) and upto[-1] else []
+
+
+def _size(power: int) -> str:
+    """Return a power of two as a limit is asked for: 512, 64KiB."""
+    steps = min((power.bit_length() - 1) // 10, len(_UNITS) - 1)
+    return f"{power >> 10 * steps}{_UNITS[steps]}"

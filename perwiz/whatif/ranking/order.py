@@ -20,7 +20,7 @@ from perwiz.whatif.worth.singles import singles
 
 ROOM = 300_000
 """Vertices that the graphs of all orders tried may have together: each order is one of its own, and each call of a site asks for one."""
-_SITE = 100
+SITE = 100
 """Calls of a site that are moved together at most."""
 
 
@@ -64,14 +64,15 @@ def _tried(run: Run, call: int, region: str | None) -> list[Change]:
     name = f"{operations.OPS[run.trace.calls.op[call]]} {named_call(run.trace, call)}"
     what = f"what {name} waits for runs earlier{f', with the {region} around it' if region else ''}"
     question = worth.hypothesis(asked, f"e{call}")
-    return _gaining(run, weighted, Change("order", "call", question, what, swept_makespan(weighted), np.array([call], "i8")))
+    return gaining(run, weighted, Change("order", "call", question, what, swept_makespan(weighted), np.array([call], "i8")))
 
 
-def _gaining(run: Run, weighted: Weighted, change: Change) -> list[Change]:
+def gaining(run: Run, weighted: Weighted, change: Change) -> list[Change]:
     """Return a change with how many receives it passes; nothing if it does not gain."""
-    moves = weighted.moves if isinstance(weighted, Reordered) else ()
-    passed = sum(move.receives(run.trace) for move in moves if move.end >= move.before)
-    return [dataclasses.replace(change, receives_passed=passed)] if change.makespan < run.makespan else []
+    moves = [move for move in weighted.moves if move.end >= move.before] if isinstance(weighted, Reordered) else []
+    passed = sum(move.receives(run.trace) for move in moves)
+    safe = bool(moves) and all(move.before == move.first for move in moves)
+    return [dataclasses.replace(change, receives_passed=passed, safe=safe)] if change.makespan < run.makespan else []
 
 
 def _of_sites(asker: Asker, best: list[int]) -> list[Change]:
@@ -82,8 +83,8 @@ def _of_sites(asker: Asker, best: list[int]) -> list[Change]:
         name, calls = selectors.site(*sites[site]), np.flatnonzero(site_of == site)
         asked = selectors.joined([f"site:{name}"])
         room -= len(calls) * run.graph.vertices
-        if asked and 1 < len(calls) <= _SITE and room > 0:
+        if asked and 1 < len(calls) <= SITE and room > 0:
             weighted = asker.changed([parse(f"advance {asked}")])
             what = f"what the {len(calls)} calls of {name} wait for runs earlier"
-            out += _gaining(run, weighted, Change("order", "site", f"advance {asked}", what, swept_makespan(weighted), calls))
+            out += gaining(run, weighted, Change("order", "site", f"advance {asked}", what, swept_makespan(weighted), calls))
     return out

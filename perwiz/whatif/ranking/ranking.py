@@ -1,7 +1,11 @@
-"""One list of everything that could be changed, by what it gains; what says the same is one line, its cause first.
+"""Everything that could be changed, by what it gains: what somebody can do, and what there is to gain at best; what says the same is one
+line, its cause first.
 
 Of two changes A and B, B gaining no more, B says the same as A if both together gain hardly more than A alone: less than a tenth of what
 B gains alone, the cause asked first. That costs a sweep; where one holds the other, nothing.
+
+A bound (no wait, no time in calls, a network that costs nothing) that says the same as a change which gains as much is in the line of
+that. Any other has a line of its own, and beside it the changes that gain a part of it.
 """
 
 from __future__ import annotations
@@ -18,21 +22,23 @@ from perwiz.trace.arrays import I8
 from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking import steps
-from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
+from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
 from perwiz.whatif.run import Run
 from perwiz.whatif.waits import recorded_waits, waiting
 from perwiz.whatif.worth.families import FAMILIES
 
-BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs")
+BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs", "setting")
 """What a change can be about."""
-_PLAIN = ("call", "site", "lock", "routine", "region", "program", "stretch", "step", "pair", "rank", "class", "node", "pairs")
+_PLAIN = ("setting", "call", "site", "lock", "routine", "region", "program", "stretch", "step", "pair", "rank", "class", "node", "pairs")
 """The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
-_SAME, CLOSE, _PROMISED = 0.1, 0.9, 0.5
-"""Part of what a change gains that it may add to another that says the same; part of the largest gain from which on a cause goes first,
-and if that is of calls that take no time, which nobody can keep."""
+_SAME, _PROMISED = 0.1, 0.5
+"""Part of what a change gains that it may add to another that says the same; part of the largest gain, if that is of calls that take no
+time at all, from which on a cause goes first, as else from CLOSE on."""
 _INSTANT = ("collective", "messages")
-_PAIRS, _EDGES = 150, 50_000_000
-"""Pairs of changes that are compared by a sweep at most; edges that all these sweeps may pass."""
+_PAIRS, _EDGES = 60, 20_000_000
+"""Pairs of changes that are compared by a sweep at most, of those of one list or of both; edges that all these sweeps may pass."""
+_BESIDE = 4
+"""Lines of bounds that changes are looked for beside."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,6 +47,11 @@ class Line:
 
     change: Change
     includes: tuple[Change, ...]
+    """Those that gain no more than it."""
+    more: tuple[Change, ...] = ()
+    """Those that gain more: it is their cause, and gains about as much."""
+    part: tuple[Change, ...] = ()
+    """Of a bound: the changes that somebody can make and that gain a part of it, of the first lines."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +72,9 @@ class Ranking:
     asker: Asker
     changes: tuple[Change, ...]
     lines: tuple[Line, ...]
-    """The same, what says the same in one line."""
+    """Of them what somebody can do, what says the same in one line."""
+    bounds: tuple[Line, ...]
+    """What else there is to gain at best, likewise."""
     not_tried: Mapping[str, str]
     """Kind -> why it was not tried."""
     kinds: Sequence[str]
@@ -117,7 +130,8 @@ def rank(
         raise UsageError(f"kind '{unknown[0]}': must be one of {', '.join(ranking.WORDS)}")
     asker = Asker(run)
     changes, not_tried = find(asker, kinds, by, tell)
-    return Ranking(asker, tuple(changes), tuple(_lines(asker, changes, apart=by == "step")), not_tried, kinds, by)
+    lines, bounds = _lines(asker, changes, apart=by == "step")
+    return Ranking(asker, tuple(changes), tuple(lines), tuple(bounds), not_tried, kinds, by)
 
 
 def find(
@@ -150,7 +164,11 @@ def _distinct(changes: Sequence[Change]) -> list[Change]:
 
 
 def _place(change: Change) -> int:
-    """Return the place of its kind, causes first; an order that may need what it passes comes behind what it would remove."""
+    """Return the place of its kind, causes first; an order that may need what it passes comes behind what it would remove, a safe one
+    before all.
+    """
+    if change.safe:
+        return -1
     kind = "collective" if change.receives_passed else change.kind
     return ranking.WORDS.index(kind)
 
@@ -160,22 +178,57 @@ def simple(change: Change) -> tuple[int, int, int]:
     return _place(change), _PLAIN.index(change.by), 0 if change.calls is None else len(change.calls)
 
 
-def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> list[Line]:
-    """Return the lines, largest gain first; the steps of one region are one, but if they are to be kept `apart`."""
-    now, left = asker.run.makespan, min(_PAIRS, _EDGES // max(asker.run.graph.edges, 1))
-    rest, lines = list(changes), []
+def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> tuple[list[Line], list[Line]]:
+    """Return (the lines of what somebody can do, those of bounds), largest gain first; `apart` keeps the steps of one region apart."""
+    lines = _grouped(_Pairs(asker, apart), [change for change in changes if not change.bound])
+    pairs, left, out = _Pairs(asker, apart), [change for change in changes if change.bound], list[Line]()
+    for line in lines:
+        held = [bound for bound in left if line.change.makespan <= bound.makespan and pairs.same(line.change, bound)]
+        left = [bound for bound in left if bound not in held]
+        includes = sorted((*line.includes, *held), key=lambda change: change.makespan)
+        out.append(dataclasses.replace(line, includes=tuple(includes)))
+    bounds, pairs = _grouped(_Pairs(asker, apart), left), _Pairs(asker, apart)
+    for row, bound in enumerate(bounds[:_BESIDE]):
+        part = [line.change for line in lines if line.change.makespan > bound.change.makespan and pairs.same(bound.change, line.change)]
+        bounds[row] = dataclasses.replace(bound, part=tuple(part))
+    return out, bounds
+
+
+class _Pairs:
+    """Says of pairs of changes whether they say the same, as long as it may: each costs a sweep."""
+
+    def __init__(self, asker: Asker, apart: bool) -> None:
+        self.now = asker.run.makespan
+        self._asker, self._apart = asker, apart
+        self._left = min(_PAIRS, _EDGES // max(asker.run.graph.edges, 1))
+
+    def same(self, top: Change, other: Change) -> bool:
+        """Return whether two changes, of which the second gains no more, say the same; False where that is no longer asked."""
+        if _holds(top, other) or (not self._apart and steps.of_one(top, other)):
+            return True
+        if self._left <= 0:
+            return False
+        self._left -= 1
+        both = [change.hypothesis for change in sorted((top, other), key=_place)]
+        try:
+            together = self._asker.makespan(*both)
+        except UsageError:
+            return False  # they do not go together
+        return top.makespan - together < _SAME * (self.now - other.makespan)
+
+
+def _grouped(pairs: _Pairs, changes: Sequence[Change]) -> list[Line]:
+    """Return the lines of changes, which stand by their gain, largest gain first."""
+    now, rest, lines = pairs.now, list(changes), []
     while rest:
         top, others, alike = rest[0], list[Change](), list[Change]()
         for other in rest[1:]:
-            same = _holds(top, other) or (not apart and steps.of_one(top, other))
-            if not same and left > 0:
-                left -= 1
-                both = [change.hypothesis for change in sorted((top, other), key=_place)]
-                same = top.makespan - asker.makespan(*both) < _SAME * (now - other.makespan)
-            (alike if same else others).append(other)
+            (alike if pairs.same(top, other) else others).append(other)
         close = [change for change in (top, *alike) if now - change.makespan >= _needed(top, change) * (now - top.makespan)]
         first = min(close, key=lambda change: (*simple(change), change.makespan))
-        lines.append(Line(first, tuple(change for change in (top, *alike) if change is not first)))
+        same = [change for change in (top, *alike) if change is not first]
+        includes = tuple(change for change in same if change.makespan >= first.makespan)
+        lines.append(Line(first, includes, tuple(change for change in same if change.makespan < first.makespan)))
         rest = others
     return sorted(lines, key=lambda line: (line.change.makespan, *simple(line.change)))
 
@@ -190,7 +243,7 @@ def _holds(change: Change, other: Change) -> bool:
     if change.kind == other.kind == "balance":
         return steps.region(other) == change.question
     if change.kind == other.kind == "protocol":
-        return change.by == "program"
+        return change.by == "program" and other.by == "site"
     if change.kind == other.kind == "threads":
         return change.word == other.word and "program" in (change.by, other.by)  # done twice it would gain twice
     if (

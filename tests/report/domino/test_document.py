@@ -14,7 +14,7 @@ from documents import valid
 from falling import falling
 from perwiz import words
 from perwiz.report.domino import document as report
-from perwiz.report.domino.records import Line
+from perwiz.report.domino.records import Line, first_bound, first_line, pays
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import meaning, pace, text
 from perwiz.trace.trace import Counts
@@ -31,8 +31,8 @@ def told(found, most=9, **settings):
     return block
 
 
-def document(trace, most=9, model=None, by=None, **settings):
-    return told(domino(trace, model or hand_model(), **settings), most, by=by)
+def document(trace, most=9, model=None, by=None, kinds=ranking.ranking.WORDS, **settings):
+    return told(domino(trace, model or hand_model(), **settings), most, by=by, kinds=kinds)
 
 
 def lines(block, *labels):
@@ -47,7 +47,7 @@ def lines(block, *labels):
 
 def test_document__by_hand():
     """With half the costs a message takes 6 of the 12 ns, so 6 are work that stays: 778, 756 and 768 instead of 772, 750 and 762."""
-    block = valid(document(falling(), 1), "domino")
+    block = valid(document(falling(), 1, kinds=["wait"]), "domino")
     assert (block["recorded_ns"], block["bound_ns"], block["waiting_ns"], block["waiting_calls"], block["gaining_calls"]) == (
         834,
         750,
@@ -80,8 +80,9 @@ def test_document__by_hand():
         "steps": [{"number": 1, "single": best, "wait_then_ns": 0, "fewer_calls": 2, "less_ns": 124, "more_ns": 0}],
         "listed": [["e2", "e5"], ["e2"]],
     }
-    wait = {"kind": "wait", "receives_passed": 0, "posted": None, "remedy": REMEDIES["late sender"]}
-    line = block["ranked"][0]
+    assert block["ranked"] == []
+    wait = {"kind": "wait", "receives_passed": 0, "posted": None, "bound": True, "remedy": REMEDIES["late sender"]}
+    line = block["at_best"][0]
     assert line["head"] == {
         **wait,
         "by": "site",
@@ -93,9 +94,9 @@ def test_document__by_hand():
     }
     assert (line["waits_less"], line["waiting_ns"], line["waiting_then_ns"]) == ("MPI_Recv", 600, 0)
     assert next(row["change"] for row in line["includes"] if row["kind"] == "wait") == "--zero-wait e2"
-    assert (len(block["ranked"]), block["answerable"]) == (1, True)
+    assert (len(block["at_best"]), block["answerable"]) == (1, True)
     assert block["best"][0] == line["head"]
-    assert block["best_spans"][0] == block["best_spans"][-1]
+    assert (block["best_spans"][0], block["ranked_span"]) == (block["at_best_span"], None)
 
 
 def test_text__by_hand():
@@ -106,24 +107,30 @@ def test_text__by_hand():
         "recorded      834 ns; all processes together wait 600 ns in 3 of 6 calls",
         "limited by    imbalance (rank 1 computes most) 15.2 %, serialisation (waiting in turn) 7.2 %, transfer (MPI and network)",
         "              2.9 %; computation 74.7 %, of the 834 ns recorded",
-        "first change  --zero-wait rank:1: 772 ns, gain 62 ns (7.4 %)",
+        "first change  --speed rank:1=1.203: 783 ns, gain 51 ns (6.1 %)",
+        "              rank 1, 1.203 times as fast; waiting in MPI_Recv falls from 600 ns to 506 ns",
+        "what to do    see why this process computes longer: more work than the others (decompose anew), or a slower core or a",
+        "              crowded node (pin processes, move the job)",
+        "at best       --zero-wait rank:1: 772 ns, gain 62 ns (7.4 %)",
         "              the 3 calls of rank 1; waiting in MPI_Recv falls from 600 ns to 414 ns",
+        "              a wait goes only as far as what it waits for comes earlier; nothing that was tried makes a tenth of it",
+        "              true",
         "what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead",
         "              of waiting",
         "",
         "the best change of each kind",
-        "kind      gain         makespan  between          change",
-        "wait     62 ns  7.4 %    772 ns   772 ns  772 ns  --zero-wait rank:1",
-        "slowest  51 ns  6.1 %    783 ns   783 ns  783 ns  --speed rank:1=1.203",
+        "kind      gain                  makespan  between          change",
+        "wait     62 ns  7.4 %  at best    772 ns   772 ns  772 ns  --zero-wait rank:1",
+        "slowest  51 ns  6.1 %             783 ns   783 ns  783 ns  --speed rank:1=1.203",
         "",
         "what could be changed",
         "    gain         makespan  kind     change",
-        "1  62 ns  7.4 %    772 ns  wait     --zero-wait rank:1",
-        "2  51 ns  6.1 %    783 ns  slowest  --speed rank:1=1.203",
-        "     rank 1, 1.203 times as fast; waiting in MPI_Recv falls from 600 ns to 506 ns",
-        "     do: see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded",
-        "       node (pin processes, move the job)",
-        "3  10 ns  1.2 %    824 ns  wait     --zero-wait rank:2",
+        "1  51 ns  6.1 %    783 ns  slowest  --speed rank:1=1.203",
+        "",
+        "what there is to gain at best",
+        "    gain         makespan  kind  change",
+        "1  62 ns  7.4 %    772 ns  wait  --zero-wait rank:1",
+        "2  10 ns  1.2 %    824 ns  wait  --zero-wait rank:2",
         "     the 1 call of rank 2; waiting in MPI_Recv falls from 600 ns to 376 ns",
         "",
         "no waits      750 ns, gain 84 ns (10.1 %), if no call waited: --zero-wait all",
@@ -179,33 +186,100 @@ def with_target(text, trace=None, **asked):
 def test_text__target_by_hand():
     block = with_target("765ns", kinds=["wait"], by="call")
     assert text(block).partition("\ntarget ")[2].partition("\n\n")[0].splitlines() == [
-        "       765ns, 765 ns: reached by 2 changes, the fewest found: 762 ns, gain 72 ns (8.6 %)",
+        "       765ns, 765 ns: not by what can be done: nothing that can be done gains 0.1 %; it would need 2 changes that",
+        "              nobody can make in full (at best): 762 ns, gain 72 ns (8.6 %)",
         "    gain         makespan  in all  kind  change",
         "1  62 ns  7.4 %    772 ns   7.4 %  wait  --zero-wait e2",
-        "     the one call e2 (rank 1), MPI_Recv",
+        "     the one call e2 (rank 1), MPI_Recv, at best",
         f"     do: {REMEDIES['late sender'].rpartition(' of ')[0]} of",
         "       waiting",
         "2  10 ns  1.2 %    762 ns   8.6 %  wait  --zero-wait e5",
-        "     the one call e5 (rank 2), MPI_Recv",
+        "     the one call e5 (rank 2), MPI_Recv, at best",
         "perwiz predict falling.alog --zero-wait e2 --zero-wait e5",
     ]
 
 
 def test_text__target_missed(monkeypatch):
-    said = "2x, 417 ns: out of reach: with 3 changes it is 750 ns, gain 84 ns (10.1 %), and nothing else that was tried gains"
+    best = "out of reach: nothing that can be done gains 0.1 %; with {} that nobody can make in full (at best) it is"
+    said = f"2x, 417 ns: {best.format('3 changes')} 750 ns, gain 84 ns (10.1 %), and nothing else that was tried gains 0.1 %"
     assert lines(with_target("2x", kinds=["wait"], by="call"), "target").startswith(said)
-    assert lines(with_target("2x", kinds=["protocol"]), "target") == "2x, 417 ns: out of reach: nothing else that was tried gains"
+    assert lines(with_target("2x", kinds=["protocol"]), "target") == "2x, 417 ns: out of reach: nothing that was tried gains 0.1 %"
     monkeypatch.setattr(plans, "MOST", 1)
-    said = "765ns, 765 ns: not reached by 1 change, the one that gains most: 772 ns, gain 62 ns (7.4 %)"
+    said = f"765ns, 765 ns: {best.format('1 change')} 772 ns, gain 62 ns (7.4 %), and more was not searched for"
     assert lines(with_target("765ns", kinds=["wait"], by="call"), "target").startswith(said)
 
 
 def test_text__target_missed__in_a_large_trace(monkeypatch):
     monkeypatch.setattr(plans, "_EDGES", 1)
-    said = (
-        "765ns, 765 ns: not reached by 1 change, the one that gains most: 772 ns, gain 62 ns (7.4 %); no more than 1 change searched for,"
+    said = "and more was not searched for; no more than 1 change searched for, as the trace is large: change these, and record again"
+    assert said in lines(with_target("765ns", kinds=["wait"], by="call"), "target")
+
+
+def uneven_and_late():
+    """Return a run of 1812 whose rank 0 computes 1000 and then 500 before its message, rank 1 200 and behind the message 300."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 1000)
+    b.compute(1, 200)
+    b.barrier()
+    b.compute(0, 500)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.compute(1, 300)
+    return b.trace()
+
+
+def test_text__target_by_what_can_be_done_and_the_rest():
+    """Balanced 1412, that is 1.28 times as fast; without its wait rank 1 ends then at 1000, at best: the command is what can be done."""
+    block = with_target("1100ns", trace=uneven_and_late(), kinds=["balance", "wait"])
+    assert (block.target.reached, block.target.reached_at_best, block.target.feasible) == (False, True, 1)
+    told = text(block).partition("\ntarget ")[2].partition("\n\n")[0]
+    assert " ".join(told.partition("  gain")[0].split()) == (
+        "1100ns, 1.100 us: not by what can be done: that reaches 1.28x with 1 change: 1.412 us, gain 400 ns (22.1 %); the rest would need"
+        " 1 more change that nobody can make in full (at best): 1.000 us, gain 812 ns (44.8 %)"
     )
-    assert lines(with_target("765ns", kinds=["wait"], by="call"), "target").startswith(f"{said} as the trace is large: change these, and")
+    rows = told.splitlines()
+    rest = rows.index("what the rest would need, at best:")
+    assert rows[rest - 3].startswith("1  400 ns") or "balance" in "".join(rows[:rest])
+    assert rows[rest + 1].endswith("wait     --zero-wait e3")
+    assert rows[-1] == "perwiz predict built --balance-time between-collectives"
+
+
+def test_text__target_by_what_can_be_done():
+    block = with_target("1450ns", trace=uneven_and_late(), kinds=["balance", "wait"])
+    assert (block.target.reached, block.target.feasible_span) == (True, None)
+    assert lines(block, "target").startswith("1450ns, 1.450 us: reached by 1 change, the fewest found: 1.412 us, gain 400 ns (22.1 %)")
+
+
+def small_beside_a_bound():
+    """Return a run of 2010: rank 0 computes 1010, rank 1 1000; then 20 messages, each 50 of work in its send."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 1010)
+    b.compute(1, 1000)
+    for _ in range(20):
+        b.send(0, 1, work=50)
+        b.recv(1, 0)
+    return b.trace()
+
+
+def test_text__nothing_that_was_tried_pays():
+    """Balanced, or half the latency, gains 5 of 2010; at best 988 in MPI_Send are gone, of which nobody can say what can be had."""
+    told = text(document(small_beside_a_bound()))
+    first = " ".join(told.partition("\nfirst change")[2].partition("\n\n")[0].split())
+    assert first.startswith("none that pays: of what was tried and can be done "), first
+    assert " gains most, 5 ns (0.2 %) time goes to MPI_Send 500 ns (24.9 %); MPI_Recv 486 ns (24.2 %), 486 ns of it waiting;" in first
+    assert " at best --zero-time site:MPI_Send: " in first
+    assert f"what to do what may gain a part of that, by how much no trace tells: {REMEDIES['messages']}" in first
+
+
+def test_pays():
+    """A hundredth of the time pays, or beside what there is to gain at best a tenth of that; a bound alone, or nothing, does not."""
+    block = document(small_beside_a_bound())
+    line, bound = block.ranked[0].head, block.at_best[0].head
+    for gain, best, whole, found in ((10, 5000, 1000, True), (9, 91, 1000, False), (9, 90, 1000, True), (0, 90, 1000, False)):
+        line.gain_ns, bound.gain_ns, block.shares_of_ns = gain, best, whole
+        assert pays(block) == found
+    block.ranked = []
+    assert not pays(block)
 
 
 def test_text__what_is_held_by_late_receivers():
@@ -219,11 +293,10 @@ def test_text__what_is_held_by_late_receivers():
         b.recv(1, 0)
     told = text(document(b.trace()))
     first = " ".join(told.partition("\nfirst change")[2].partition("\n\n")[0].split())
-    assert first.startswith("--zero-wait e0: 1.012 us")
+    assert first.startswith("--eager 256: 1.001 us, gain 999 ns (50.0 %) messages of up to 256 bytes are eager")
     assert "the receives are posted in MPI_Recv@take" in first
-    assert first.endswith(f"what to do {REMEDIES['held sender']}")
-    assert "eager limit" in REMEDIES["held sender"]
-    assert "\n     includes protocol --eager site:MPI_Send@give (" in told
+    assert first.endswith(f"what to do {REMEDIES['eager limit']}")
+    assert "\n     includes: protocol --eager site:MPI_Send@give (49.4 %), protocol --eager all (49.4 %) and 3 more\n" in told
 
 
 def test_text__target_already_met():
@@ -260,7 +333,7 @@ def test_text__no_single_call_but_several():
 
 def test_text__zero_time_counts_the_time_of_calls():
     block = document(falling(), question="zero-time")
-    assert lines(block, "at best").endswith("if no call took time: --zero-time all")
+    assert lines(block, "no time").endswith("if no call took time: --zero-time all")
     assert lines(block, "best call").startswith("--zero-time e2: 772 ns, gain 62 ns (7.4 %); it takes 62 ns")
     assert lines(block, "longest wait") == ""
 
@@ -361,11 +434,12 @@ def test_text__what_gains_next_to_nothing_is_one_line():
     b.send(1, 0)
     b.recv(0, 1)
     block = document(b.trace(), by="rank")
-    small = [line.head.change for line in block.ranked if line.head.gain_ns < 1000]
-    assert (block.lines, block.small_lines) == (len(block.ranked), len(small))
+    small = [line.head.change for line in block.at_best if line.head.gain_ns < 1000]
+    assert (block.at_best_lines, block.small_at_best) == (len(block.at_best), len(small))
     assert small == ["--zero-wait rank:1"]
-    shown = text(block).partition("\nwhat could be changed")[2].partition("\n\n")[0]
-    assert shown.endswith("\n1 further line gains less than 0.1 %")
+    assert (first_line(block).head.kind, first_bound(block)) == ("slowest", None)
+    shown = text(block).partition("\nwhat there is to gain at best")[2].partition("\n\n")[0]
+    assert shown == "\n1 line gains less than 0.1 %"
     assert not any(change in shown for change in small)
 
 
@@ -388,7 +462,7 @@ def test_text__fits_a_terminal(columns):
     with words.fitted(columns):
         told = text(block).splitlines()
     assert [line for line in told if len(line) > columns and "--" not in line] == []
-    assert len([line for line in told if "--zero-wait site:MPI_Recv" in line]) >= 3
+    assert len([line for line in told if "--advance site:MPI_Recv" in line]) >= 2
 
 
 def test_text__more_than_is_shown():
@@ -450,7 +524,7 @@ def test_document__pairs_are_named_by_their_selector():
         b.send(0, 1)
         b.recv(1, 0)
     block = document(b.trace(), by="pair")
-    row = block.ranked[0].head
+    row = block.at_best[0].head
     assert (row.change, row.what, row.calls) == ("--zero-wait 'pair:0>1'", "messages from rank 0 to rank 1", 18)
 
 
@@ -529,9 +603,11 @@ def test_limits__overhead_is_of_those_that_call():
 
 def test_text__a_fall_that_no_digit_shows():
     line = Line(
-        head=document(halo_of_two()).ranked[0].head,
+        head=document(halo_of_two()).at_best[0].head,
         place=None,
         includes=[],
+        more=[],
+        part=[],
         waits_less="MPI_Recv",
         waiting_ns=263_904,
         waiting_then_ns=263_901,
@@ -583,3 +659,47 @@ def test_limits__nothing_but_computation():
     b = Builder(1)
     b.compute(0, 100)
     assert lines(document(b.trace()), "limited by") == "computation 100.0 %, of the 100 ns recorded"
+
+
+def test_text__a_late_post_is_posted_earlier():
+    """300 less, as much as a faster process would give: posting ahead of its own computation is the plainer."""
+    b = Builder(2, work=0)
+    b.everyone("Win_create")
+    b.compute(0, 100)
+    start = b.call(0, "Win_start", tag=0, comm=0)
+    b.compute(1, 900)
+    b.link("post", b.call(1, "Win_post", tag=0, comm=0), start)
+    b.compute(0, 300)
+    complete = b.call(0, "Win_complete", tag=0, comm=0)
+    b.link("complete", complete, b.call(1, "Win_wait", tag=0, comm=0))
+    b.compute(1, 100)
+    block = document(b.trace())
+    assert (first_line(block).head.change, first_line(block).head.gain_ns, first_line(block).head.receives_passed) == (
+        "--advance e1",
+        300,
+        0,
+    )
+    assert lines(block, "what to do") == REMEDIES["late post"]
+
+
+def test_text__what_is_at_best_stands_beside_what_can_be_done():
+    """Each of two computes 600 in turn, the other 300, and 60 in MPI_Allreduce: 450 each can be had, 300 less; without the calls 420."""
+    b = Builder(2, work=60)
+    for turn in range(2):
+        for process in range(2):
+            b.compute(process, 600 if process == turn else 300)
+        b.everyone("Allreduce")
+    block = document(b.trace())
+    assert first_line(block).head.change == "--balance-time between-collectives"
+    assert (first_line(block).head.gain_ns, first_bound(block).head.gain_ns) == (300, 420)
+    assert lines(block, "at best") == (
+        "--zero-time site:MPI_Allreduce: 900 ns, gain 420 ns (31.8 %) MPI_Allreduce takes no time; waiting in MPI_Allreduce falls from"
+        " 600 ns to 0 ns no call takes no time; a part of it: balance --balance-time between-collectives (22.7 %)"
+    )
+    assert "--zero-time" not in lines(block, "first change")
+
+
+def test_text__nothing_that_can_be_done():
+    block = document(falling(), kinds=["wait"])
+    assert lines(block, "first change") == "none: nothing of these kinds that somebody can do as it stands gains anything"
+    assert lines(block, "at best").startswith("--zero-wait site:MPI_Recv: 750 ns, gain 84 ns (10.1 %)")

@@ -50,7 +50,7 @@ def test_waits_for_messages():
     b.compute(0, 1000)
     b.recv(1, 0)
     assert situations(b.trace(), "wait") == {"late receiver"}
-    assert situations(b.trace(), "protocol") == {"eager limit"}
+    assert situations(b.trace(), "protocol") == {"held sender"}
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_start__over_before_it_in_one_run():
     ("start", "message"),
     [
         ("init", "--from init: late.alog shows no MPI_Init, must be start, a call, a region or a routine"),
-        ("begin", "--from begin: not in late.alog, must be start, init, a call, a region or a routine of both"),
+        ("begin", "--from begin: not in late.alog, must be start, begun, init, a call, a region or a routine of both"),
         ("e7", "--from e7: no such call, late.alog has calls e0 to e3"),
         ("e1", "--from e1: other.alog does not have this call, must be one of both runs"),
     ],
@@ -198,7 +198,11 @@ def test_bounds__by_name(start, stop, spans):
 @pytest.mark.parametrize(
     ("start", "stop", "message"),
     [
-        ("solv", None, "--from solv: not in late.alog, must be start, init, a call, a region or a routine of both; did you mean solve?"),
+        (
+            "solv",
+            None,
+            "--from solv: not in late.alog, must be start, begun, init, a call, a region or a routine of both; did you mean solve?",
+        ),
         (None, "start", "--to start: not in late.alog, must be end, a call, a region or a routine of both"),
         ("solve#2", None, "--from solve#2: late.alog has solve#1 to solve#1, must be one of them"),
         ("e0", "e0", "--from e0 --to e0: nothing lies between them in late.alog, must be in the order of time"),

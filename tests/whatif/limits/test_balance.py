@@ -12,7 +12,7 @@ import build
 from build import Builder, hand_model
 from perwiz.errors import UsageError
 from perwiz.whatif.limits.balance import balance
-from perwiz.whatif.predict import predict
+from questions import Questions
 
 
 def compositing():
@@ -80,10 +80,7 @@ def test_messages():
 def same_as_predicted(trace, names, model):
     """Assert that all answers are those of `predict`."""
     found = balance(trace, names, model)
-    both = []
-
-    def asked(*texts):
-        return predict(trace, texts, model).predicted.makespan
+    both, asked = [], Questions(trace, model).makespan
 
     for region in found.regions:
         name = region.name

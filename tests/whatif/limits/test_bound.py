@@ -8,7 +8,7 @@ import build
 from build import Builder, hand_model
 from perwiz.errors import UsageError
 from perwiz.whatif.limits.bound import COMBINATIONS, PARTS, bound
-from perwiz.whatif.predict import predict
+from questions import Questions
 
 
 def late_sender():
@@ -93,7 +93,7 @@ def test_laws(trace):
         whole, places = found.regions[0], found.run.trace.timeline.locations
         assert (whole.parts.sum(axis=0) == places.leave - places.enter).all()
         if len(trace.calls):
-            assert whole.time((0,)) <= predict(trace, "zero-wait all", model).predicted.makespan
+            assert whole.time((0,)) <= Questions(trace, model).makespan("zero-wait all")
 
 
 @pytest.mark.parametrize("name", sorted(build.CATALOGUE))
@@ -105,7 +105,7 @@ def test_laws__catalogue(name):
     assert all((one.parts >= 0).all() for one in found.regions)
     assert repr(found).startswith(f"<Bounds of {trace.path}: ")
     if len(trace.calls) and name not in build.VIOLATING:
-        assert whole.time((0,)) <= predict(trace, "zero-wait all", hand_model()).predicted.makespan
+        assert whole.time((0,)) <= Questions(trace, hand_model()).makespan("zero-wait all")
 
 
 def test_idle_threads_wait():

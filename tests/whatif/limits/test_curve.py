@@ -16,7 +16,7 @@ from perwiz.whatif.hypotheses.computation import Scale
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.limits.curve import NETWORK, curve, lines_of, parameter
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import replayed
+from questions import Questions
 
 WHOLE = hand_model(G=3, g=500, O=1, S=5000, s=100, L=800, o=90, gap="sending call", progress="in calls")
 """All costs are whole ns."""
@@ -194,14 +194,13 @@ def test_laws__random(trace):
     check(trace)
 
 
-def beside_predict(trace, of, x):
+def beside_predict(questions, of, x):
     """Return how far the curve is from the prediction at a point, ns."""
     if len(of) == 1:
         asked = Network(f"{parameter(of)}={x}")
     else:
         asked = Scale(f"{of.removeprefix('region:')}={x}")
-    found = lines_of(replayed(trace, WHOLE, "none"), parameter(of)).makespan(x)
-    return abs(found - predict(trace, [asked], WHOLE, clock="none").predicted.makespan)
+    return abs(lines_of(questions.run(()), parameter(of)).makespan(x) - questions.makespan(asked))
 
 
 @pytest.mark.slow
@@ -209,10 +208,10 @@ def beside_predict(trace, of, x):
 def test_predict_is_as_close_as_it_rounds__catalogue(name):
     """Two numbers are rounded for every call, lag and work, and one for every segment of computation."""
     trace = build.CATALOGUE[name]()
-    regions = [f"region:{name}" for name in trace.names]
+    regions, questions = [f"region:{name}" for name in trace.names], Questions(trace, WHOLE, "none")
     for of, x in itertools.product([*"LogGO", *regions], (0, 3, 4000)):
         with contextlib.suppress(UsageError):
-            assert beside_predict(trace, of, x) <= len(trace.calls) + len(trace.regions)
+            assert beside_predict(questions, of, x) <= len(trace.calls) + len(trace.regions)
 
 
 def test_long_runs_are_searched_for_a_while_only(monkeypatch):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import build
 from build import Builder, hand_model
@@ -14,12 +17,13 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.order.advance import move_earlier
+from perwiz.whatif.order.advance import move_earlier, try_earlier
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.waits import waiting
 
 FIRST = "nothing is before it on its process"
+ROUND = "e1 (rank 0) waits for e3 (rank 1) waits for e2 (rank 1) waits for e0 (rank 0) waits for e1 (rank 0)"
 SHARED = "they may share what no trace shows: start or end of MPI, threads, devices, communicators, windows, files, buffers"
 
 
@@ -172,6 +176,15 @@ def answer(b):
     return b.send(1, 0, 1000)
 
 
+def behind_a_barrier(b):
+    """A synchronous send behind a barrier is received by e1, which is late."""
+    b.join(0, "Barrier")
+    b.compute(0, 50)
+    b.recv(0, 1)
+    b.join(1, "Barrier")
+    return b.send(1, 0, 1000)
+
+
 def overtaking(b):
     b.send(0, 1, 8)
     b.compute(0, 50)
@@ -207,7 +220,8 @@ def new_communicator(b):
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (answer, "not before e0: would deadlock"),
+        (answer, f"not before e0: would deadlock: {ROUND}"),
+        (behind_a_barrier, f"not before e0: would deadlock: {ROUND}"),
         (overtaking, "not before e0: they send to the same process with the same tag, and messages must not overtake (MPI 3.1, 3.5)"),
         (collective, "not before e0: collectives of one communicator keep their order on all processes (MPI 3.1, 5.1)"),
         (
@@ -290,9 +304,58 @@ def test_by_region__past_what_is_no_such_region():
     b.recv(1, 0, tag=1)
     b.compute(1, 200)
     predicted = found(b.trace(), "advance e6 by step")
-    assert moves(predicted) == [(2, 3, 1, 1, ""), (3, 3, 3, 2, "not before e0: would deadlock")]
+    cycle = "e2 (rank 0) waits for e5 (rank 1) waits for e4 (rank 1) waits for e0 (rank 0) waits for e2 (rank 0)"
+    assert moves(predicted) == [(2, 3, 1, 1, ""), (3, 3, 3, 2, f"not before e0: would deadlock: {cycle}")]
     assert predicted.predicted.calls.enter.tolist() == [100, 654, 100, 154, 0, 112, 112]
     assert predicted.predicted.locations.leave.tolist() == [659, 366]
+
+
+def let_go(together=False):
+    """A long message moves when rank 0 is in some call, here e1; only then rank 1 sends the word that e2 receives.
+
+    rank 0  post[ e0(irecv) 0 .. 10 ] wait[ 1000 e1(wait) 1060 ] answer[ 1100 e2(recv) 1130, 2000 e3(send) 2005 ]
+    rank 1  20 e4(send) ~~~~~~~~~~~~~~~~~~~~~~~~~~ 1030, 1040 e5(send) 1045
+    rank 2  1100 e6(recv of e3) ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ 2012, then 500 ns
+
+    `together`: e1 is in the region of e0.
+    """
+    b = Builder(3)
+    with b.region(0, "post"):
+        request = b.irecv(0, 1, tag=9, at=(0, 10))
+        if together:
+            b.wait(0, request, at=(1000, 1060))
+    if not together:
+        with b.region(0, "wait"):
+            b.wait(0, request, at=(1000, 1060))
+    with b.region(0, "answer"):
+        b.recv(0, 1, at=(1100, 1130))
+        b.send(0, 2, 8, at=(2000, 2005))
+    b.send(1, 0, 200, tag=9, at=(20, 1030))
+    b.send(1, 0, 8, at=(1040, 1045))
+    b.recv(2, 0, at=(1100, 2012))
+    b.compute(2, 500)
+    return b.trace()
+
+
+def test_by_region__past_a_call_that_lets_a_message_move():
+    """e2 does that in place of e1, so it can run before: at 10 + 40 rank 1 is let go, as 30 later in e1, and sends 10 later at 90.
+
+    There at 102, the receive works for 30; 870 later, at 1002, is the send, at 1014 there. e1 comes 990 behind 1007.
+    """
+    predicted = found(let_go(), "advance e6 by answer", model=hand_model(progress="in calls"))
+    assert moves(predicted) == [(2, 3, 1, 1, "")]
+    assert predicted.predicted.calls.enter.tolist() == [0, 1997, 50, 1002, 20, 90, 1100]
+    assert predicted.predicted.calls.leave.tolist() == [10, 2057, 132, 1007, 80, 95, 1100]
+    assert found(let_go(), "move e2..e3 before e1", model=hand_model(progress="in calls")).predicted.calls == predicted.predicted.calls
+
+
+def test_by_region__not_past_the_call_that_posts_it():
+    """e0 and e1 are in one region: only both can be passed, and before e0 nothing ever lets rank 1 go. The words are those of the move."""
+    trace, model = let_go(together=True), hand_model(progress="in calls")
+    cycle = "e2 (rank 0) waits for e5 (rank 1) waits for e4 (rank 1) waits for e0 (rank 0) waits for e2 (rank 0)"
+    assert moves(found(trace, "advance e6 by answer", model=model)) == [(3, 3, 3, 2, f"not before e0: would deadlock: {cycle}")]
+    with pytest.raises(UsageError, match=rf"^move e2\.\.e3 before e0: would deadlock: {re.escape(cycle)}$"):
+        found(trace, "move e2..e3 before e0", model=model)
 
 
 def test_by_region__stays_in_the_region_around_it():
@@ -447,6 +510,45 @@ def every_place(trace, model, call):
     return partner, places, int(waits.time[call])
 
 
+def advances(trace, model, held):
+    """Yield (weighted, first and last call of the block, what comes out) of what the first waits of a run ask for, by calls and by regions.
+
+    `held` says of what was sent in place that it holds its sender as recorded, in any order.
+    """
+    run = replayed(trace, model, "none")
+    weighted = dataclasses.replace(run.weighted, held=held)
+    location, regions = trace.calls.location, trace.regions
+    for call in np.flatnonzero(run.waits.time > 0)[:4].tolist():
+        partner = int(run.waits.partner[call])
+        if location[partner] == location[call]:
+            continue
+        around = (regions.location == location[partner]) & (regions.first_call <= partner) & (partner < regions.end_call)
+        innermost = {trace.names[trace.region_names[row]]: row for row in np.flatnonzero(around).tolist()}
+        yield weighted, (partner, partner), try_earlier(weighted, call)
+        for name, row in innermost.items():
+            yield weighted, (int(regions.first_call[row]), int(regions.end_call[row]) - 1), try_earlier(weighted, call, name)
+
+
+def times(weighted):
+    """Return when the recorded calls return."""
+    return sweep(weighted.graph, weighted.weight)[weighted.graph.returned][weighted.call]
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(build.programs(), st.sampled_from(["always", "in calls"]), st.booleans())
+def test_law__as_the_move_says(trace, progress, held):
+    """What moves is a move that somebody could ask for, with the same times; what would deadlock does so if moved."""
+    for weighted, (first, last), advanced in advances(trace, hand_model(S=1000, L=100, progress=progress, inline_bytes=10), held):
+        moved = [move for move in advanced.moves if move.end >= move.before]
+        if moved:
+            asked = ", ".join(f"e{move.first}..e{move.last} before e{move.before}" for move in moved)
+            assert (times(parse(f"move {asked}").apply(weighted)) == times(advanced)).all()
+        for place in re.findall(r"not before (e\d+): would deadlock: e", "" if moved or not advanced.moves else advanced.moves[-1].note):
+            with pytest.raises(UsageError, match=r"would deadlock: e|would tear apart"):
+                parse(f"move e{first}..e{last} before {place}").apply(weighted)
+
+
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(build.programs(regions=False))
@@ -474,3 +576,77 @@ def test_all_calls_of_a_site():
     asked = [predict(trace, f"advance {text}", "default").predicted for text in ("site:MPI_Recv", ",".join(f"e{row}" for row in rows))]
     assert asked[0].calls == asked[1].calls
     assert asked[0].makespan < trace.timeline.makespan
+
+
+def late_post(region):
+    """Rank 1 computes 900, in a region of its own or not, before it posts what rank 0 wants from 100 on; 300 of access, 100 behind it.
+
+    rank 0  == e1(start) ~~~~~~~~ ===== e2(complete)           0 .. 100 ... 900 .. 1200
+    rank 1  ================== e5(post) e6(wait) ~~~~~ ==      0 .......... 900 .. 1200 .. 1300
+    """
+    b = Builder(2, work=0)
+    b.everyone("Win_create")
+    b.compute(0, 100)
+    start = b.call(0, "Win_start", tag=0, comm=0)
+    with b.region(1, "main"):
+        with b.region(1, "work") if region else contextlib.nullcontext():
+            b.compute(1, 900)
+        post = b.call(1, "Win_post", tag=0, comm=0)
+        b.link("post", post, start)
+        b.compute(0, 300)
+        complete, wait = b.call(0, "Win_complete", tag=0, comm=0), b.call(1, "Win_wait", tag=0, comm=0)
+        b.link("complete", complete, wait)
+    b.compute(1, 100)
+    return b.trace()
+
+
+@pytest.mark.parametrize("region", [False, True])
+def test_a_window_is_posted_ahead_of_the_computation_before_it(region):
+    """Posted at 0, rank 0 completes at 400; rank 1 computes its 900 behind the post, and ends at 1000."""
+    predicted = found(late_post(region), "advance e1")
+    assert (predicted.recorded.makespan, predicted.predicted.makespan) == (1300, 1000)
+    assert [move[:4] for move in moves(predicted)] == [(4, 4, 4, 4)]
+    assert predicted.predicted.calls.enter[[1, 4, 5]].tolist() == [100, 0, 900]
+    if region:
+        work = predicted.trace.region_names == predicted.trace.names.index("work")
+        assert (predicted.predicted.regions.enter[work].tolist(), predicted.predicted.regions.leave[work].tolist()) == ([0], [900])
+    main = predicted.trace.region_names == predicted.trace.names.index("main")
+    assert (predicted.predicted.regions.enter[main].tolist(), predicted.predicted.regions.leave[main].tolist()) == ([0], [900])
+
+
+def test_a_window_is_not_posted_outside_of_its_region():
+    """`main` begins behind 500 of the 900: posted at 500, rank 0 completes at 800, before rank 1 has computed its other 400."""
+    b = Builder(2, work=0)
+    b.everyone("Win_create")
+    start = b.call(0, "Win_start", tag=0, comm=0)
+    b.compute(1, 500)
+    with b.region(1, "main"):
+        b.compute(1, 400)
+        post = b.call(1, "Win_post", tag=0, comm=0)
+        b.link("post", post, start)
+        b.compute(0, 300)
+        complete, wait = b.call(0, "Win_complete", tag=0, comm=0), b.call(1, "Win_wait", tag=0, comm=0)
+        b.link("complete", complete, wait)
+    predicted = found(b.trace(), "advance e1")
+    assert (predicted.recorded.makespan, predicted.predicted.makespan) == (1200, 900)
+    assert predicted.predicted.calls.enter[4] == 500
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_what_was_sent_in_place_may_hold_its_sender(held):
+    """e0 is held until rank 1 is in its second call. Ahead of both, e5 would be waited for by that call, and e5 waits for rank 0.
+
+    rank 0  ==e0(send)~~~~~~~~~~e1(recv)~~~~~~~~~=e2(recv)      1000 ... 4020 .... 6052
+    rank 1  ==============e3=e4(send)====e5(send)=e6(recv)      3000 4000 .. 6000 6060
+    """
+    b = Builder(2)
+    b.send(0, 1, 200, at=(1000, 4020))
+    b.recv(0, 1, tag=2, at=(4020, 6052))
+    b.recv(0, 1, tag=1, at=(6052, 6092))
+    b.call(1, "Wtime", at=(3000, 3001))
+    b.send(1, 0, 4, tag=1, at=(4000, 4010))
+    b.send(1, 0, 9000, tag=2, at=(6000, 6060))
+    b.recv(1, 0, at=(6060, 6080))
+    run = replayed(b.trace(), hand_model(S=5000, progress="in calls", inline_bytes=100), "none")
+    (move,) = try_earlier(dataclasses.replace(run.weighted, held=held), 1).moves[:1]
+    assert (move.first, move.before, move.note) == ((5, 5, "would deadlock") if held else (5, 3, ""))

@@ -25,6 +25,7 @@ from perwiz.whatif.ranking.computation import _class
 from perwiz.whatif.ranking.ranking import BY, rank
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import span as sure
+from questions import Questions
 
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
@@ -50,7 +51,7 @@ def test_imbalance_comes_first_and_what_it_makes_wait_is_said():
     assert found.run.makespan == 4 * 600 + 12
     assert [(change.question, change.makespan) for change in found.changes][:2] == [("speed rank:2=1.6", 1512), ("balance-time all", 1548)]
     line = found.lines[0]
-    assert (line.change.question, line.includes[0].question) == ("balance-time all", "speed rank:2=1.6")
+    assert (line.change.question, [change.question for change in line.more]) == ("balance-time all", ["speed rank:2=1.6"])
     fall = found.fall(line.change)
     assert (fall.site, fall.before) == (("MPI_Recv", "", ""), found.run.waits.time.sum())
     assert fall.after < fall.before / 10
@@ -91,8 +92,9 @@ def test_held_senders():
     b.recv(1, 0)
     found = ranked(b.trace(), kinds=["protocol"])
     assert found.run.makespan == 2000
-    assert [(change.question, change.makespan) for change in found.changes] == [("eager site:MPI_Send", 1012), ("eager all", 1012)]
-    assert [change.question for change in found.lines[0].includes] == ["eager all"]
+    told = {change.question: change.makespan for change in found.changes}
+    assert told == {"eager 256": 1001, "eager site:MPI_Send": 1012, "eager all": 1012}
+    assert [change.question for change in found.lines[0].includes] == ["eager site:MPI_Send", "eager all"]
 
 
 def test_slow_neighbours():
@@ -131,7 +133,7 @@ def test_messages_that_cost_more_than_they_wait():
     found = ranked(b.trace(), kinds=["messages", "wait"])
     told = {change.question: change.makespan for change in found.changes}
     assert (found.run.makespan, told["zero-time site:MPI_Send"]) == (1000, 12)
-    assert found.lines[0].change.kind == "messages"
+    assert (found.lines, found.bounds[0].change.kind) == ((), "messages")
 
 
 def test_calls_without_time_promise_more_than_their_cause():
@@ -148,9 +150,29 @@ def test_calls_without_time_promise_more_than_their_cause():
     found = ranked(b.trace())
     told = {change.question: change.makespan for change in found.changes}
     assert (found.run.makespan, told["balance-time step"], told["zero-time site:MPI_Allreduce"]) == (2640, 1740, 1500)
-    line = found.lines[0]
-    assert line.change.question == "balance-time step"
-    assert line.includes[0].question == "zero-time site:MPI_Allreduce"
+    assert (found.lines[0].change.question, found.bounds[0].change.question) == ("balance-time step", "zero-time site:MPI_Allreduce")
+    assert not any(change.bound for change in found.lines[0].more)
+    assert found.bounds[0].part[0] is found.lines[0].change
+
+
+def test_zero_wait_is_a_bound_beside_what_makes_the_sender_earlier():
+    """Rank 0 computes 500 nobody waits for and 100 for a message, then rank 1 computes 100: sent first, all end at 600 instead of 712.
+
+    Without its wait rank 1 ends at 100, and rank 0 still at 600. Balanced, both compute 350.
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.compute(0, 500)
+    b.call(0, "Comm_rank", work=0)
+    b.compute(0, 100)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    found = ranked(b.trace(), kinds=["order", "wait"])
+    told = {change.question: (change.makespan, change.bound) for change in found.changes}
+    assert found.run.makespan == 712
+    assert told == {"advance e2": (600, False), "zero-wait e2": (600, True), "zero-wait pair:0>1": (600, True)}
+    assert (found.lines[0].change.question, found.bounds) == ("advance e2", ())
+    assert {change.question for change in found.lines[0].includes} == {question for question in told if question.startswith("zero")}
 
 
 def test_words_are_told_apart():
@@ -161,7 +183,7 @@ def test_words_are_told_apart():
 def test_only_some_kinds_or_about_something():
     assert {change.kind for change in ranked(falling(), kinds=["wait"]).changes} == {"wait"}
     assert {change.by for change in ranked(falling(), by="rank").changes} == {"rank"}
-    words = "threads, balance, slowest, order, wait, protocol, collective, messages, network"
+    words = "threads, balance, slowest, order, wait, protocol, algorithm, collective, messages, network"
     with pytest.raises(UsageError, match=f"^kind 'waits': must be one of {words}$"):
         ranked(falling(), kinds=["waits"])
 
@@ -251,16 +273,17 @@ def in_turn(steps=3):
 
 def test_steps_of_a_region_are_one_line():
     """The region as a whole is about every wait, and not listed; its steps together are, and hold the single ones."""
-    found = ranked(in_turn())
+    found = ranked(in_turn(), kinds=["wait"])
     assert found.run.makespan == 3 * 224
     told = [(change.question, change.makespan) for change in found.changes if change.by == "step"]
     assert told[0] == ("zero-wait step:item#1..3", 300)
     assert sorted(told[1:]) == [(f"zero-wait step:item#{k}", 672 - 124) for k in (1, 2, 3)]
-    assert {question for question, _ in told} <= {change.question for change in found.lines[0].includes}
+    line = found.bounds[0]
+    assert {question for question, _ in told} <= {change.question for change in (line.change, *line.more, *line.includes)}
 
 
 def test_steps_of_a_region_are_one_line__but_by_step():
-    lines = sorted((line.change.question, line.change.makespan) for line in ranked(in_turn(), by="step").lines)
+    lines = sorted((line.change.question, line.change.makespan) for line in ranked(in_turn(), by="step").bounds)
     assert lines == [(f"zero-wait step:item#{k}", 672 - 124) for k in (1, 2, 3)]
 
 
@@ -279,23 +302,34 @@ def test_steps_of_a_region_are_one_line__balanced():
 
 
 def check(trace, model=None):
-    found = rank(replayed(trace, model))
-    listed = [change for line in found.lines for change in (line.change, *line.includes)]
+    questions = Questions(trace, model)
+    found = rank(questions.run(()))
+    lines = (*found.lines, *found.bounds)
+    listed = [change for line in lines for change in (line.change, *line.more, *line.includes)]
     assert sorted(map(id, listed)) == sorted(map(id, found.changes)), "each once"
-    gains = [line.change.makespan for line in found.lines]
-    assert gains == sorted(gains)
+    for several, bound in ((found.lines, False), (found.bounds, True)):
+        gains = [line.change.makespan for line in several]
+        assert gains == sorted(gains)
+        assert {change.bound for line in several for change in (line.change, *line.more)} <= {bound}
+    for line in lines:
+        assert all(change.makespan >= line.change.makespan for change in line.includes), "includes nothing larger"
+        assert all(not change.bound and change.makespan > line.change.makespan for change in line.part)
     assert [change.makespan for change in found.changes] == sorted(change.makespan for change in found.changes)
     assert {change.kind for change in found.best()} == {change.kind for change in found.changes}
     for change in found.changes:
         assert change.makespan < found.run.makespan
         assert change.by in BY
-        assert predict(trace, change.question, model).predicted.makespan == change.makespan, change.question
-    for line in found.lines[:3]:
+        assert questions.makespan(change.question) == change.makespan, change.question
+    for line in (*found.lines[:3], *found.bounds[:3]):
         fall = found.fall(line.change)
         assert fall is None or 0 <= fall.after < fall.before
 
 
-MODELS = (None, hand_model(S=0, G=0.5, gap="sending call", g=30))
+MODELS = (
+    None,
+    hand_model(S=0, G=0.5, gap="sending call", g=30),
+    hand_model(S=100, progress="in calls", inline_bytes=20),
+)
 
 
 @pytest.mark.slow
@@ -427,7 +461,8 @@ def test_what_one_region_makes_is_said_of_it():
     b.team("omp_implicit_barrier", (0, other))
     b.link("join", b.call(other, "omp_idle"), b.call(0, "omp_join"))
     line = ranked(b.trace(), kinds=["threads"]).lines[0]
-    assert [change.question for change in (line.change, *line.includes)] == ["parallel alone", "parallel all", "parallel rest"]
+    told = [[change.question for change in part] for part in ((line.change,), line.more, line.includes)]
+    assert told == [["parallel alone"], ["parallel all"], ["parallel rest"]]
 
 
 def test_threads_that_nothing_ties_are_not_balanced():

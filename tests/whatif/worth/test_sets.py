@@ -1,7 +1,6 @@
 """Sets of calls: which calls each holds, and its makespan against the hypothesis applied and swept."""
 
 import dataclasses
-import pathlib
 import re
 from unittest import mock
 
@@ -22,9 +21,9 @@ from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.worth import sets as sets_module
 from perwiz.whatif.worth.families import FAMILIES, family
 from perwiz.whatif.worth.sets import makespans, rank_sets
+from samples import SAMPLES, name_of
 
 QUESTIONS = "zero-wait", "zero-time"
-SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[3] / "traces").iterdir() if path.suffix != ".md")
 
 
 def masks(found, calls):
@@ -84,7 +83,7 @@ def test_sets__random_traces(trace, model, places):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [path for path in SAMPLES if path.is_dir() or path.stat().st_size < 100_000], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [path for path in SAMPLES if path.is_dir() or path.stat().st_size < 100_000], ids=name_of)
 def test_sets__samples(path):
     """What pays most, and what the prune leaves out."""
     run = replayed(read(str(path)), build.ODD)

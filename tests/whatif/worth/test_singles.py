@@ -1,7 +1,6 @@
 """All single what-ifs: a case by hand, and each against the hypothesis applied and swept."""
 
 import dataclasses
-import pathlib
 
 import numpy as np
 import pytest
@@ -19,8 +18,7 @@ from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.worth.singles import singles, singles_of
-
-SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[3] / "traces").iterdir() if path.suffix != ".md")
+from samples import SAMPLES, name_of
 
 
 def applied(weighted, hypothesis):
@@ -122,7 +120,7 @@ def test_singles__under_hypotheses(trace):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
 def test_singles__samples(path):
     """All calls that change something, and some of those that do not."""
     for model in ("default", build.ODD):

@@ -1,0 +1,69 @@
+"""Collectives made by another algorithm: of each routine by what takes least for its processes and bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from perwiz.errors import GraphError
+from perwiz.loggps.algorithms.play import Instances
+from perwiz.loggps.model import Model
+from perwiz.trace.trace import Trace
+from perwiz.whatif.hypotheses.collectives import BEST, Collective, Plan
+from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
+
+ROOM = 1_000_000
+"""Vertices of the largest graph that is tried: each routine asks for one of its own."""
+_TOLD, _UNTOLD, _LEAST = 0.25, 0.1, 0.001
+"""Misfit beyond which nothing tells how collectives were made; part of the time in a routine of which that may be so; part of the
+makespan that is worth naming."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Planned(Collective):
+    """The same with its plan made, for the model it was made for."""
+
+    joined: ClassVar[bool] = False
+    made: Plan
+    model: Model
+
+    def plan(self, trace: Trace, model: Model, network: Model, made: object = None) -> Plan:
+        """Return what becomes of the collectives."""
+        fits = model is self.model and network is self.model and trace is self.made.instances.trace
+        return self.made if fits else Collective(self.argument).plan(trace, model, network)
+
+
+def changes(asker: Asker) -> list[Change]:
+    """Return what gains if the collectives of a routine are made another way. Raises NotTriedError if the graph is too large."""
+    run, trace = asker.run, asker.run.trace
+    instances = Instances(trace)
+    kinds = np.unique(instances.kind[instances.chosen]).tolist()
+    if kinds and run.graph.vertices > ROOM:
+        raise NotTriedError(f"the graph has {run.graph.vertices} vertices, more than {ROOM}; see perwiz predict --collective")
+    out = []
+    for routine in sorted({instances.routine(kind) for kind in kinds}):
+        model = run.weighted.model
+        plan = Collective(f"{routine}={BEST}").plan(trace, model, model)
+        ways = {one.group.way for one in plan.changed}
+        if _untold(plan) or all(one.group.way == one.was.way for one in plan.changed):
+            continue
+        argument = f"{routine}={ways.pop() if len(ways) == 1 else BEST}"
+        planned = _Planned(argument, plan, model)
+        try:
+            makespan = asker.makespan(planned)
+        except GraphError:
+            continue
+        if run.makespan - makespan >= _LEAST * run.makespan:
+            by = " and ".join(dict.fromkeys(str(one.group.way) for one in plan.changed))
+            what = f"MPI_{routine.capitalize()} made by {by}"
+            out.append(Change("algorithm", "routine", f"{Collective.word} {argument}", what, makespan, made=planned))
+    return out
+
+
+def _untold(plan: Plan) -> bool:
+    """Return whether nothing tells how those collectives were made that take a good part of the time."""
+    took = np.maximum(plan.instances.behind_last(plan.instances.leave), 0)
+    time = [(int(took[one.group.rows].sum()), one.was.misfit > _TOLD) for one in plan.changed]
+    return sum(ns for ns, untold in time if untold) > _UNTOLD * sum(ns for ns, _ in time)

@@ -1,0 +1,73 @@
+"""What somebody can do about waits: zero wait is what there is to gain at best, beside it stands what makes the partner come earlier."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.trace.arrays import I8
+from perwiz.trace.tables import NONE
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
+from perwiz.whatif.ranking import order
+from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.computation import slowest
+from perwiz.whatif.run import Run, swept_makespan
+
+_NAMED = 8
+"""Calls that are named one by one at most."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Instead:
+    """Whom calls wait for, and what somebody can do that gains."""
+
+    location: int
+    """The process or thread that is waited for longest, a row of the locations; NONE if the trace does not tell."""
+    waited: int
+    """How long it is waited for, ns."""
+    changes: tuple[Change, ...]
+    """Another order of calls, messages that hold nobody, and computation balanced or a slow process as fast as the mean: of each that
+    gains the best, largest gain first."""
+
+
+def instead(run: Run, text: str, calls: I8) -> Instead:
+    """Return what somebody can do about the waits of calls, rows, that a text selects."""
+    trace, waits = run.trace, run.waits
+    waiting = calls[(waits.time[calls] > 0) & (waits.partner[calls] != NONE)]
+    if not len(waiting):
+        return Instead(NONE, 0, ())
+    waited = np.zeros(len(trace.locations), "i8")
+    np.add.at(waited, trace.calls.location[waits.partner[waiting]], waits.time[waiting])
+    asker = Asker(run)
+    found = [*_earlier(asker, text, waiting), *_asked(asker, "protocol", f"eager {text}", "their messages hold nobody")]
+    if len(np.unique(trace.locations.process)) > 1:
+        found += [*slowest(asker), *_asked(asker, "balance", f"balance-time {WHOLE}", "computation of the whole program")]
+        if len(synchronisations(trace)):
+            found += _asked(asker, "balance", f"balance-time {STRETCHES}", "computation in each stretch between collectives of all")
+    best: dict[str, Change] = {}
+    for change in sorted(found, key=lambda change: change.makespan):
+        if change.makespan < run.makespan:
+            best.setdefault("balance" if change.kind == "slowest" else change.kind, change)
+    return Instead(int(waited.argmax()), int(waited.max()), tuple(best.values()))
+
+
+def _earlier(asker: Asker, text: str, waiting: I8) -> list[Change]:
+    """Return the change in which what calls wait for runs earlier; nothing if no text asks for it, or its graphs are too large."""
+    run, of_site = asker.run, text.startswith("site:")
+    asked = text if of_site else ",".join(f"e{call}" for call in waiting.tolist())
+    if len(waiting) > (order.SITE if of_site else _NAMED) or len(waiting) * run.graph.vertices > order.ROOM:
+        return []
+    weighted = asker.changed([parse(f"advance {asked}")])
+    what = "what they wait for runs earlier"
+    return order.gaining(run, weighted, Change("order", "call", f"advance {asked}", what, swept_makespan(weighted), waiting))
+
+
+def _asked(asker: Asker, kind: str, question: str, what: str) -> list[Change]:
+    """Return a change; nothing if it does not fit the run."""
+    try:
+        return [asker.change(kind, "program", question, what)]
+    except UsageError:
+        return []
