@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Callable
 
@@ -25,6 +26,15 @@ hypothesis.settings.load_profile("deterministic")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --regold."""
     parser.addoption("--regold", action="store_true", help="rewrite the golden files with what the tests see now")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Return where programs and recorders of this session are kept, those of all workers of xdist in one place."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "built"
+    place.mkdir(exist_ok=True)
+    return place
 
 
 @pytest.fixture

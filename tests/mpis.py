@@ -6,11 +6,13 @@ PERWIZ_MPIS names folders with mpiexec and mpicc, joined by colons (`.ci/run` ma
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import functools
 import os
 import pathlib
 import shutil
 import subprocess
+import zlib
 from collections import defaultdict
 
 import numpy as np
@@ -31,7 +33,7 @@ class Mpi:
     mpiexec: str
     mpicc: str
 
-    @property
+    @functools.cached_property
     def python(self) -> str:
         """A Python with mpi4py for it, or nothing."""
         found = os.path.join(os.path.dirname(self.mpiexec), "python3")
@@ -43,7 +45,7 @@ class Mpi:
         more = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if self.is_open else []
         return [self.mpiexec, *more, "-n", str(ranks), *program]
 
-    @property
+    @functools.cached_property
     def is_open(self) -> bool:
         """Whether it is Open MPI."""
         return "open" in subprocess.run([self.mpiexec, "--version"], capture_output=True, text=True, check=False).stdout.lower()
@@ -65,14 +67,26 @@ def installed() -> tuple[Mpi, ...]:
 
 
 def compiled(compiler: str, source: str, folder: pathlib.Path) -> str:
-    """Return the program made from a source of scripts/programs."""
+    """Return the program made from a source of scripts/programs; several may make it at a time."""
     from perwiz.record import build
 
-    out = folder / f"{pathlib.Path(source).stem}-{pathlib.Path(compiler).name}-{abs(hash(compiler))}"
+    out = folder / f"{pathlib.Path(source).stem}-{pathlib.Path(compiler).name}-{zlib.crc32(compiler.encode())}"
     if not out.exists():
-        command = [compiler, "-O1", "-g", "-w", f"-I{build.HERE}", str(PROGRAMS / source), "-o", str(out), "-pthread"]
+        part = out.with_name(f"{out.name}-{os.getpid()}")
+        command = [compiler, "-O1", "-g", "-w", f"-I{build.HERE}", str(PROGRAMS / source), "-o", str(part), "-pthread"]
         subprocess.run(command, check=True, capture_output=True)
+        part.replace(out)
     return str(out)
+
+
+@functools.cache
+def made(compiler: str, folder: pathlib.Path) -> None:
+    """Make the recorder for an MPI in the cache of a folder, which takes seconds: others that want it wait for the first."""
+    from perwiz.record import build
+
+    with open(folder / f"{zlib.crc32(compiler.encode())}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        build.built(compiler)
 
 
 def tallies(text: str) -> dict[tuple[int, str], tuple[int, int, int]]:

@@ -40,16 +40,17 @@ def chance(number):
     return ((number ^ number >> 31) >> 11) / 2**53
 
 
-def drawn_deviation(pools, draw, blocks):
-    """Return the deviations of a draw, given those of the stretches of pools that are alike, one pool after the other."""
+def turned(pools, source):
+    """Return the deviations of pools, dictionaries by part of the run, if each part is another one, or the next one that a pool has."""
     out = []
-    for which, pool in enumerate(pools):
-        for place in range(len(pool)):
-            part = place * blocks // len(pool)
-            later, other = chance((part << 32) + draw), chance((blocks + part << 32) + draw)
-            source = pools[(which + int(other * len(pools))) % len(pools)]
-            out.append(source[int(((place + 0.5) / len(pool) + later) * len(source)) % len(source)])
+    for pool in pools:
+        out += [pool[min([of for of in pool if of >= source[part]], default=min(pool))] for part in pool]
     return out
+
+
+def drawn_parts(draw, parts, block):
+    """Return the part that comes for each of so many in a draw: blocks of parts in a row, each from anywhere on."""
+    return [(int(chance((part // block << 32) + draw) * parts) + part % block) % parts for part in range(parts)]
 
 
 def sweep_back(start, source, weight, cut, end):

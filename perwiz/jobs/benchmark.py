@@ -100,7 +100,7 @@ def derived(name_or_file: str) -> Benchmark:
     """Return the latencies and bandwidths that a LogGPS model gives between nodes, of collectives of 48 processes. Raises ModelError.
 
     Sends take o_s (a synchronous one its request and acknowledgement, too), receives and waits that find their message o_r, a byte the
-    larger of G and O of that end; collectives, each process on a node, the rounds of their likely algorithm.
+    larger of G and O of that end; collectives, each process on a node, their likely algorithm.
     """
     model = load(name_or_file)
     latency, per_byte = _point_to_point(model)

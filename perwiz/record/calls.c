@@ -488,7 +488,7 @@ static inline int others(const Comm *comm) { return comm->remote ? comm->remote 
 /* Note the root; return whether the caller is it. */
 static inline int rooted(Call *call, const Comm *comm, int root)
 {
-    call->peer = root == MPI_ROOT ? MYSELF : partner(root);
+    call->peer = comm->remote && root == MPI_ROOT ? MYSELF : partner(root);
     return comm->remote ? root == MPI_ROOT : root == comm->rank;
 }
 

@@ -20,11 +20,16 @@ MARKER, VERSION = "run.json", 1
 
 
 def open_folder(path: str) -> tuple[str, str]:
-    """Make the directory of a run; return its absolute name and the token by which the processes know it.
+    """Make the directory of a run, and those that it is in; return its absolute name and the token by which the processes know it.
 
-    Raises UsageError when there is something of that name.
+    Raises UsageError when there is something of that name, or it cannot be made.
     """
     folder, token = os.path.abspath(path), secrets.token_hex(8)
+    try:
+        if not os.path.isdir(os.path.dirname(folder)):
+            os.makedirs(os.path.dirname(folder))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be made: {(error.strerror or str(error)).lower()}: {error.filename}") from None
     try:
         os.mkdir(folder)
         text = json.dumps({"format": "perwiz run", "version": VERSION, "token": token})

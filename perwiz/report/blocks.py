@@ -23,6 +23,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.waits import Waits
 
 R = TypeVar("R")
+Part = str | msgspec.UnsetType
 Facts = list[tuple[str, str]]
 """Labels, and what is to be said under them."""
 _FAULTS = 8
@@ -33,7 +34,7 @@ _REGION = 30
 
 def head(trace: Trace) -> dict[str, Any]:
     """Return what a document on a trace begins with, the fields of TraceDocument."""
-    return {"trace": trace.path, "format": trace.format, "made_by": str(trace.timeline.origin)}
+    return {"trace": trace.path, "format": trace.format, "made_by": str(trace.timeline.origin), "part": trace.part or msgspec.UNSET}
 
 
 def title(trace: str, subject: str, state: Health) -> list[str]:
@@ -332,11 +333,16 @@ def gained(recorded: int, predicted: int, whole: int) -> str:
     return f"{'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}{share}"
 
 
-def share_facts(whole: int, makespan: int) -> Facts:
-    """Return in words what shares are of; nothing if it is the makespan."""
-    return [("", note) for note in share_notes(whole, makespan)]
+def share_facts(whole: int, makespan: int, part: Part) -> Facts:
+    """Return in words what shares are of; nothing if it is the makespan. `part` is that of the run that is asked about, if not all is."""
+    return [("", note) for note in share_notes(whole, makespan, part)]
 
 
-def share_notes(whole: int, makespan: int) -> list[str]:
+def share_notes(whole: int, makespan: int, part: Part) -> list[str]:
     """Return the same as a line."""
-    return [f"percentages are of the {words.duration(whole)} after MPI_Init"] if whole != makespan else []
+    return [f"percentages are of {whole_of(whole, part)}"] if whole != makespan else []
+
+
+def whole_of(whole: int, part: Part) -> str:
+    """Return in words what shares are of if it is not the makespan."""
+    return f"the {words.duration(whole)} {'that a process takes' if part else 'after MPI_Init'}"

@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 from perwiz import words
 from perwiz.loggps import weigh
-from perwiz.loggps.fit.eager import Held, held_senders
-from perwiz.loggps.model import Model
+from perwiz.loggps.fit.eager import Held
+from perwiz.loggps.weigh import Weighted
 from perwiz.report import blocks, records
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Misfit
-from perwiz.trace.trace import Timeline, Trace
+from perwiz.trace.arrays import I8
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.doubts import SHARE, Doubt, Doubts, doubts_of
 
@@ -28,37 +28,61 @@ class Modelled(Protocol):
     health: Health
 
 
-def modelled(run: Run, doubts: Doubts | None = None) -> dict[str, Any]:
-    """Return what a document tells of a run and its model, the fields of Modelled; `doubts` are those of the run, if they are known."""
+def modelled(run: Run, doubts: Doubts | None = None, answer: tuple[Weighted, I8] | None = None) -> dict[str, Any]:
+    """Return what a document tells of a run and its model, the fields of Modelled; `doubts` are those of the run, if they are known.
+
+    Doubts are told of an `answer` (a weighted graph and what `sweep` makes of it), too, if there is one.
+    """
     return {
         "model": blocks.model(run.weighted.model),
         "machine": machines.machine(run.machine),
-        "misfit": of_run(run, doubts),
+        "misfit": of_run(run, doubts, answer),
         "replay_error_ns": run.replay_error,
         "health": blocks.health(run.health()),
     }
 
 
-def of_run(run: Run, doubts: Doubts | None = None) -> Misfit:
-    """Return the misfit of a run; `doubts` are its own, if they are known."""
-    return misfit(run.trace, run.trace.timeline, run.weighted.model, run.weighted.misfit, (doubts or doubts_of(run)).told())
+def of_run(run: Run, doubts: Doubts | None = None, answer: tuple[Weighted, I8] | None = None) -> Misfit:
+    """Return the misfit of a run; arguments as of `modelled`."""
+    known = doubts or doubts_of(run)
+    return misfit(run.weighted.misfit, known.held, known.told(answer))
 
 
-def misfit(trace: Trace, timeline: Timeline, model: Model, lowered: weigh.Misfit, doubts: tuple[Doubt, ...]) -> Misfit:
+def misfit(lowered: weigh.Misfit, held: Held | None, doubts: tuple[Doubt, ...]) -> Misfit:
     """Return how often the recorded times contradict the model."""
-    return Misfit(
-        **dataclasses.asdict(lowered), held=held_senders(dataclasses.replace(trace, timeline=timeline), model), doubts=list(doubts)
-    )
+    return Misfit(**dataclasses.asdict(lowered), held=held, doubts=list(doubts))
 
 
-def first(misfit: Misfit, machine: records.Machine) -> Facts:
-    """Return what is to be said beside the answer: the contradiction that weighs most, if it could change it by more than SHARE."""
-    doubt = max(misfit.doubts, key=lambda doubt: doubt.share, default=None)
-    if doubt is None or doubt.share <= SHARE:
+def beside(told: Facts, document: Modelled, whole: int) -> Facts:
+    """Return the facts of an answer with the contradiction to be said beside it: behind them, or before them if most messages contradict.
+
+    `whole` is what shares are of, ns.
+    """
+    doubt = _heaviest(document.misfit, whole)
+    said = first(document.misfit, document.machine, whole)
+    return [*said, *told] if doubt and _most(doubt) else [*told, *said]
+
+
+def first(misfit: Misfit, machine: records.Machine, whole: int) -> Facts:
+    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns."""
+    doubt = _heaviest(misfit, whole)
+    if doubt is None:
         return []
     why = _DOUBTS[doubt.what].format(f"{doubt.messages} of {doubt.of}")
-    path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.share, 1)})"
-    return [("doubtful", f"{path}: {why}; {_remedy(doubt, machine)}")]
+    most = "most messages contradict the model, so take what follows with care: " if _most(doubt) else ""
+    path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, whole)})"
+    return [("doubtful", f"{most}{path}: {why}; {_remedy(doubt, machine)}")]
+
+
+def _heaviest(misfit: Misfit, whole: int) -> Doubt | None:
+    """Return the contradiction that weighs most; None if it could not change the answer by more than SHARE."""
+    doubt = max(misfit.doubts, key=lambda doubt: doubt.time, default=None)
+    return doubt if doubt and doubt.time > SHARE * whole else None
+
+
+def _most(doubt: Doubt) -> bool:
+    """Return whether most messages contradict the model, and not only most of the few that could in this way."""
+    return doubt.what in ("fast", "slow") and 2 * doubt.messages > doubt.of
 
 
 _DOUBTS = {

@@ -178,19 +178,20 @@ def hybrid_case(lab: Lab, pictures: Callable[..., None]) -> Case:
     changes = "iterations as threads come for them; a critical section made a reduction; four threads; messages beside a loop"
     case = Case("hybrid", f"hybrid: {changes}")
     cells = []
-    for program, ranks, word, ask in (
-        ("schedule", 2, "dynamic", _loop_balanced),
-        ("critical", 2, "reduction", lambda _: "zero-time op:omp_critical"),
-        ("teams", 2, "4", _more_threads),
-        ("overlap", 4, "beside", lambda _: "overlap op:MPI_Send,MPI_Recv"),
-    ):
-        before, after = lab.runs(f"hybrid/{program}", ranks, [], [word])
-        one = row("made", before, after, [ask(before.middle)])
+    for program in THREADED:
+        before, one = threaded(lab, program)
         cells.append([program, one.question, ms(before.time), *told(one.expected), measured(one), signed(one.error), noise(one.noise)])
         case.rows.append(one)
         case.figures[program] = {"before": before.document(), "question": one.document()}
     case.lines += table(("program", HEAD[0], "before", *HEAD[1:]), cells, left=(0, 1))
     return case
+
+
+def threaded(lab: Lab, program: str) -> tuple[Runs, Row]:
+    """Return the runs of a program of THREADED before its change, and the prediction beside those with it."""
+    ranks, word, ask = THREADED[program]
+    before, after = lab.runs(f"hybrid/{program}", ranks, [], [word])
+    return before, row("made", before, after, [ask(before.middle)])
 
 
 def _loop_balanced(trace: Trace) -> str:
@@ -204,6 +205,31 @@ def _more_threads(trace: Trace) -> str:
     return f"threads {loop.replace('for', 'parallel')}=4"
 
 
+THREADED: dict[str, tuple[int, str, Callable[[Trace], str]]] = {
+    "schedule": (2, "dynamic", _loop_balanced),
+    "critical": (2, "reduction", lambda _: "zero-time op:omp_critical"),
+    "teams": (2, "4", _more_threads),
+    "overlap": (4, "beside", lambda _: "overlap op:MPI_Send,MPI_Recv"),
+}
+"""Per program with threads: its processes, the word that changes it, and the question that the change is."""
+LIMITS = ((1000, 512), (2000, 1024), (4000, 2048), (16384, 65536), (65536, 262144), (262144, 1048576))
+"""Sizes of messages, and limits that the MPI is run with: below and above that of Open MPI and MPICH in shared memory, 4 and 8 KiB."""
+
+
+def eager_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of an MPI with another eager limit: messages hold their sender no more, or do now."""
+    case = Case("eager", "eager: another eager limit")
+    cells = []
+    for size, limit in LIMITS:
+        before, after = lab.runs("eager", 3, [f"bytes:{size}"], [f"bytes:{size}", f"limit:{limit}"])
+        one = row("made", before, after, [f"eager {limit}"])
+        cells.append([str(size), one.question, ms(before.time), *told(one.expected), measured(one), signed(one.error), noise(one.noise)])
+        case.rows.append(one)
+        case.figures[str(size)] = {"before": before.document(), "question": one.document()}
+    case.lines += table(("bytes", HEAD[0], "before", *HEAD[1:]), cells, left=(1,))
+    return case
+
+
 CASES = {
     "registration": registration_case,
     "compositing": compositing_case,
@@ -212,6 +238,7 @@ CASES = {
     "halo": halo_case,
     "remedies": remedies_case,
     "hybrid": hybrid_case,
+    "eager": eager_case,
 }
 SIZED: dict[str, Callable[..., Case]] = {"pipeline": pipeline_case, "halo": halo_case}
 """Cases of programs that take the size of their messages."""

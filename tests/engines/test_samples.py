@@ -1,7 +1,5 @@
 """On every sample trace: the recorded run is a fixed point of both engines, and they agree under random weights and cuts."""
 
-import pathlib
-
 import numpy as np
 import pytest
 
@@ -12,13 +10,12 @@ from perwiz.loggps.model_file import load
 from perwiz.loggps.weigh import CUT, timeline_of
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.run import replayed
-
-SAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "traces").iterdir() if path.suffix != ".md")
+from samples import SAMPLES, name_of
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["default", "perwiz-cluster"])
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
 def test_sample(path, model):
     trace = read(str(path))
     weighted = replayed(trace, load(model), "none", [Network("S_bytes=8")]).weighted

@@ -13,18 +13,13 @@ import pytest
 import mpis
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Return where programs and recorders of this session are kept."""
-    return tmp_path_factory.mktemp("built")
-
-
 @pytest.fixture(params=mpis.installed() or [None], ids=lambda one: one.name if one else "none")
 def mpi(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, built: pathlib.Path) -> mpis.Mpi:
     """Return an MPI, one after the other."""
     if request.param is None:
         pytest.skip("no MPI here: neither PERWIZ_MPIS nor mpiexec with its mpicc on the path")
     monkeypatch.setenv("XDG_CACHE_HOME", str(built))
+    mpis.made(request.param.mpicc, built)
     return request.param
 
 

@@ -184,10 +184,11 @@ def simulated(folder, name, record):
     return recorded.read(str(folder / name)), printed
 
 
-def test_smpi__two_runs_are_the_same(record, tmp_path, monkeypatch):
+def test_smpi__two_runs_are_the_same(record, built, tmp_path, monkeypatch):
     if not shutil.which("smpicc") or not shutil.which("smpirun"):
         pytest.skip("no SMPI: neither smpicc nor smpirun")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(built))
+    mpis.made("smpicc", built)
     (tmp_path / "platform.xml").write_text(PLATFORM, encoding="utf-8")
     (tmp_path / "hosts").write_text("".join(f"node-{k}\n" for k in range(64)), encoding="utf-8")
     recorder = str(build.built("smpicc", build.OBJECT))

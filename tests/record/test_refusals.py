@@ -68,6 +68,22 @@ def test_refused__directory_that_exists(monkeypatch, capsys):
     assert pathlib.Path("run/kept").read_text(encoding="utf-8") == "a former run"
 
 
+def test_directories__are_made(monkeypatch):
+    """The command finds one in others that were not there; as it records nothing the run is taken away, and they stay."""
+    monkeypatch.setattr("perwiz.record.build.built", lambda mpicc, what="": pathlib.Path("lib.so"))
+    assert cli.main(["record", "-o", "runs/today/1", "--", "sh", "-c", "test -d runs/today/1"]) == 0
+    assert os.listdir("runs/today") == []
+    assert cli.main(["record", "-o", "2", "--", "sh", "-c", "test -d 2"]) == 0
+
+
+def test_refused__directory_in_a_file(monkeypatch, capsys):
+    monkeypatch.setattr("perwiz.record.build.built", lambda mpicc, what="": pathlib.Path("lib.so"))
+    pathlib.Path("runs").write_text("a file", encoding="utf-8")
+    for name, why in (("runs/1", "file exists"), ("runs/today/1", "not a directory")):
+        assert cli.main(["record", "-o", name, "--", "ls"]) == 2
+        assert capsys.readouterr().err == f"perwiz: {name}: cannot be made: {why}: {os.path.abspath(os.path.dirname(name))}\n"
+
+
 def test_refused__static_program(monkeypatch, capsys):
     pathlib.Path("app.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
     done = subprocess.run(["gcc", "-static", "-o", "app", "app.c"], capture_output=True, check=False)

@@ -113,6 +113,7 @@ def oshmem(monkeypatch, built):
         pytest.skip("no OpenSHMEM here: neither PERWIZ_SHMEM nor oshrun with its oshcc on the path")
     mpis.installed()
     monkeypatch.setenv("XDG_CACHE_HOME", str(built))
+    mpis.made(oshcc, built)
     return [oshrun, "--oversubscribe", "-np", "2", mpis.compiled(oshcc, "shmem.c", built)]
 
 

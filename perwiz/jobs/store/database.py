@@ -247,7 +247,8 @@ class _Postgres:
 
     def add(self, table: str, columns: str, rows: Sequence[Row]) -> None:
         """See Database."""
-        with self._errors(), self._link.connection.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+        cursor: Any = self._link.connection.cursor()  # of psycopg, which SQLAlchemy knows as any DBAPI's
+        with self._errors(), cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
 

@@ -225,7 +225,7 @@ def _answer(balance: BalanceDocument) -> Facts:
     """Return what balancing all gives, and which single step gives most."""
     recorded, whole = balance.recorded_ns, balance.shares_of_ns
     many = words.several(sum(region.steps for region in balance.regions), "step")
-    facts = [("recorded", blocks.recorded(recorded, balance.health)), *blocks.share_facts(whole, recorded)]
+    facts = [("recorded", blocks.recorded(recorded, balance.health)), *blocks.share_facts(whole, recorded, balance.part)]
     facts.append(("balanced", f"{_gained(balance, whole)} if computation and messages of all {many} were balanced"))
     facts += spans.facts(balance.predicted_span, balance.predicted_ns)
     facts += blocks.unrecorded_waits(balance.health)
@@ -235,7 +235,7 @@ def _answer(balance: BalanceDocument) -> Facts:
         facts += spans.facts(balance.best_span, best.predicted_ns) if best.gain_ns > 0 else []
     if balance.whole_program:
         facts.append(("whole program", f"{_best(balance.whole_program[0], whole)[1]} if balanced: all at once, no step to work at"))
-    return [*facts, *misfit.first(balance.misfit, balance.machine)]
+    return misfit.beside(facts, balance, whole)
 
 
 def _best(step: Step, whole: int) -> tuple[Predicted, str]:

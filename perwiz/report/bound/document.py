@@ -151,10 +151,10 @@ def _answer(bound: BoundDocument) -> Facts:
     for asked, meaning in ((QUESTIONS[:1], nobody), (QUESTIONS, "if computation and messages were balanced, too")):
         less = f"{words.duration(recorded - times[asked])} ({words.percent(recorded - times[asked], bound.shares_of_ns)}) less"
         facts.append(("at least", f"{words.duration(times[asked])}, {less}, {meaning}"))
-    facts += [*blocks.share_facts(bound.shares_of_ns, recorded)]
+    facts += [*blocks.share_facts(bound.shares_of_ns, recorded, bound.part)]
     facts += blocks.unrecorded_waits(bound.health)
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))
-    facts += misfit.first(bound.misfit, bound.machine)
+    facts = misfit.beside(facts, bound, bound.shares_of_ns)
     if not bound.user_regions:
         facts.append(("regions", "none: mark some with PRGN_BEGIN and PRGN_END (perwiz record --print-include) to get bounds for them"))
     return facts

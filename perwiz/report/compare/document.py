@@ -71,6 +71,7 @@ def document(comparison: Comparison, found: Reasons, calls: int, most: float | N
             leave=leave,
             duration=duration,
         ),
+        renamed=[records.RenamedRegion(row.first, row.second) for row in comparison.renamed],
         reasons=_reasons(comparison, found),
         processes=_processes(comparison),
         regions=_regions(comparison),

@@ -29,7 +29,7 @@ from perwiz.whatif.compare.reasons import REPLAY
 from perwiz.whatif.limits.critical import KINDS
 
 
-class Run(Record):
+class Run(Record, kw_only=True):
     """One of the two runs."""
 
     trace: str
@@ -37,6 +37,8 @@ class Run(Record):
     format: str
     made_by: str
     """How the times came about: measured, corrected, or predicted under hypotheses."""
+    part: str | UnsetType = UNSET
+    """Only if a part of the run is compared: which iterations, such as iterations 10..90."""
     makespan_ns: Natural
     """Of what is compared: from one instant to another, by default to the end of the run."""
     whole_ns: Makespan
@@ -230,6 +232,15 @@ class Reasons(Record):
     steps: list[StepReason]
 
 
+class RenamedRegion(Record):
+    """A region that the runs call otherwise: lines of the source, or numbers of outlined code, shifted."""
+
+    first: str
+    """As it is called here."""
+    second: str
+    """As it is called in the second run."""
+
+
 class CompareDocument(Document, kw_only=True):
     """How far one run is from another. Times are whole nanoseconds since the common start; what lies before it counts nothing. first and
     second are the runs as they were named; a difference is the one run minus the reference.
@@ -265,6 +276,8 @@ class CompareDocument(Document, kw_only=True):
     tells how far another run may lie."""
     locations: Locations
     calls: Calls
+    renamed: list[RenamedRegion]
+    """Regions that are taken to be the same by what is left of their names and their order."""
     reasons: Reasons
     processes: list[Process]
     regions: list[Region]

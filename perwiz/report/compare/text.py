@@ -22,7 +22,7 @@ _TIMES = 48
 """Columns of the times in a table of reasons."""
 _LONGEST = 16
 """Rows of the longest table but that of calls."""
-_REGION = 30
+_REGION, _RENAMED = 30, 2
 Row = tuple[str, int, int, int]
 """What is compared, its time in both runs, and the difference, ns."""
 
@@ -116,8 +116,16 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     moved = f", of which {unlike}" if unlike else ""
     only = f"{calls.only_first} only in the {said.first} run, {calls.only_second} only in the {said.second} run"
     facts.append(("calls", f"{calls.same} the same{moved}; {only}"))
+    if comparison.renamed:
+        named = [f"{words.shown(row.second, _REGION)} is {words.shown(row.first, _REGION)}" for row in comparison.renamed[:_RENAMED]]
+        more = f" and {len(comparison.renamed) - _RENAMED} more (--json)" if len(comparison.renamed) > _RENAMED else ""
+        facts.append(("regions", f"called otherwise in the {said.second} run, told by their order: {', '.join(named)}{more}"))
     if comparison.locations.only_first or comparison.locations.only_second:
-        facts.append(("processes", f"{first.processes} and {second.processes}: calls are the same only on those of both"))
+        places = comparison.locations
+        many = (places.both + places.only_first, places.both + places.only_second)
+        label = "processes" if many == (first.processes, second.processes) else "threads"
+        of = ["" if label == "processes" else f" of {words.several(run.processes, 'process')}" for run in (first, second)]
+        facts.append((label, f"{many[0]}{of[0]} and {many[1]}{of[1]}: calls are the same only on those of both"))
     return facts
 
 
@@ -205,7 +213,12 @@ def relative(value: int, whole: int) -> str:
 
 def beginning(start: str) -> str:
     """Return in words the instant from which both runs are compared."""
-    known = {"start": "the first instant of each run", "init": "the end of the last MPI_Init", "common": "the first call of both runs"}
+    known = {
+        "start": "the first instant of each run",
+        "begun": "the instant when the last process of each run has begun",
+        "init": "the end of the last MPI_Init",
+        "common": "the first call of both runs",
+    }
     return known.get(start) or _named(start, "when the first process enters")
 
 

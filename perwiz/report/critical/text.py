@@ -24,6 +24,7 @@ _MEANINGS = {
     "gap": "between sends of one process, which the model keeps apart",
     "start": "until the first process on the path began",
 }
+_INIT = "until the last process has left MPI_Init"
 
 
 def text(critical: CriticalDocument) -> str:
@@ -47,16 +48,16 @@ def _answer(critical: CriticalDocument) -> Facts:
     for kind, meaning in _MEANINGS.items():
         spent = critical.path.of(kind)
         if kind == "start" and whole != makespan:
-            facts.append(("", f"{words.duration(spent)} until the last process has left MPI_Init"))
+            facts.append(("", f"{words.duration(spent)} {'as processes begin the part at different times' if critical.part else _INIT}"))
         elif spent:
             told = meaning if who == "process" else meaning.replace("MPI calls", "calls of MPI, threads and devices")
             facts.append(("", f"{words.duration(spent)} ({words.percent(spent, whole)}) {_HEADS[kind]}: {told}"))
-    facts += blocks.share_facts(whole, makespan)
+    facts += blocks.share_facts(whole, makespan, critical.part)
     facts += blocks.unrecorded_waits(critical.health)
     facts.append(("path", f"goes {words.several(critical.changes, 'time')} from one {who} to another"))
     counts = ", ".join(f"{row.calls} at most {100 * row.share:g} %" if row.share else f"{row.calls} none" for row in slack.within)
     facts.append(("slack", f"of {words.several(slack.calls, 'call')} {counts}{'' if whole != makespan else ' of the makespan'}"))
-    return [*facts, *misfit.first(critical.misfit, critical.machine)]
+    return misfit.beside(facts, critical, whole)
 
 
 def _table(critical: CriticalDocument, head: str, parts: Sequence[Part], labels: list[str]) -> list[str]:

@@ -199,15 +199,15 @@ def _answer(curve: CurveDocument) -> Facts:
     name = words.shown(parameter) if network else f"the factor of {words.shown(parameter)}"
     least, most = (amount(parameter, x) for x in curve.interval)
     above = f"; the curve lies at most {words.duration(max(1, round(curve.gap_ns)))} above them (--exact finds all)"
-    return [
+    told = [
         ("recorded", f"{blocks.recorded(curve.recorded_ns, curve.health)}; {name} is {amount(parameter, curve.recorded)}"),
-        *blocks.share_facts(curve.shares_of_ns, curve.recorded_ns),
+        *blocks.share_facts(curve.shares_of_ns, curve.recorded_ns, curve.part),
         ("tolerance", f"{words.shown(parameter)} {grows}"),
         ("on the path", f"{spent}, just above the recorded value"),
         ("found", f"{words.several(len(curve.segments), 'segment')} from {least} to {most}{above if curve.gap_ns else ', all there are'}"),
         *[fact for end in curve.ends for fact in _end(curve, end)],
-        *misfit.first(curve.misfit, curve.machine),
     ]
+    return misfit.beside(told, curve, curve.shares_of_ns)
 
 
 def _end(curve: CurveDocument, end: End) -> Facts:

@@ -34,7 +34,7 @@ def plot(curve: Curve, path: str, width: float | None = None) -> None:
 
 
 def _draw(curve: Curve, width: float) -> Figure:
-    whole = blocks.share_notes(shares_of(curve), curve.run.makespan)
+    whole = blocks.share_notes(shares_of(curve), curve.run.makespan, curve.run.trace.part)
     height = _SIZE[1] * max(1, width / _SIZE[0])
     above = [Line(lanes.title(curve.run.trace), 11, weight="bold")]
     drawing = sheet(width, height, above, [Line(line, 8, "#444444") for line in whole])

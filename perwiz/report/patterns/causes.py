@@ -13,7 +13,7 @@ from perwiz.patterns.analysis.counters import Work
 from perwiz.patterns.analysis.efficiency import Efficiency
 from perwiz.patterns.library.collectives import START
 from perwiz.report import blocks, counts
-from perwiz.report.blocks import Facts
+from perwiz.report.blocks import Facts, Part
 from perwiz.report.patterns.hybrid import shown
 from perwiz.report.patterns.records import Causes, CostlyPath, Efficiencies, Reference
 from perwiz.trace.arrays import F8, I8
@@ -36,12 +36,14 @@ def causes(explained: Explained | None, rows: int) -> Causes | None:
     cost = explained.causes.cost.sum(axis=2)
     idle = [place for place, kind in enumerate(waits.kinds) if kind in _IDLE]
     inits = np.flatnonzero(START[cube.tree.op] & (cube.tree.op >= 0))
-    longest = np.argsort(-cost.sum(axis=(0, 1)), kind="stable")[:rows]
+    total = cost.sum(axis=(0, 1))
+    longest, costly = np.argsort(-total, kind="stable")[:rows], int((total > 0).sum())
     return Causes(
         waiting_ns=int(waits.instances.severity.sum()),
         explained_ns=round(float(cost.sum())),
         idle_in_init_ns=round(float(explained.causes.cost[idle].sum(axis=(1, 2))[:, inits].sum())),
-        call_paths=[_costly(explained, node) for node in longest.tolist() if cost[:, :, node].sum() > 0],
+        call_paths=[_costly(explained, node) for node in longest.tolist() if total[node] > 0],
+        more_call_paths=max(0, costly - rows),
         critical_path_ns=path.length,
         critical_path_changes=path.changes,
         critical_path_imbalance_ns=cube.total("critical_path_imbalance"),
@@ -104,19 +106,25 @@ def answer(causes: Causes | None, who: str) -> Facts:
     return [("main cause", f"{words.shown(row.call_path, _PATH)}: {cost} is for a {who} that spends more time there than others")]
 
 
-def lines(causes: Causes | None, titles: dict[str, str], who: str) -> list[str]:
+def more(left: int, shown: int) -> list[str]:
+    """Return the line below a list that leaves rows out: how many, and how to see them."""
+    return [f"and {left} more (-n {left + shown} lists all)"] if left else []
+
+
+def lines(causes: Causes | None, titles: dict[str, str], who: str, part: Part) -> list[str]:
     """Return the section of causes: what it shows, the table and what the table leaves out; nothing if there are none.
 
-    `who` is what a location is called.
+    `who` is what a location is called, `part` that of the run that is asked about, if not all is.
     """
     if causes is None or not causes.call_paths:
         return []
     title = f"causes, by delay cost: others waited so long because a {who} spent more time here than they (long term: via others)"
     left, above, length = causes.waiting_ns - causes.explained_ns, causes.critical_path_imbalance_ns, causes.critical_path_ns
-    out = ["", title, *cause_lines(causes, titles)]
+    out = ["", title, *cause_lines(causes, titles), *more(causes.more_call_paths, len(causes.call_paths))]
     if left > _MOST_LEFT * causes.waiting_ns:
         idle = "" if who == "process" else ", threads that get no more work"
-        out.append(f"{words.duration(left)} of waiting is for nothing recorded: for processes that began late{idle}, or clocks are wrong")
+        why = f"what was before the {part}" if part else f"nothing recorded: for processes that began late{idle}, or clocks are wrong"
+        out.append(f"{words.duration(left)} of waiting is for {why}")
     path = f"critical path as Scalasca defines it: {words.duration(length)}"
     changes = f"goes {words.several(causes.critical_path_changes, 'time')} to another {who}"
     return [*out, f"{path}, {changes}, {words.percent(above, length)} of it above the mean of all"]

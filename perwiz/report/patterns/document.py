@@ -48,7 +48,9 @@ def document(
     chosen = _below(findings, pattern)
     base = blocks.shares_of(run.trace, run.makespan)
     part = _shares(run, findings, base)
-    paths = _call_paths(findings, worth, run.makespan, chosen, rows)
+    every = _call_paths(findings, worth, run.makespan, chosen)
+    listed = [name for name in chosen if name in findings.waits] if pattern is None else chosen[:1]
+    paths, severe = every[:rows], _instances(run, findings, listed, rows)
     bound, best = _spans(run, paths)
     return PatternsDocument(
         **blocks.head(run.trace),
@@ -62,7 +64,9 @@ def document(
         of=pattern,
         metrics=[_metric(findings, worth, run.makespan, metric, part) for metric in cube.metrics if cube.total(metric.name)],
         call_paths=paths,
-        instances=_instances(run, findings, [name for name in chosen if name in findings.waits] if pattern is None else chosen[:1], rows),
+        more_call_paths=len(every) - len(paths),
+        instances=severe,
+        more_instances=sum(len(findings.instances[name]) for name in listed) - len(severe),
         statistics=tables.statistics(findings, list(findings.instances) if pattern is None else chosen),
         causes=causes.causes(explained, rows),
         efficiencies=causes.efficiencies(run, explained),
@@ -148,7 +152,7 @@ def _gain(makespan: int, sites: Sites | None) -> dict[str, Any]:
     return {"gain_ns": makespan - sites.makespan, "change": sites.hypothesis and blocks.option(sites.hypothesis)}
 
 
-def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str], rows: int) -> list[WaitingPath]:
+def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str]) -> list[WaitingPath]:
     """Return the (pattern, call path) with most gain, then most severity; those that do not wait come last."""
     cube = findings.severity
     titles = {metric.name: metric.title for metric in cube.metrics}
@@ -172,7 +176,7 @@ def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str
                 )
             )
     paths.sort(key=lambda path: (path.gain_ns is None, -(path.gain_ns or 0), -path.severity_ns))
-    return paths[:rows]
+    return paths
 
 
 def _instances(run: Run, findings: Findings, names: list[str], rows: int) -> list[Instance]:

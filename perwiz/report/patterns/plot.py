@@ -53,7 +53,7 @@ def _gain(run: Run, worth: Worth, name: str, most: bool) -> str:
         return "nothing waits there"
     whole = blocks.shares_of(run.trace, run.makespan)
     gain = f"{blocks.gained(run.makespan, worth.whole[name].makespan, whole)} if no call of its sites waited"
-    base = f" ({note})" if (note := "".join(blocks.share_notes(whole, run.makespan))) else ""
+    base = f" ({note})" if (note := "".join(blocks.share_notes(whole, run.makespan, run.trace.part))) else ""
     return f"{'worth most of all patterns: ' if most else ''}{gain}{base}"
 
 

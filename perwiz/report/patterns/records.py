@@ -121,6 +121,8 @@ class Causes(Record):
     """What threads and streams are idle while their process is in MPI_Init: percentages are without it."""
     call_paths: list[CostlyPath]
     """Those that cost most."""
+    more_call_paths: Natural
+    """Those that are left out: -n lists more."""
     critical_path_ns: Natural
     """Length of the critical path of the recording."""
     critical_path_changes: Natural
@@ -267,8 +269,11 @@ class PatternsDocument(TraceDocument, kw_only=True):
     """In the order of their tree; those that are 0 everywhere left out."""
     call_paths: list[WaitingPath]
     """By gain, then by severity."""
+    more_call_paths: Natural
+    """Those that are left out: -n lists more."""
     instances: list[Instance]
     """The most severe."""
+    more_instances: Natural
     statistics: list[Statistics]
     causes: Causes | None
     """Null with --no-causes."""

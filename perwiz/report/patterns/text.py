@@ -24,14 +24,14 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
     lines += _metric_lines(document)
     if document.call_paths:
         lines += ["", "call paths, by gain: how much shorter the run would be, replayed, if no call waited there"]
-        lines += _path_lines(document)
-    lines += causes.lines(document.causes, document.titles, _who(document))
+        lines += [*_path_lines(document), *causes.more(document.more_call_paths, len(document.call_paths))]
+    lines += causes.lines(document.causes, document.titles, _who(document), document.part)
     if document.efficiencies:
         lines += ["", "parallel efficiencies", *causes.efficiency_lines(document.efficiencies, regions)]
         lines += [causes.reference_line(document.reference)] if document.reference else []
     lines += hybrid.lines(document.hybrid) if document.hybrid else []
     if document.instances:
-        lines += ["", "longest waits", *_instance_lines(document)]
+        lines += ["", "longest waits", *_instance_lines(document), *causes.more(document.more_instances, len(document.instances))]
     if document.metahosts and document.metahosts.patterns:
         lines += ["", "who waits for whom, by metahost", *tables.metahost_lines(document.metahosts)]
     if statistics and document.instances:
@@ -54,8 +54,8 @@ def _answer(document: PatternsDocument) -> Facts:
             f"{waits} in these patterns, {by_model} under the model{words.together([row['thread'] for row in document.processes])}",
         ),
     ]
-    shares = blocks.share_facts(document.shares_of_ns, document.makespan_ns)
-    facts += [(label, f"{text}; `of all` leaves MPI_Init out") for label, text in shares]
+    shares = blocks.share_facts(document.shares_of_ns, document.makespan_ns, document.part)
+    facts += [(label, text if document.part else f"{text}; `of all` leaves MPI_Init out") for label, text in shares]
     gain = _gain(document, document.makespan_ns - document.bound_ns)
     facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if no call waited{known}: --zero-wait all"))
     facts += spans.facts(document.bound_span, document.bound_ns)
@@ -65,7 +65,8 @@ def _answer(document: PatternsDocument) -> Facts:
         waits = f"waiting {words.duration(best.severity_ns)} in {words.several(best.instances, 'call')}"
         facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)} if no call there waited; {waits}"))
         facts += spans.facts(document.best_span, document.makespan_ns - best.gain_ns)
-    return [*facts, *causes.answer(document.causes, _who(document)), *misfit.first(document.misfit, document.machine), *_eager(document)]
+    facts += causes.answer(document.causes, _who(document))
+    return [*misfit.beside(facts, document, document.shares_of_ns), *_eager(document)]
 
 
 def _who(document: PatternsDocument) -> str:

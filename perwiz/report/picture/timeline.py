@@ -133,7 +133,7 @@ def _draw(
     calls = [lanes.calls(shown, row.timeline, scene, row.wait) for shown, row, scene in zip(traces, rows, scenes, strict=True)]
     handles, lines = _handles(traces, rows, scenes), _notes(traces, scenes, calls)
     if any(row.rival for row in rows[1:]):
-        lines += blocks.share_notes(scenes[0].shares_of, scenes[0].recorded)
+        lines += blocks.share_notes(scenes[0].shares_of, scenes[0].recorded, trace.part)
     lines += curves.notes() if curves else []
     if overlay:
         handles += overlay.handles()

@@ -2,7 +2,6 @@
 
 import dataclasses
 import gzip
-import pathlib
 
 import numpy as np
 import pytest
@@ -17,9 +16,9 @@ from perwiz.trace import tables
 from perwiz.trace.defects import REASONS
 from perwiz.whatif.health import health
 from perwiz.whatif.predict import predict
+from samples import SAMPLES, name_of
 
-TRACES = pathlib.Path(__file__).parents[3] / "traces"
-TIMED = [path for path in sorted(TRACES.iterdir()) if path.name not in ("README.md", "ring-ti")]
+TIMED = [path for path in SAMPLES if path.name != "ring-ti"]
 """Without the one that has no times until its platform gives it some."""
 UNREADABLE = {
     "empty": "nothing is recorded",
@@ -68,7 +67,7 @@ def test_law__nothing_changes_once_it_was_written(tmp_path_factory, trace):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [path for path in TIMED if path.is_dir()], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [path for path in TIMED if path.is_dir()], ids=name_of)
 def test_law__the_same_answer_from_an_archive_and_from_alog(tmp_path, path):
     """What a change is worth does not depend on the format: nothing that decides it is lost, nothing is made up."""
     archive = files.read(str(path))
@@ -82,7 +81,7 @@ def test_law__the_same_answer_from_an_archive_and_from_alog(tmp_path, path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", TIMED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TIMED, ids=name_of)
 def test_law__samples(tmp_path, path):
     """What an archive knows beside ALOG it keeps, too: names, metahosts, where regions are defined."""
     trace = files.read(str(path))

@@ -59,6 +59,7 @@ def test_document__by_hand():
             "others": [],
             "stops": [],
             "gain": None,
+            "costs_ns": 0,
         },
         "best_span": {
             "least_ns": 100,
@@ -69,6 +70,7 @@ def test_document__by_hand():
             "others": [],
             "stops": [],
             "gain": None,
+            "costs_ns": 0,
         },
         "machine": {"given": True, "estimates": [], "unknown": []},
         "gain_ns": 40,

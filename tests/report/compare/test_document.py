@@ -95,6 +95,7 @@ def test_document__by_hand():
         "from": "start",
         "to": "end",
         "shares_of_ns": 1100,
+        "renamed": [],
         "reasons": REASONS,
         "difference_is": "change",
         "reference": "first",
@@ -441,3 +442,31 @@ def test_scaling__is_the_product_of_its_factors():
 def test_scaling__only_where_both_counted():
     first = dataclasses.replace(counting(1000, 2000, 1000), counter_names=("instructions", "faults"))
     assert document(first, counting(500, 1600, 1000)).scaling is None
+
+
+def test_text__regions_that_are_called_otherwise():
+    def loop(line):
+        b = Builder(2, work=0)
+        for rank in range(2):
+            with b.region(rank, f"loop @a.c:{line}"):
+                b.compute(rank, 10 * line)
+        b.barrier()
+        return b.trace()
+
+    block = document(loop(10), loop(12), clock="none")
+    valid(block, "compare")
+    told = text(block)
+    assert "\nregions       called otherwise in the second run, told by their order: loop @a.c:12 is loop @a.c:10\n" in told
+    assert "\nbecause       computation in loop @a.c:10 makes up 100 ns and 120 ns of the critical path" in told
+
+
+def test_text__other_threads_of_as_many_processes():
+    def team(threads):
+        b = Builder(1, work=0)
+        others = [b.thread(0) for _ in range(threads - 1)]
+        b.compute(0, 100)
+        b.team("omp_barrier", (0, *others))
+        return b.trace()
+
+    told = text(document(team(2), team(3), clock="none"))
+    assert "\nthreads       2 of 1 process and 3 of 1 process: calls are the same only on those of both\n" in told

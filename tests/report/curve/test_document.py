@@ -42,6 +42,7 @@ def known(makespan):
         "others": [],
         "stops": [],
         "gain": None,
+        "costs_ns": 0,
     }
 
 

@@ -200,3 +200,17 @@ def test_causes__idle_threads_while_mpi_starts():
     lines = shown(document(started_with_a_thread(), hand_model()))
     row = next(k for k, line in enumerate(lines) if line.startswith("call path, on the late side"))
     assert [line.split()[:4] for line in lines[row + 1 : row + 3]] == [["MPI_Init", "100", "ns", "-"], ["program", "20", "ns", "100.0"]]
+
+
+def test_what_lists_leave_out():
+    """Two call sites of late senders: of one row each list says how to see both."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for name in ("one", "two"):
+        b.compute(0, 50)
+        b.send(0, 1)
+        with b.region(1, name):
+            b.recv(1, 0)
+    made = document(b.trace(), hand_model(), rows=1)
+    assert (made.more_call_paths, made.more_instances) == (1, 1)
+    assert shown(made).count("and 1 more (-n 2 lists all)") >= 2
+    assert not any("lists all)" in line for line in shown(document(b.trace(), hand_model(), rows=4)))

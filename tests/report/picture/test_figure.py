@@ -13,6 +13,7 @@ import perwiz
 from build import Builder, hand_model
 from perwiz.commands import options
 from perwiz.loggps.fit.fit import fit
+from perwiz.patterns.analysis.series import measured, series
 from perwiz.patterns.analysis.worth import worth
 from perwiz.patterns.search import search
 from perwiz.report.balance import plot as balance_plot
@@ -26,6 +27,9 @@ from perwiz.report.patterns import plot as patterns_plot
 from perwiz.report.picture import figure as module
 from perwiz.report.picture import timeline
 from perwiz.report.picture.figure import Line, sheet
+from perwiz.report.series import plot as series_plot
+from perwiz.report.series.document import Asked
+from perwiz.report.series.document import document as series_document
 from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.compare.reasons import reasons
 from perwiz.whatif.limits.balance import balance
@@ -94,6 +98,7 @@ def plots():
     answer, compared = perwiz.predict(is_, "zero-wait all", hand_model()), compare(trace, trace, None, "zero-wait e25")
     correction, still = perwiz.correct(monte), (np.zeros(len(monte.calls), "i8"),) * 2
     rows = [timeline.Row("recorded", answer.recorded), timeline.Row(str(answer.predicted.origin), answer.predicted)]
+    sizes = [measured(replayed(perwiz.read(str(TRACES / "scaling" / f"{size}.alog.gz")))) for size in (1, 4)]
     return {
         "predict": lambda path, width: timeline.plot(answer.trace, rows, path, width=width),
         "compare": lambda path, width: compare_plot.plot(compared, reasons(compared), path, width=width),
@@ -104,6 +109,7 @@ def plots():
         "calibrate": lambda path, width: calibrate_plot.plot(fit(is_), path, width),
         "patterns": lambda path, width: patterns_plot.plot(run, found, worth(run, found), None, path, width),
         "balance": lambda path, width: balance_plot.plot(balance(stages(), [], hand_model()), path, width),
+        "series": lambda path, width: series_plot.plot(series_document(series(sizes, ["", ""]), 8, Asked()), path, width),
         "balance, many steps": lambda path, width: balance_plot.plot(balance(is_, [], hand_model()), path, width),
     }
 
@@ -122,7 +128,8 @@ def every_tick(figure, inside):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["predict", "compare", "correct", "critical", "domino", "curve", "calibrate", "patterns", "balance", "balance, many steps"]
+    "name",
+    ["predict", "compare", "correct", "critical", "domino", "curve", "calibrate", "patterns", "series", "balance", "balance, many steps"],
 )
 @pytest.mark.parametrize("width", [3.5, 12.0])
 def test_law__texts_are_inside_and_readable(monkeypatch, tmp_path, name, width):
