@@ -19,6 +19,7 @@ from perwiz.whatif.ranking import ranking
 from perwiz.whatif.worth.domino import domino
 
 COMPUTATION = Varies("computation", 0.008, 30, 30)
+SURE = GainBetween(10_000_000, 10_000_400, 200, 10_000_000, 10_000_000, 10_000_000, 0)
 
 
 def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain=None, costs=0):
@@ -63,9 +64,10 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain
             " any call of their receiver or if no message is eager",
         ),
         (span(), "nothing repeats, so how much it varies is not known"),
-        (span(varies=COMPUTATION), "nothing that the trace leaves open changes it"),
+        (span(varies=COMPUTATION), "no runs were drawn anew: how much it varies is not told"),
+        (span(varies=COMPUTATION, gain=SURE), "nothing that the trace leaves open changes it"),
         (
-            span(varies=COMPUTATION, stops=["S_bytes=0"]),
+            span(varies=COMPUTATION, stops=["S_bytes=0"], gain=SURE),
             "nothing that the trace leaves open changes it; it could not run so if no message is eager",
         ),
     ],
