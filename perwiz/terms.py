@@ -49,7 +49,7 @@ TERMS = (
         ("drawn anew", "on average"),
     ),
     Term("in drawn runs", "in how many runs drawn anew a change gains most, or is among the first three", ("top 3",)),
-    Term("recordings", "what the change gains in other recordings of the same run, and what part of that varies from one to another"),
+    Term("recordings", "what the change gains in other recordings of the same run, how much of it lies between them, and a range of all"),
     Term("log", "earlier predictions and what was measured then: how wide the range must be to hold nine of ten"),
     Term("for devices", "what a process computes to start its device and give it data, once: no work for others", ("start of a device",)),
     Term("by costs", "by how much latency and overheads that are fitted put the gain off at most, nine of ten times"),

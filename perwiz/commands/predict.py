@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz predict`."""
     options.trace(parser)
     options.hypotheses(parser)
-    meaning = "other recordings of the same run: what it would gain in each, and what part of that varies from one to another"
+    meaning = "other recordings of the same run: what it would gain in each, how much of that lies between them, and a range that holds all"
     parser.add_argument("--runs", nargs="+", default=[], metavar="TRACE", help=meaning)
     options.draws(parser)
     options.log(parser, "make the range as wide as predictions were off that perwiz compare --log has written there (from 20 pairs on)")
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     trace, machine = files.part(args.trace, args.iterations, model)
     prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws)
     others = [files.part(path, args.iterations)[0] for path in args.runs]
-    several = recordings(prediction, others, machine, args.clock) if others else None
+    several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
     document = report.document(prediction, args.waits, known, several)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, report.text, document.health.incomplete, outputs)

@@ -261,7 +261,7 @@ def test_runs__and_the_log(predict, tmp_path):
     log.touch()
     code, out, _ = predict("--zero-wait", "e25", "--log", str(log), "--runs", SRTEST, SRTEST)
     assert code == 0
-    assert "recordings    gain 9.437 ms to 9.437 ms in 3 recordings; nothing else tells how much it varies\n" in out
+    assert "recordings    gain 9.437 ms to 9.437 ms in 3 recordings; nothing else tells how much it varies; the range holds" in out
     assert "log           0 of 0 earlier predictions held what was measured; from 20 on the range is as wide" in out
 
 

@@ -26,11 +26,24 @@ def study(monkeypatch):
 def test_coverage__with_the_log_of_the_others(study):
     """Of `a` half its 20 pairs miss by 1 %, of `b` all hold: with the log of `b` `a` is as told, with that of `a` `b` is wider."""
     held, missed = (study.Pair("p", "q", (), 1000, measured, 990, 1010) for measured in (1000, 1020))
-    assert study.coverage({"a": [held, missed] * 10, "b": [held] * 20}) == [
-        "program  pairs  inside as told  with the log of the others, to hold 90.0 %",
-        "a           20          50.0 %                                      50.0 %",
-        "b           20         100.0 %                                     100.0 %",
-        "all         40          75.0 %                                      75.0 %",
+    assert [line.replace("  ", " ").split() for line in study.coverage({"a": [held, missed] * 10, "b": [held] * 20})[1:]] == [
+        ["a", "20", "50.0", "%", "50.0", "%", "50.0", "%"],
+        ["b", "20", "100.0", "%", "100.0", "%", "100.0", "%"],
+        ["all", "40", "75.0", "%", "75.0", "%", "75.0", "%"],
+    ]
+
+
+def test_coverage__by_three_recordings(study):
+    """Four recordings, one of which holds the run after: one in four as told; of the four choices of three, three have it among them.
+
+    recordings  990-1010  1010-1030  990-1010  990-1010      after 1020
+    """
+    ranges = [(990, 1000, 1010), (1010, 1020, 1030), (990, 1000, 1010), (990, 1000, 1010)]
+    pairs = [study.Pair("p", "q", (), told, 1020, least, most) for least, told, most in ranges]
+    assert study.coverage({"a": pairs}) == [
+        "program  pairs  inside as told  by three recordings  with the log of the others, to hold 90.0 %",
+        "a            4          25.0 %               75.0 %                                      25.0 %",
+        "all          4          25.0 %               75.0 %                                      25.0 %",
     ]
 
 

@@ -169,12 +169,12 @@ class PredictDocument(TraceDocument, kw_only=True):
 
 
 def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = None, several: Recordings | None = None) -> PredictDocument:
-    """Return the prediction, with at most `waits` waits before and after, its range as wide as a log of others asks for, and what it gains
-    in several recordings.
+    """Return the prediction, with at most `waits` waits before and after, and what it gains in several recordings; its range is as wide as
+    these and a log of others ask for.
     """
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
     before, after = prediction.waits_before, prediction.waits_after
-    shares_of, span, wider = blocks.shares_of(trace, recorded.makespan), prediction.span, None
+    shares_of, span, wider = blocks.shares_of(trace, recorded.makespan), several.span if several else prediction.span, None
     if log is not None:
         span, wider = widened(span, log, shares_of - prediction.gain)
     zeroed, networks = before.time[prediction.zeroed], _networks(prediction)
@@ -320,7 +320,7 @@ def _several(recorded: Recorded) -> Facts:
         "nothing else tells how much it varies" if len(recorded.gains_ns) >= RECORDINGS else f"{RECORDINGS} tell what lies between them"
     )
     between = untold if recorded.between is None else f"{words.percent(recorded.between, 1)} of its variance lies between them"
-    return [("recordings", f"{gains}; {between}")]
+    return [("recordings", f"{gains}; {between}; the range holds what each says")]
 
 
 def _in_place(predict: PredictDocument) -> Facts:

@@ -41,6 +41,30 @@ def test_no_more_than_in_one():
     assert (several.gains, several.between) == ((650, 651, 652), 0)
 
 
+def test_range_holds_what_each_says():
+    """Each alone says another range; the time in MPI_Init, 0, 500 and 70 ns here, belongs to the recording and not to the range.
+
+    e0 MPI_Init   step   step   step ...
+    """
+
+    def started(factor, init):
+        b = Builder(1)
+        b.call(0, "Init", work=init)
+        with b.region(0, "step"):
+            for length in [80, 120, 100] * 4:
+                b.compute(0, factor * length)
+                b.barrier()
+        return b.trace()
+
+    runs = [started(1, 0), started(2, 500), started(3, 70)]
+    alone = [predict(run, ["scale step=0.5"], hand_model(), clock="none").span for run in runs]
+    inits = [0, 500, 70]
+    span = asked(*runs).span
+    assert span.least == min(one.least - init for one, init in zip(alone, inits, strict=True)) == alone[0].least
+    assert span.most == max(one.most - init for one, init in zip(alone, inits, strict=True)) == alone[2].most - 70
+    assert (span.gain, span.around) == (alone[0].gain, alone[0].around)
+
+
 def test_two_do_not_tell():
     assert asked(loop(*[80, 120, 100] * 4), loop(*[160, 240, 200] * 4)).between is None
 
