@@ -20,6 +20,15 @@ def sweep(start, source, weight, floor):
     return time
 
 
+def sweep_parts(start, source, weight, part, held, floor):
+    """Return the same where a source of another part has its time of `held`."""
+    time = []
+    for v, least in enumerate(floor):
+        sources = ((source[k], weight[k]) for k in into(start, v))
+        time.append(max([least, *((time[s] if part[s] == part[v] else held[s]) + w for s, w in sources)]))
+    return time
+
+
 def sweep_drawn(start, source, weight, row, more, share, deviation):
     """Return the earliest time of each vertex, one list per run: later by `more` and `share` times the run's deviation of its row."""
     runs = []

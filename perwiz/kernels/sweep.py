@@ -27,6 +27,27 @@ def sweep(
         time[v] = best
 
 
+def sweep_parts(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    part: cython.const[cython.longlong][::1],
+    held: cython.const[cython.longlong][::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    time: cython.longlong[::1],
+) -> None:
+    """Do as `sweep`, but take the time of a source of another part than the vertex's from `held`."""
+    for v in range(first, end):
+        best = time[v]
+        for k in range(start[v], start[v + 1]):
+            s = source[k]
+            t = (time[s] if part[s] == part[v] else held[s]) + weight[k]
+            if t > best:
+                best = t
+        time[v] = best
+
+
 def sweep_back(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],

@@ -53,6 +53,26 @@ def test_sweep__worked_by_hand():
     assert time.tolist() == [0, 5, 4, 9]
 
 
+@given(weighted_graphs(), st.data())
+def test_sweep_parts__twin(drawn, data):
+    graph, weight = drawn
+
+    def each(low, high):
+        return data.draw(st.lists(st.integers(low, high), min_size=graph.vertices, max_size=graph.vertices))
+
+    floor, part, held = each(-500, 500), each(-1, 2), each(-500, 500)
+    time = np.array(floor, "i8")
+    sweep.sweep_parts(graph.start, graph.source, weight, np.array(part, "i8"), np.array(held, "i8"), 0, graph.vertices, time)
+    assert time.tolist() == naive.sweep_parts(graph.start, graph.source, weight.tolist(), part, held, floor)
+
+
+def test_sweep_parts__worked_by_hand():
+    """0 --5--> 1 --(-3)--> 2 and 0 --4--> 2; vertex 2 is in another part, where 0 is held until 1 and 1 until 20."""
+    time, held, part = np.zeros(3, "i8"), np.array([1, 20, 7]), np.array([0, 0, 1])
+    sweep.sweep_parts(np.array([0, 0, 1, 3], "i4"), np.array([0, 1, 0], "i4"), np.array([5, -3, 4]), part, held, 0, 3, time)
+    assert time.tolist() == [0, 5, 17]
+
+
 @pytest.mark.slow
 @given(weighted_graphs(), st.data())
 def test_sweep_back__twin(drawn, data):

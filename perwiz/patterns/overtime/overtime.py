@@ -7,9 +7,9 @@ Efficiencies are those of `perwiz.patterns.analysis.efficiency`, of a part or of
     transfer      ideal / time           time is the longest time of any process there
     parallel      mean(u) / time         the product of the three
 
-One ideal sweep of the whole run tells the ideal times of all parts: a process spends there, between the instants of that run at which it
-has done what it has done as the part begins and ends in the recorded one. Times, ideal times and computation of one process add up over
-parts to the ns, and the product is exact for any of them together. Transfer may be above 1, where a wait moves into a part.
+A window, and what several parts are as one, is replayed alone (`alone`): none of it takes longer than it did, so no factor is above 1.
+Single iterations are what the replay of all of them as one has of each, for processes begin an iteration apart from each other, by what
+the network takes, too. Where a wait moves from one into another there, that one counts as long as it was.
 
 A phase is what lies between two changes (`changes`), of what each iteration takes, its factors, and who computes more than others.
 """
@@ -22,14 +22,14 @@ from typing import Literal
 
 import numpy as np
 
-from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.patterns.analysis import counters
-from perwiz.patterns.analysis.efficiency import Efficiency, ideal
+from perwiz.patterns.analysis.efficiency import Efficiency
 from perwiz.patterns.metrics import Metric
+from perwiz.patterns.overtime.alone import Alone
 from perwiz.patterns.overtime.changes import LEAST, stretches
 from perwiz.patterns.overtime.gains import Asked
-from perwiz.patterns.overtime.split import Pieces, Split, computed, hosts, inside, moved, pieces, split
+from perwiz.patterns.overtime.split import Pieces, Split, computed, hosts, inside, pieces, split
 from perwiz.patterns.search import Findings
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.parts.course import SURE, Trend, trend, warm_up
@@ -60,7 +60,7 @@ class Drift:
     trend: Trend
     """Per iteration or window: ns, or parts of 1."""
     begins: float
-    """Where it begins and ends: the median of the first and of the last tenth, three at least."""
+    """Where it begins and ends, in the first and the last tenth, three at least: factors of these as one, the median of their times."""
     ends: float
 
 
@@ -93,10 +93,14 @@ class Phase:
 class Spent:
     """What parts take, a row per part."""
 
+    hosts: I8
+    """Locations that these are."""
     time: I8
     """ns by host."""
     ideal: F8
-    """The same on an ideal network."""
+    """Of each part, the same on an ideal network."""
+    alone: Alone
+    """Of several as one."""
     useful: I8
     """ns of computation, by host."""
     instructions: F8 | None
@@ -106,7 +110,8 @@ class Spent:
     def together(self, name: str, first: int, end: int) -> Efficiency:
         """Return the efficiency of several parts as one."""
         instructions, cycles = (None if one is None else one[first:end].sum(keepdims=True) for one in (self.instructions, self.cycles))
-        time, ideal, useful = (column[first:end].sum(axis=0) for column in (self.time, self.ideal, self.useful))
+        time, useful = (column[first:end].sum(axis=0) for column in (self.time, self.useful))
+        ideal = self.ideal[first] if end == first + 1 else np.minimum(self.alone.span(first, end)[self.hosts], time)
         return Efficiency(name, False, useful, int(time.max()), round(float(ideal.max())), counters.Work(instructions, cycles, None))
 
 
@@ -165,11 +170,15 @@ def over_time(run: Run, findings: Findings, windows: int | None = None) -> OverT
 
 def _spent(run: Run, parts: Split, segments: Segments, cut: Pieces) -> Spent:
     """Return what each part takes."""
-    trace, own = run.trace, hosts(run.trace)
-    graph, best = run.graph, sweep(run.graph, ideal(run))
-    at = moved(trace, parts.cuts, best[graph.entered], best[graph.returned], best[graph.begun], best[graph.ended])
+    trace, own, alone = run.trace, hosts(run.trace), Alone(run, parts.cuts)
+    time = np.diff(parts.cuts, axis=0)[:, own]
     useful = computed(cut, len(parts), len(trace.locations))[:, own]
-    return Spent(np.diff(parts.cuts, axis=0)[:, own], np.diff(at, axis=0)[:, own], useful, *_counted(run, segments, cut, len(parts)))
+    if parts.by == "iterations":
+        best = alone.each(0, len(parts))
+    else:
+        alone.spans((k, k + 1) for k in range(len(parts)))
+        best = np.stack([alone.span(k, k + 1) for k in range(len(parts))])
+    return Spent(own, time, np.minimum(best[:, own], time), alone, useful, *_counted(run, segments, cut, len(parts)))
 
 
 def _counted(run: Run, segments: Segments, cut: Pieces, parts: int) -> list[F8 | None]:
@@ -242,9 +251,12 @@ def _figures(over: OverTime, asked: Asked) -> tuple[F8, F8]:
 def _looked_at(over: OverTime) -> list[Efficiency]:
     """Return the efficiency of each iteration; of each window as one with both its neighbours, for it may hold one step of the program and
     a half, the next two."""
-    kept, beside = over.split.counted, int(over.split.by == "windows")
-    rows = range(kept.start, kept.stop)
-    return [together(over, max(k - beside, kept.start), min(k + beside + 1, kept.stop)) if beside else over.efficiency[k] for k in rows]
+    kept = over.split.counted
+    if over.split.by == "iterations":
+        return list(over.efficiency[kept])
+    spans = [(max(k - 1, kept.start), min(k + 2, kept.stop)) for k in range(kept.start, kept.stop)]
+    over.spent.alone.spans(spans)
+    return [together(over, *span) for span in spans]
 
 
 def _first_component(values: F8) -> F8:
@@ -411,7 +423,11 @@ def _drifts(over: OverTime, first: int, end: int) -> tuple[Drift, ...]:
         if found is None or found.p * len(columns) >= SURE:
             continue
         few = max(LEAST, len(values) // 10)
-        begins, ends = float(np.median(values[:few])), float(np.median(values[-few:]))
+        tenths = (first, first + few), (end - few, end)
+        if name == "time":
+            begins, ends = (float(np.median(values[low - first : high - first])) for low, high in tenths)
+        else:
+            begins, ends = (float(getattr(together(over, *tenth), name)) for tenth in tenths)
         size = min(abs(found.slope * (len(values) - 1)), (ends - begins) * math.copysign(1, found.slope))
         size /= max(float(np.median(values)), 1) if name == "time" else 1
         if size >= TOLD:
