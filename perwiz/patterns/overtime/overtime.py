@@ -17,7 +17,6 @@ A phase is what lies between two changes (`changes`), of what each iteration tak
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Literal
 
 import numpy as np
@@ -32,20 +31,16 @@ from perwiz.patterns.overtime.gains import Asked
 from perwiz.patterns.overtime.split import Pieces, Split, computed, hosts, inside, pieces, split
 from perwiz.patterns.search import Findings
 from perwiz.trace.arrays import F8, I8
-from perwiz.trace.parts.course import SURE, Trend, trend, warm_up
+from perwiz.trace.parts.course import SURE, TOLD, Trend, exceptions, trend
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.run import Run
 
 FACTORS = ("load_balance", "serialisation", "transfer")
 """The factors of parallel efficiency, by their names in Efficiency."""
-TOLD = 0.02
-"""A change of a factor, or of a time by its own length, that is told: two points, two percent."""
 _LEAST, _RATE, _WHO = 0.01, 0.1, 0.02
 """What of a factor and of a time, of the rate of calls, and of who computes, is no difference, each by its own size."""
 _SHORT = 0.1
 """Part of all iterations, or windows, up to which what lies between two stretches that are alike is a disturbance."""
-_FAR = 0.25
-"""What an iteration that stands out takes above the others, by the median."""
 _LOW, _HIGH = 1e-3, 1e3
 """Between which factors are looked at: logarithms of others mean nothing."""
 Kind = Literal["before", "warm-up", "phase", "after"]
@@ -58,10 +53,7 @@ class Drift:
     of: str
     """time, or the name of a factor."""
     trend: Trend
-    """Per iteration or window: ns, or parts of 1."""
-    begins: float
-    """Where it begins and ends, in the first and the last tenth, three at least: factors of these as one, the median of their times."""
-    ends: float
+    """Per iteration or window: ns, or parts of 1. A factor begins and ends as that of the first and of the last tenth as one is."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -274,7 +266,7 @@ def _phases(over: OverTime, asked: Asked, segments: Segments, cut: Pieces) -> tu
     """Return the phases of a run with what is before and behind them."""
     parts = over.split
     start, stop = parts.counted.start, parts.counted.stop - (parts.open and len(parts.number) > LEAST + 1)
-    warm = start + _warm_up(over, start, stop)
+    warm = start + _warm_up(parts)
     values, least = _figures(over, asked)
     found = stretches(values[warm - start : stop - start], least)
     bounds = [warm + stretch.first for stretch in found]
@@ -303,12 +295,17 @@ def _phases(over: OverTime, asked: Asked, segments: Segments, cut: Pieces) -> tu
     )
 
 
-def _warm_up(over: OverTime, start: int, stop: int) -> int:
-    """Return how many of the first iterations, as parts, are a warm-up, by the mean time of processes as in `course`; windows tell none."""
-    if over.split.by == "windows":
-        return 0
-    time = over.spent.time[start:stop].mean(axis=1) / np.diff(over.split.number)[: stop - start]
-    return warm_up(time)
+def _warm_up(parts: Split) -> int:
+    """Return how many of the first parts are a warm-up, as the times of iterations tell; of windows none."""
+    return int(np.searchsorted(parts.number, parts.course.warm_up + 1, "right")) - 1 if parts.course else 0
+
+
+def _times(parts: Split) -> F8:
+    """Return what an iteration of each part takes, ns, mean of the processes as `course` has it; nothing of windows."""
+    if parts.course is None:
+        return np.empty(0)
+    first = parts.number[:-1] - 1
+    return np.asarray(np.add.reduceat(parts.course.time, first) / np.diff(parts.number))
 
 
 def _told(over: OverTime, bounds: list[int], ends: list[int]) -> list[tuple[int, int]]:
@@ -368,15 +365,13 @@ def compared(over: OverTime, first: int, end: int) -> tuple[Efficiency, int]:
 
 
 def _exceptions(over: OverTime, first: int, end: int) -> tuple[int, ...]:
-    """Return the parts of a phase that take far longer than others: beyond Tukey's outer fence, and a quarter above the median."""
+    """Return the parts of a phase that take far longer than others, as `course` tells."""
     parts = over.split
     if parts.by == "windows":
         return ()
-    lasts = np.array([over.efficiency[k].time / each(parts, k, k + 1) for k in range(first, end)])
-    found = trend(lasts)
-    line = lasts - found.slope * np.arange(len(lasts)) if found is not None and found.p < SURE else lasts
-    low, middle, high = np.quantile(line, (0.25, 0.5, 0.75)).tolist()
-    return tuple((first + np.flatnonzero(line > max(high + 3 * (high - low), middle + _FAR * float(np.median(lasts))))).tolist())
+    last = end - (parts.open and end == parts.counted.stop and end - first > LEAST)
+    start = parts.counted.start
+    return tuple(first + k for k in exceptions(_times(parts)[first - start : last - start]))
 
 
 def each(parts: Split, first: int, end: int) -> int:
@@ -416,22 +411,19 @@ def _drifts(over: OverTime, first: int, end: int) -> tuple[Drift, ...]:
     some, each = over.efficiency[first:end], np.diff(parts.number)[first - start : end - start]
     columns = {name: np.array([getattr(one, name) for one in some]) for name in FACTORS}
     if parts.by == "iterations":
-        columns["time"] = np.array([one.time for one in some]) / each
+        columns["time"] = _times(parts)[first - start : end - start]
     out = list[tuple[float, Drift]]()
     for name, values in columns.items():
         found = trend(values)
-        if found is None or found.p * len(columns) >= SURE:
+        if found is None or found.p * (1 if name == "time" else len(FACTORS)) >= SURE:
             continue
-        few = max(LEAST, len(values) // 10)
-        tenths = (first, first + few), (end - few, end)
-        if name == "time":
-            begins, ends = (float(np.median(values[low - first : high - first])) for low, high in tenths)
-        else:
-            begins, ends = (float(getattr(together(over, *tenth), name)) for tenth in tenths)
-        size = min(abs(found.slope * (len(values) - 1)), (ends - begins) * math.copysign(1, found.slope))
-        size /= max(float(np.median(values)), 1) if name == "time" else 1
+        if name != "time":
+            few = max(LEAST, len(values) // 10)
+            begins, ends = (getattr(together(over, *tenth), name) for tenth in ((first, first + few), (end - few, end)))
+            found = dataclasses.replace(found, begins=begins, ends=ends)
+        size = found.comes_to(len(values)) / (max(float(np.median(values)), 1) if name == "time" else 1)
         if size >= TOLD:
-            out.append((size, Drift(name, Trend(found.slope / float(np.median(each)), found.p), begins, ends)))
+            out.append((size, Drift(name, dataclasses.replace(found, slope=found.slope / float(np.median(each))))))
     return tuple(drift for _, drift in sorted(out, key=lambda one: -one[0]))
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from perwiz import words
 from perwiz.trace.arrays import F8, I4, I8
-from perwiz.trace.parts.iterations import find
+from perwiz.trace.parts.course import Course, course
+from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -48,6 +49,8 @@ class Split:
     """Whether the last part lies behind the last iteration."""
     open: bool
     """Whether the last iteration ends with its last call: what it computes behind that is not told from what follows the loop."""
+    course: Course | None = None
+    """How the times of iterations go on; None of windows."""
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
@@ -74,7 +77,7 @@ def split(trace: Trace, windows: int | None = None) -> Split:
             most = min(MOST, max(_FEWEST, _CELLS // max(1, len(trace.locations))))
             each = -(-len(found) // most)
             cuts = np.concatenate((found.begin[::each], found.stop[-1:]))
-            return _iterations(trace, cuts, each, len(found), (start, stop), found.body, found.kind == "calls")
+            return _iterations(trace, cuts, each, found, (start, stop))
         why = found.why or f"its {len(found)} iterations last {words.percent(lasts, stop - start)} of the time"
     count = min(WINDOWS if windows is None else windows, max(1, stop - start))
     bounds = start + np.arange(count + 1) * (stop - start) // count
@@ -82,13 +85,13 @@ def split(trace: Trace, windows: int | None = None) -> Split:
     return Split("windows", (), why, shown, np.arange(1, count + 2), cuts, False, False, False)
 
 
-def _iterations(trace: Trace, cuts: I8, each: int, count: int, ends: tuple[int, int], names: tuple[str, ...], open_: bool) -> Split:
+def _iterations(trace: Trace, cuts: I8, each: int, found: Iterations, ends: tuple[int, int]) -> Split:
     """Return iterations with what is before and behind them."""
     low, high = np.minimum(cuts[0], ends[0]), np.maximum(cuts[-1], ends[1])
     before, after = bool((low < cuts[0]).any()), bool((high > cuts[-1]).any())
-    number = np.append(np.arange(1, count + 1, each), count + 1)
+    number = np.append(np.arange(1, len(found) + 1, each), len(found) + 1)
     cuts = np.concatenate((*([low[None]] * before), cuts, *([high[None]] * after)))
-    return Split("iterations", names, "", True, number, cuts, before, after, open_)
+    return Split("iterations", found.body, "", True, number, cuts, before, after, found.kind == "calls", course(found))
 
 
 def span(trace: Trace) -> tuple[int, int, bool]:

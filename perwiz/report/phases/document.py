@@ -238,7 +238,8 @@ def _changes(over: OverTime, before: Phase, after: Phase) -> list[Change]:
 
 
 def _trending(drift: Drift) -> Trending:
-    return Trending(drift.of, round(drift.trend.slope, 9), round(drift.begins, 6), round(drift.ends, 6), round(drift.trend.p, 6))
+    found = drift.trend
+    return Trending(drift.of, round(found.slope, 9), round(found.begins, 6), round(found.ends, 6), round(found.p, 6))
 
 
 def drawn(document: PhasesDocument) -> list[Part]:

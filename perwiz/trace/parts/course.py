@@ -19,6 +19,15 @@ _MOST = 500
 """Times of which all pairs are looked at; of more iterations, means of neighbours."""
 SURE = 0.01
 """A trend is one if chance would show as much so seldom."""
+TOLD = 0.02
+"""Part of the median that it comes to at least, from the first tenth to the last."""
+_FOLLOWS = 0.95
+"""The correlation of neighbours that is allowed for."""
+_ROUNDING = 1e-9
+"""Of the largest value: less is left of none."""
+_APART, _QUARTER = 7, 0.25
+"""How far a time that stands out is above the median: so many times the median deviation from it, of normal values as far as Tukey's outer
+fence; and so large a part of it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +37,16 @@ class Trend:
     slope: float
     """ns that each takes longer than the one before: the median over all pairs (Theil, 1950; Sen, JASA 63, 1968)."""
     p: float
-    """How often chance would order times as much or more, by Kendall's tau (Mann, Econometrica 13, 1945)."""
+    """How often chance would order times as much or more, by Kendall's tau (Mann, Econometrica 13, 1945), where each follows the one
+    before, of so many that are independent."""
+    begins: float
+    """The median of the first tenth, three at least, and of the last."""
+    ends: float
+
+    def comes_to(self, count: int) -> float:
+        """Return by how much so many values differ from the first tenth to the last, or along the slope if that is less; below 0 if the
+        two go other ways."""
+        return min(abs(self.slope * (count - 1)), (self.ends - self.begins) * math.copysign(1, self.slope))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,6 +66,14 @@ class Course:
     """The others that last as long as is known."""
     trend: Trend | None
     """Of these; None of fewer than four."""
+    exceptions: tuple[int, ...]
+    """Which of these take far longer than the others, from 0."""
+
+    @property
+    def rises(self) -> bool:
+        """Whether the trend is one: not by chance, and worth telling."""
+        found, times = self.trend, self.time[self.usual]
+        return found is not None and found.p < SURE and found.comes_to(len(times)) >= TOLD * float(np.median(times))
 
     @property
     def median(self) -> float:
@@ -64,7 +90,22 @@ def course(iterations: Iterations) -> Course:
     warm = warm_up(time[: iterations.told])
     most_of = where[lasts.argmax(axis=1)]
     usual = slice(warm, iterations.told)
-    return Course(time, lasts.min(axis=1), lasts.max(axis=1), most_of, warm, usual, trend(time[usual]))
+    far = tuple(warm + k for k in exceptions(time[usual]))
+    return Course(time, lasts.min(axis=1), lasts.max(axis=1), most_of, warm, usual, trend(time[usual]), far)
+
+
+def exceptions(time: F8) -> list[int]:
+    """Return which times are far above the others, along their trend if they have one; at least four.
+
+    9 9 10 900 10: the fourth.
+    """
+    found = trend(time)
+    if found is None:
+        return []
+    line = time - found.slope * np.arange(len(time)) if found.p < SURE else time
+    middle = float(np.median(line))
+    far = max(_APART * float(np.median(np.abs(line - middle))), _QUARTER * float(np.median(time)))
+    return [int(k) for k in np.flatnonzero(line > middle + far)]
 
 
 def warm_up(time: F8) -> int:
@@ -104,5 +145,28 @@ def trend(time: F8) -> Trend | None:
     score, count = int(np.sign(rise).sum()), len(value)
     ties = np.unique(value, return_counts=True)[1]
     variance = (count * (count - 1) * (2 * count + 5) - int((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
+    slope = float(np.median(rise / (place[late] - place[early])))
+    variance *= _widened(value)
     z = max(abs(score) - 1, 0) / math.sqrt(variance) if variance > 0 else 0.0
-    return Trend(float(np.median(rise / (place[late] - place[early]))), math.erfc(z / math.sqrt(2)))
+    few = max(_LEAST, len(time) // 10)
+    return Trend(slope, math.erfc(z / math.sqrt(2)), float(np.median(time[:few])), float(np.median(time[-few:])))
+
+
+def _widened(value: F8) -> float:
+    """Return how many times the variance is that of independent values, where each follows the one before: (1 + r) / (1 - r).
+
+    r is the correlation of neighbours, of what a parabola leaves. That of short series is too small by (3 + 5 r) / n on average, as by
+    (1 + 3 r) / n without a line (Marriott and Pope, Biometrika 41, 1954), which is made up for.
+    """
+    count, place = len(value), np.linspace(-1, 1, len(value))
+    size = float(np.abs(value).max(initial=0))
+    if count <= 5 or not size:
+        return 1.0
+    rest = value / size
+    rest -= np.polynomial.polynomial.polyval(place, np.polynomial.polynomial.polyfit(place, rest, 2))
+    square = float((rest**2).sum())
+    if square <= count * _ROUNDING**2:
+        return 1.0
+    follows = (float((rest[1:] * rest[:-1]).sum()) / square * count + 3) / (count - 5)
+    follows = min(max(follows, 0.0), _FOLLOWS)
+    return (1 + follows) / (1 - follows)

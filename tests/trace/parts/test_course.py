@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perwiz.trace.parts.course import course, trend, warm_up
+from perwiz.trace.parts.course import course, exceptions, trend, warm_up
 from perwiz.trace.parts.iterations import Iterations
 
 
@@ -73,6 +73,47 @@ def test_trend__by_hand():
     assert trend(np.array([1.0, 2, 3])) is None
 
 
+def test_trend__where_each_follows_the_one_before():
+    """The same up and down, but three at once: chance shows that more often."""
+    alone, followed = (trend(np.arange(18.0) / 4 + np.array(some)) for some in ([0, 1] * 9, [0, 0, 0, 1, 1, 1] * 3))
+    assert alone.p < 0.001 < followed.p
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("follows", [0, 0.5, 0.8])
+def test_trend__is_seldom_chance(follows):
+    """Of 100 series of 60 without one at most five have a trend, also if each value follows the one before."""
+    random, found = np.random.default_rng(5), 0
+    for _ in range(100):
+        values = random.normal(0, 1, 60)
+        for k in range(1, 60):
+            values[k] += follows * values[k - 1]
+        found += trend(100 + values).p < 0.01
+    assert found <= 5
+
+
+def test_course__of_a_trend_that_is_told():
+    """Two percent from the first three to the last three, and less."""
+    assert [course(of([[round(1000 + more * k)] for k in range(20)])).rises for more in (1.5, 0.5)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [([2084, 1084, 1628386, 1991], [2]), ([9, 9, 10, 900, 10], [3]), ([5, 6, 5, 6, 7], []), ([100, 100, 100, 124], []), ([1, 1, 9], [])],
+    ids=["of four", "of five", "none", "less than a quarter", "too few"],
+)
+def test_exceptions(times, expected):
+    assert exceptions(np.array(times, float)) == expected
+
+
+def test_exceptions__along_a_trend():
+    """Nothing stands out in what rises to three times as much; one twice as long as its neighbours does."""
+    times = np.arange(100.0, 300, 5)
+    assert exceptions(times) == []
+    times[10] *= 2
+    assert exceptions(times) == [10]
+
+
 def test_trend__of_many_means_of_neighbours():
     found = trend(np.arange(5000.0) * 3)
     assert found.slope == pytest.approx(3)
@@ -86,5 +127,5 @@ def test_law__trend_is_what_its_definition_says(times):
     found = trend(np.array(times, float))
     assert found.slope == pytest.approx(float(np.median([(b - a) / (j - i) for (i, a), (j, b) in pairs])))
     turned = trend(np.array(times[::-1], float))
-    assert (turned.slope, turned.p) == (pytest.approx(-found.slope), found.p)
+    assert (turned.slope, turned.p) == (pytest.approx(-found.slope), pytest.approx(found.p))
     assert (found.p < 1) == (abs(score) > 1)
