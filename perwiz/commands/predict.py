@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     inputs = [args.trace, *args.runs, args.model, args.log, *options.networks(args.hypotheses)]
     files.check([args.output], inputs, args.plot)
+    _check_others(args.trace, args.runs)
     known = pairs(args.log) if args.log else None
     trace, machine = files.part(args.trace, args.iterations, model)
     prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws)
@@ -79,6 +81,16 @@ def run(args: argparse.Namespace) -> int:
     document = report.document(prediction, args.waits, known, several)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, report.text, document.health.incomplete, outputs)
+
+
+def _check_others(trace: str, others: list[str]) -> None:
+    """Raise UsageError if a recording is given twice."""
+    from perwiz.errors import UsageError
+
+    real = [os.path.realpath(path) for path in (trace, *others)]
+    for k, path in enumerate(others):
+        if real[k + 1] in real[: k + 1]:
+            raise UsageError(f"--runs: {path}: given twice, must be another recording")
 
 
 def _write(prediction: Prediction, name: str, path: str) -> None:

@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     kept = [label for path, label in zip(paths, labels, strict=True) if path not in unread]
     found = series(recordings, kept, args.labels is not None, args.weak, args.against)
     single = _drawn(args, found)
-    document = report.document(found, args.rows, report.Asked(args.max_loss, args.min_efficiency), single, unread)
+    document = report.document(found, args.rows, report.Asked(args.max_loss, args.min_efficiency), single, unread, args.draws > 0)
     outputs = {args.output: partial(_write_page, document), args.plot: partial(plot, document, width=args.size)}
     incomplete = any(each.health.incomplete for each in recordings)
     code = files.finish(args, document, texts.text, incomplete, outputs)

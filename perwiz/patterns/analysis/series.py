@@ -40,6 +40,8 @@ STRONG, WEAK, HISTORY = "strong scaling", "weak scaling", "history"
 """Kinds of series: other sizes of the same problem, of a problem that grows with them, and runs of one size."""
 _IDLE = 0.1
 """Part of the most computation of any, below which a thread is idle."""
+_FOREIGN, _NAMED = 0.5, 3
+"""Part of the calls that another run never makes, from which on it is perhaps of another program, and how many are named."""
 PREVIOUS = "previous"
 """Stands for the point before the newest."""
 
@@ -168,7 +170,8 @@ class Recording:
     call_paths: dict[str, float]
     """ns that all processes spend in a call path, without what is below it, by its full name."""
     regions: frozenset[str]
-    routines: frozenset[str]
+    routines: dict[str, int]
+    """How often each is called."""
     digest: bytes
     """Equal for the same recording twice."""
     health: Health
@@ -200,7 +203,7 @@ def measured(run: Run) -> Recording:
         told.name == AFTER,
         _call_paths(trace, told.since, until, hosts),
         frozenset(trace.names[region] for region in np.unique(trace.paths.region).tolist()),
-        frozenset(operations.OPS[op] for op in np.unique(trace.calls.op).tolist()),
+        {operations.OPS[op]: int(count) for op, count in zip(*np.unique(trace.calls.op, return_counts=True), strict=True)},
         _digest(trace),
         run.health(),
         int((told.useful < _IDLE * longest).sum()),
@@ -327,6 +330,31 @@ def _check_alike(recordings: Sequence[Recording]) -> None:
         if not one & two:
             told = f"{_some(one)} and {_some(two)}"
             raise TraceError(f"{having[0].path}, {other.path}: no region is in both, {told}; must be runs of one program")
+
+
+def foreign(run: Recording, other: Recording) -> tuple[float, list[str]]:
+    """Return the part of the calls of a run that are of routines which the other never calls, and these, most calls first."""
+    only = sorted(run.routines.keys() - other.routines.keys(), key=lambda name: (-run.routines[name], name))
+    return sum(run.routines[name] for name in only) / max(1, sum(run.routines.values())), only
+
+
+def doubt(series: Series) -> str:
+    """Return in words why the newest run and the reference may not be what they are taken for; empty if nothing says so.
+
+    Runs of more than one process half of whose calls the other knows nothing of are perhaps of two programs. Computation of all processes
+    together stays as it is in strong scaling, and grows with them in weak: it is asked about where it is nearer to the other.
+    """
+    one, other = series.reference.middle, series.newest.middle
+    for run, against in ((one, other), (other, one)):
+        part_, names = foreign(run, against)
+        if part_ > _FOREIGN and min(one.processes, other.processes) > 1:
+            told = ", ".join(words.shown(name, 40) for name in names[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
+            return f"perhaps two programs: {words.percent(part_, 1)} of the calls of {words.shown(run.path)} are {told}, which the other never calls"
+    more, grown = other.figures.locations / one.figures.locations, other.figures.useful / one.figures.useful
+    if series.kind == HISTORY or more == 1 or (grown * grown > more) == (series.kind == WEAK):
+        return ""
+    told = f"all processes together compute {grown:.2f} times as much, where {more:g} times as many do"
+    return f"{told}: {'is the problem the same? then without --weak' if series.kind == WEAK else 'does the problem grow? then with --weak'}"
 
 
 def _some(names: frozenset[str]) -> str:

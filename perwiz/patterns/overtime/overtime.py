@@ -300,7 +300,7 @@ def _warm_up(parts: Split) -> int:
     return int(np.searchsorted(parts.number, parts.course.warm_up + 1, "right")) - 1 if parts.course else 0
 
 
-def _times(parts: Split) -> F8:
+def times_of(parts: Split) -> F8:
     """Return what an iteration of each part takes, ns, mean of the processes as `course` has it; nothing of windows."""
     if parts.course is None:
         return np.empty(0)
@@ -371,7 +371,7 @@ def _exceptions(over: OverTime, first: int, end: int) -> tuple[int, ...]:
         return ()
     last = end - (parts.open and end == parts.counted.stop and end - first > LEAST)
     start = parts.counted.start
-    return tuple(first + k for k in exceptions(_times(parts)[first - start : last - start]))
+    return tuple(first + k for k in exceptions(times_of(parts)[first - start : last - start]))
 
 
 def each(parts: Split, first: int, end: int) -> int:
@@ -411,7 +411,7 @@ def _drifts(over: OverTime, first: int, end: int) -> tuple[Drift, ...]:
     some, each = over.efficiency[first:end], np.diff(parts.number)[first - start : end - start]
     columns = {name: np.array([getattr(one, name) for one in some]) for name in FACTORS}
     if parts.by == "iterations":
-        columns["time"] = _times(parts)[first - start : end - start]
+        columns["time"] = times_of(parts)[first - start : end - start]
     out = list[tuple[float, Drift]]()
     for name, values in columns.items():
         found = trend(values)

@@ -20,6 +20,8 @@ _MUCH = 0.5
 _OTHER = {"start": "the time before the first process of the path begins", "replay": "what replaying the runs does not explain"}
 _TIMES = 48
 """Columns of the times in a table of reasons."""
+_HARDLY = 0.1
+"""Part of the calls that are the same, below which the programs are perhaps not."""
 _LONGEST = 16
 """Rows of the longest table but that of calls."""
 _REGION, _RENAMED = 30, 2
@@ -116,6 +118,8 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     moved = f", of which {unlike}" if unlike else ""
     only = f"{calls.only_first} only in the {said.first} run, {calls.only_second} only in the {said.second} run"
     facts.append(("calls", f"{calls.same} the same{moved}; {only}"))
+    if calls.same < _HARDLY * max(calls.same + calls.only_first, calls.same + calls.only_second):
+        facts.append(("", "hardly any call is the same: perhaps these are two programs"))
     if comparison.renamed:
         named = [f"{words.shown(row.second, _REGION)} is {words.shown(row.first, _REGION)}" for row in comparison.renamed[:_RENAMED]]
         more = f" and {len(comparison.renamed) - _RENAMED} more (--json)" if len(comparison.renamed) > _RENAMED else ""

@@ -50,6 +50,8 @@ class Routine(Record):
     time_ns: Natural
     init_ns: Natural
     """Of it, while the process was in MPI_Init: also what threads and streams are idle meanwhile."""
+    streams_ns: Natural
+    """Of it, on streams of devices."""
     waiting_ns: Natural
     bytes_sent: Natural
 
@@ -78,9 +80,9 @@ class InfoDocument(TraceDocument, kw_only=True):
     """What the writer of the trace says of it."""
     makespan_ns: Makespan
     processes_ns: Natural
-    """From the first to the last instant of each process, all together."""
+    """From the first to the last instant of each process and thread, all together."""
     init_ns: Natural
-    """In calls while their process was in MPI_Init, all together: percentages are without it."""
+    """Of them in calls while their process was in MPI_Init, all together: percentages are without it."""
     processes: Natural
     locations: Natural
     """Processes, threads and streams of devices: what has calls of its own."""
@@ -89,9 +91,13 @@ class InfoDocument(TraceDocument, kw_only=True):
     communicators: list[Communicator]
     calls: Natural
     time_ns: Natural
-    """In calls, all processes together."""
+    """In calls, all processes and threads together."""
     waiting_ns: Natural
     """Part of it waited for partners."""
+    streams_ns: Natural
+    """From the first to the last instant of each stream, all together."""
+    idle_ns: Natural
+    """Of it without a kernel or copy, which is no wait of a process."""
     model: str
     """That tells waiting from work."""
     unknown: list[str]
@@ -124,21 +130,25 @@ def document(
 
     With its iterations, if given, and its counters on request.
     """
-    times = trace.timeline.calls
+    times, ends = trace.timeline.calls, trace.timeline.locations
+    lasts, spans, stream = times.leave - times.enter, ends.leave - ends.enter, trace.locations.kind == STREAM
+    of_stream = stream[trace.calls.location]
     sizes = trace.communicators.sizes().tolist()
     return InfoDocument(
         **blocks.head(trace),
         properties=dict(trace.properties),
         makespan_ns=trace.timeline.makespan,
-        processes_ns=int((trace.timeline.locations.leave - trace.timeline.locations.enter).sum()),
-        init_ns=int(_in_init(trace).sum()),
+        processes_ns=int(spans[~stream].sum()),
+        init_ns=int(_in_init(trace)[~of_stream].sum()),
         processes=len(np.unique(trace.locations.process)),
         locations=len(trace.locations),
         streams=int((trace.locations.kind == STREAM).sum()),
         communicators=[Communicator(name=name, ranks=size) for name, size in zip(trace.communicators.names, sizes, strict=True)],
         calls=len(trace.calls),
-        time_ns=int((times.leave - times.enter).sum()),
-        waiting_ns=int(waits.time.sum()),
+        time_ns=int(lasts[~of_stream].sum()),
+        waiting_ns=int(waits.time[~of_stream].sum()),
+        streams_ns=int(spans[stream].sum()),
+        idle_ns=int(lasts[trace.calls.op == operations.OP["device_idle"]].sum()),
         model=machine.model.name,
         unknown=[unknown.place for unknown in machine.unknown if unknown.key != "collectives"],
         messages=Messages(matched=len(trace.messages), bytes=int(trace.messages.bytes.sum())),
@@ -167,10 +177,12 @@ def _routines(trace: Trace, waits: Waits) -> list[Routine]:
     """Return the routines, those with most time first."""
     times, routine = trace.timeline.calls, trace.calls.op
     calls = np.bincount(routine, minlength=len(operations.OPS))
-    values = (times.leave - times.enter, _in_init(trace), waits.time, trace.calls.bytes_sent)
-    time, init, waiting, sent = (_sums(routine, value) for value in values)
+    lasts = times.leave - times.enter
+    on_stream = np.where(trace.locations.kind[trace.calls.location] == STREAM, lasts, 0)
+    values = (lasts, _in_init(trace), on_stream, waits.time, trace.calls.bytes_sent)
+    time, init, streams, waiting, sent = (_sums(routine, value) for value in values)
     return [
-        Routine(operations.OPS[k], int(calls[k]), int(time[k]), int(init[k]), int(waiting[k]), int(sent[k]))
+        Routine(operations.OPS[k], int(calls[k]), int(time[k]), int(init[k]), int(streams[k]), int(waiting[k]), int(sent[k]))
         for k in sorted(np.flatnonzero(calls).tolist(), key=lambda k: (-_told(operations.OPS[k], int(time[k]), int(init[k])), k))
     ]
 
@@ -262,10 +274,12 @@ def _traffic(info: InfoDocument) -> Facts:
     inside = info.time_ns - info.init_ns
     share, waiting = (words.percent(part, info.processes_ns - info.init_ns) for part in (inside, info.waiting_ns))
     begun = f", and {words.duration(info.init_ns)} in MPI_Init" if info.init_ns else ""
+    idle = f"idle {words.duration(info.idle_ns)} ({words.percent(info.idle_ns, info.streams_ns)} of theirs)"
     messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     return [
         ("calls", f"{info.calls}, {words.duration(inside)} in them ({share} {_of(info)}){begun}"),
         ("waiting", f"{words.duration(info.waiting_ns)} ({waiting}) under model {words.shown(info.model)}{unknown}"),
+        *([("streams", idle)] if info.streams else []),
         ("messages", f"{messages.matched}, {words.size(messages.bytes)}" if messages.matched else "none"),
         ("collectives", str(info.collectives or "none")),
     ]
@@ -288,7 +302,7 @@ def _routine_lines(info: InfoDocument) -> list[str]:
             row.routine,
             str(row.calls),
             words.duration(told := _told(row.routine, row.time_ns, row.init_ns)),
-            "-" if row.routine in _INITS else words.percent(told, info.processes_ns - info.init_ns),
+            "-" if row.routine in _INITS or row.streams_ns == row.time_ns > 0 else words.percent(told, info.processes_ns - info.init_ns),
             words.duration(row.waiting_ns),
             words.size(row.bytes_sent),
         ]

@@ -15,6 +15,8 @@ from perwiz.trace.trace import Trace
 _NAMES = 4
 """Names of what repeats that a line has."""
 _NAME = 40
+_NAMED = 5
+"""Iterations that stand out that are named."""
 _OTHERS = 3
 """Other loops that are told."""
 _LEAST_TOLD = 4
@@ -50,7 +52,12 @@ class TrendOf(Record):
     slope_ns: float
     """That an iteration takes longer than the one before."""
     p: Share
-    """How often chance would order their times as much or more; below 0.01 it is told as a trend."""
+    """How often chance would order their times as much or more."""
+    begins_ns: Natural
+    """The median of the first tenth, three at least, and of the last."""
+    ends_ns: Natural
+    told: bool
+    """Whether it is told: p is below 0.01, and they take two percent more or less at their end."""
 
 
 class IterationsOf(Record):
@@ -87,6 +94,8 @@ class IterationsOf(Record):
     """Null of fewer than four."""
     median_ns: Natural
     """Of the times behind the warm-up, as far as they are known."""
+    exceptions: list[Positive]
+    """Numbers of those behind the warm-up that take far longer than the others."""
     iterations: list[Iteration]
     others: list[Loop]
     """Of the first process, those that last longest first."""
@@ -110,11 +119,20 @@ def iterations_of(trace: Trace, found: Iterations) -> IterationsOf:
         told=found.told if its else 0,
         interrupted=found.interrupted,
         between=list(found.between),
-        trend=TrendOf(slope_ns=round(its.trend.slope, 3), p=round(its.trend.p, 6)) if its and its.trend else None,
+        trend=trend_of(its) if its else None,
         median_ns=round(its.median) if its else 0,
+        exceptions=[k + 1 for k in its.exceptions] if its else [],
         iterations=_iterations(trace, its) if its else [],
         others=[Loop(body=list(other.body), iterations=other.iterations, time_ns=other.lasts) for other in found.others],
     )
+
+
+def trend_of(its: Course) -> TrendOf | None:
+    """Return the trend of the times of iterations, None of fewer than four."""
+    found = its.trend
+    if found is None:
+        return None
+    return TrendOf(round(found.slope, 3), round(found.p, 6), round(found.begins), round(found.ends), its.rises)
 
 
 def _iterations(trace: Trace, its: Course) -> list[Iteration]:
@@ -134,14 +152,18 @@ def facts(its: IterationsOf, makespan: int) -> Facts:
     span = f"{words.duration(lasts)}, {words.percent(lasts, its.shares_of_ns)} of {of}"
     out = [("iterations", f"{its.found}, {span}: {_repeats(its)}")]
     if its.interrupted:
-        out.append(("interrupted", f"{its.interrupted} have more in them: {_body(its.between)}"))
+        more = "1 has more in it" if its.interrupted == 1 else f"{its.interrupted} have more in them"
+        out.append(("interrupted", f"{more}: {_body(its.between)}"))
     if its.fewest < its.most:
         out.append(("unequal", f"processes iterate {its.fewest} to {its.most} times; listed are those that all have"))
     if its.incomplete:
         end = "ends" if its.incomplete == 1 else "end"
         out.append(("incomplete", f"{words.several(its.incomplete, 'process')} {end} within one more, which is left out"))
     out.append(("warm-up", _warm_up(its)))
-    out.append(("trend", _trend(its)))
+    more = "; perwiz phases tells where they change" if its.trend and its.trend.told else ""
+    out.append(("trend", f"{trend(its.trend)}{more}"))
+    if its.exceptions:
+        out.append(("stands out", stands_out({k: its.iterations[k - 1].time_ns for k in its.exceptions}, its.median_ns)))
     others = [f"{_body(loop.body)}, {loop.iterations} times, {words.duration(loop.time_ns)}" for loop in its.others[:_OTHERS]]
     others += blocks.more(its.others, _OTHERS)
     return [*out, *(("" if k else "other loops", text) for k, text in enumerate(others))]
@@ -166,31 +188,48 @@ def _usual(its: IterationsOf) -> list[Iteration]:
     return its.iterations[its.warm_up : its.told]
 
 
-def _firsts(its: IterationsOf) -> str:
-    return f"the first {its.warm_up}" if its.warm_up > 1 else "the first"
+def _firsts(count: int) -> str:
+    return f"the first {count}" if count > 1 else "the first"
 
 
 def _warm_up(its: IterationsOf) -> str:
     if not its.warm_up:
         return "none, the first is not far from the others" if its.found >= _LEAST_TOLD else "not told by so few"
     first = its.iterations[: its.warm_up]
-    mean = round(sum(one.time_ns for one in first) / len(first))
-    long = f"{words.duration(mean)}{' on average' if its.warm_up > 1 else ''}; the others {words.duration(its.median_ns)} (median)"
-    if mean > its.median_ns:
-        return f"{_firsts(its)}, {long}"
-    return f"none, {_firsts(its)} {'take' if its.warm_up > 1 else 'takes'} less: {long}"
+    return warm_up(its.warm_up, round(sum(one.time_ns for one in first) / len(first)), its.median_ns)
 
 
-def _trend(its: IterationsOf) -> str:
-    if its.trend is None:
+def warm_up(count: int, mean: int, median: int) -> str:
+    """Return in words what the first iterations take, ns on average, beside the median of the others."""
+    long = f"{words.duration(mean)}{' on average' if count > 1 else ''}; the others {words.duration(median)} (median)"
+    if mean > median:
+        return f"{_firsts(count)}, {long}"
+    return f"none, {_firsts(count)} {'take' if count > 1 else 'takes'} less: {long}"
+
+
+def trend(found: TrendOf | None) -> str:
+    """Return in words whether later iterations take longer."""
+    if found is None:
         return "not told by so few"
-    of_ten_thousand = its.trend.p * 10_000
-    often = f"{words.percent(round(of_ten_thousand), 10_000)}" if of_ten_thousand >= 10 else "less than 0.1 %"
-    chance = f"chance alone shows as much in {often} of such runs"
-    if its.trend.p >= SURE or not its.trend.slope_ns:
-        return f"none: {chance}, a trend is told below {words.percent(round(100 * SURE), 100)}"
-    change = words.duration(abs(round(its.trend.slope_ns)))
-    return f"each takes {change} {'longer' if its.trend.slope_ns > 0 else 'less'} than the one before; {chance}"
+    if found.told:
+        return drifting("iteration", found.slope_ns, found.begins_ns, found.ends_ns)
+    if found.p < SURE:
+        return f"none to speak of: {words.duration(found.begins_ns)} at the begin, {words.duration(found.ends_ns)} at the end"
+    return "none: times go up or down no more than by chance"
+
+
+def drifting(noun: str, slope: float, begins: float, ends: float) -> str:
+    """Return in words that each of some takes longer, or less, ns."""
+    first, last, change = (words.duration(round(value)) for value in (begins, ends, abs(slope)))
+    return f"each {noun} takes about {change} {'longer' if slope > 0 else 'less'} than the one before, {first} to {last}"
+
+
+def stands_out(lasts: dict[int, int], median: int, where: str = "") -> str:
+    """Return in words which iterations, by number, take far longer than the others, ns."""
+    longest = sorted(sorted(lasts, key=lambda number: -lasts[number])[:_NAMED])
+    named = ", ".join(f"{number} ({words.duration(lasts[number])})" for number in longest)
+    more = f" and {len(lasts) - _NAMED} more" if len(lasts) > _NAMED else ""
+    return f"{'iterations' if len(lasts) > 1 else 'iteration'} {named}{more}; the others{where} {words.duration(median)} (median)"
 
 
 def lines(its: IterationsOf) -> list[str]:
@@ -214,7 +253,7 @@ def lines(its: IterationsOf) -> list[str]:
         ]
         for name, one in rows
     ]
-    below = [f"median, shortest and longest without {_firsts(its)}"] if its.warm_up else []
+    below = [f"median, shortest and longest without {_firsts(its.warm_up)}"] if its.warm_up else []
     if its.told < its.found:
         below.append(f"without number {its.found}: how long it takes behind its last call is not known")
     return [*words.table(["iteration", "number", "mean", "fastest process", "slowest process", "which"], cells), *below]

@@ -9,8 +9,9 @@ import numpy as np
 from msgspec.structs import asdict
 
 from perwiz.patterns.analysis.efficiency import Efficiency
-from perwiz.patterns.overtime.overtime import Drift, OverTime, Phase, compared, differences, slowest
+from perwiz.patterns.overtime.overtime import Drift, OverTime, Phase, compared, differences, slowest, times_of
 from perwiz.report import blocks, misfit
+from perwiz.report.info.iterations import TrendOf, trend_of
 from perwiz.report.records import (
     Cost,
     Health,
@@ -28,6 +29,7 @@ from perwiz.report.records import (
     TraceDocument,
     choice,
 )
+from perwiz.trace.parts.course import Course
 
 _FACTOR = ("load_balance", "serialisation", "transfer")
 
@@ -95,6 +97,19 @@ class Trending(Record):
     """How often chance would order them as much or more."""
 
 
+class CourseOf(Record):
+    """How the times of iterations go on, as perwiz info --iterations has it: mean of the processes."""
+
+    warm_up: Natural
+    """The first so many take another time than the others, longer or shorter."""
+    warm_up_ns: Natural
+    """What these take on average; 0 of none."""
+    median_ns: Natural
+    """Of the others, as far as they are known."""
+    trend: TrendOf | None
+    """Null of fewer than four."""
+
+
 class PhaseOf(Part, kw_only=True):
     """A phase: iterations or windows that behave alike."""
 
@@ -108,8 +123,10 @@ class PhaseOf(Part, kw_only=True):
     """From the phase before, what differs most first; empty of the first."""
     trends: list[Trending]
     """What changes most first."""
-    exceptions: list[Positive]
-    """Numbers of iterations that take far longer than the others."""
+    exceptions: dict[str, Natural]
+    """Iterations that take far longer than the others, by number, ns: mean of the processes; neighbours as one by the first."""
+    median_ns: Natural
+    """What an iteration takes by the median of all in it, mean of the processes; 0 of windows."""
 
 
 class PhasesDocument(TraceDocument, kw_only=True):
@@ -135,6 +152,8 @@ class PhasesDocument(TraceDocument, kw_only=True):
     """So many neighbours are one in `parts`."""
     processes: Positive
     """Processes, or threads, that compute."""
+    course: CourseOf | None
+    """Null of windows."""
     phases: list[PhaseOf]
     parts: list[Part]
     """All iterations or windows, with what is before and behind them."""
@@ -165,6 +184,7 @@ def document(over: OverTime) -> PhasesDocument:
         open=parts.open,
         together=int(np.diff(parts.number).max(initial=1)),
         processes=len(over.hosts),
+        course=_course(parts.course) if parts.course else None,
         phases=phases,
         parts=[_part(over, k, k + 1, over.efficiency[k], int(over.balanced[k]), int(over.unwaiting[k])) for k in range(len(parts))],
         titles=titles,
@@ -211,6 +231,7 @@ def _phase(over: OverTime, k: int) -> PhaseOf:
     start = int(over.run.trace.timeline.locations.enter.min())
     part = _part(over, phase.first, phase.end, phase.efficiency, phase.balanced, phase.unwaiting)
     fields: dict[str, Any] = asdict(part)
+    times = times_of(parts)
     return PhaseOf(
         **fields,
         kind=phase.kind,
@@ -218,7 +239,24 @@ def _phase(over: OverTime, k: int) -> PhaseOf:
         region=phase.region,
         changes=_changes(over, before, phase) if before else [],
         trends=[_trending(drift) for drift in phase.drifts],
-        exceptions=[int(parts.number[part - parts.counted.start]) for part in phase.exceptions],
+        exceptions={str(int(parts.number[k])): round(times[k]) for k in (part - parts.counted.start for part in phase.exceptions)},
+        median_ns=_median(over, phase),
+    )
+
+
+def _median(over: OverTime, phase: Phase) -> int:
+    """Return the median time of the iterations of a phase, ns, the lower of two; 0 of what has none."""
+    start = over.split.counted.start
+    times = np.sort(times_of(over.split)[max(0, phase.first - start) : max(0, phase.end - start)])
+    return round(float(times[(len(times) - 1) // 2])) if phase.kind in ("phase", "warm-up") and len(times) else 0
+
+
+def _course(its: Course) -> CourseOf:
+    return CourseOf(
+        warm_up=its.warm_up,
+        warm_up_ns=round(float(its.time[: its.warm_up].mean())) if its.warm_up else 0,
+        median_ns=round(its.median),
+        trend=trend_of(its),
     )
 
 
@@ -243,9 +281,8 @@ def _trending(drift: Drift) -> Trending:
 
 
 def drawn(document: PhasesDocument) -> list[Part]:
-    """Return the iterations or windows to draw: not the last, if it ends with its last call."""
-    parts = [part for part in document.parts if part.first]
-    return parts[: len(parts) - (document.open and len(parts) > 1)]
+    """Return the iterations or windows to draw: not what is before and behind them."""
+    return [part for part in document.parts if part.first]
 
 
 def areas(document: PhasesDocument, kinds: int) -> list[tuple[str, list[float]]]:

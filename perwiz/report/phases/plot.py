@@ -36,6 +36,8 @@ def _draw(trace: Trace, document: PhasesDocument, width: float) -> Figure:
     above = [Line(lanes.title(trace), 10, weight="bold"), Line(f"phases: {phases_found(document)}", 8, "#444444")]
     told = [phase for phase in document.phases if phase.changes][:3]
     below = [Line(f"from {phase.first}: {changes(document, phase)}", 8, "#444444") for phase in told]
+    last = f"iteration {document.count} is drawn up to its last call: what is computed behind that is not known"
+    below += [Line(last, 8, "#444444")] * document.open
     shown = len(TITLES) + 1, len(areas(document, len(_WAITS)))
     factors, times = (_LEGEND * -(-number // columns) for number, columns in zip(shown, _columns(width), strict=True))
     between = _BETWEEN + times - _LEGEND
@@ -80,8 +82,7 @@ def _factors(axes: Axes, document: PhasesDocument, edges: F8) -> None:
         value = 100 * np.array([getattr(part, name) for part in parts])
         strong = name == "parallel"
         axes.stairs(value, edges, color=_COLOURS[name], linewidth=1.8 if strong else 1.0, baseline=None, label=title, zorder=3 - strong)
-    highest = max([100.0, *(100 * part.transfer for part in parts)])
-    axes.set_ylim(0, min(150.0, highest * 1.03))
+    axes.set_ylim(0, 103)
     axes.set_ylabel("efficiency [%]", size=9)
     axes.grid(axis="y", color="#E4E4E4", linewidth=0.6)
     axes.set_axisbelow(True)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
+from perwiz.report.info import iterations
 from perwiz.report.phases.document import Change, PhaseOf, PhasesDocument, Trending, best
 
-_ROWS, _CHANGES, _NAMED, _NAMES, _NAME = 12, 4, 5, 4, 24
-"""Phases in the table, changes told, iterations named, names of what repeats, and columns of one."""
+_ROWS, _CHANGES, _NAMES, _NAME = 12, 4, 4, 24
+"""Phases in the table, changes told, names of what repeats, and columns of one."""
 _WORTH = 0.01
 """Part of the time from which on a gain is worth another question."""
 NOTE = "most: rank that computes longest; balanced, no waits: what the whole run gains if computation here was, if calls here did not wait"
-MOVED = "transfer above 100 %: on an ideal network waits move in there; what communication costs there is serial. x transfer"
-_ABOVE = 1.02
-"""Transfer from which on that is said."""
+LOSS = "below 0: balanced there, or without waits, the run would take longer, as others then wait for what comes later"
 TITLES = {"load_balance": "load balance", "serialisation": "serialisation", "transfer": "transfer"}
 
 
@@ -35,11 +34,13 @@ def answer(document: PhasesDocument) -> Facts:
     inner = [phase for phase in document.phases if phase.kind == "phase"]
     changed = [phase for phase in inner if phase.changes]
     facts += [(f"from {phase.first}", changes(document, phase)) for phase in changed[:_CHANGES]]
-    facts += [("", f"and {len(changed) - _CHANGES} more changes")] * (len(changed) > _CHANGES)
-    trends = [(phase, trend) for phase in inner for trend in phase.trends]
+    rest = len(changed) - _CHANGES
+    facts += [("", f"and {words.several(rest, 'more change')}")] * (rest > 0)
+    facts += _course(document)
+    trends = [(phase, trend) for phase in inner for trend in phase.trends if len(inner) > 1 or trend.of != "time"]
     for k, (phase, trend) in enumerate(trends[:_CHANGES]):
-        facts.append(("" if k else "trend", f"{_span(document, phase)}: {trending(document, trend)}{who(phase, trend.of)}"))
-    facts += _exceptions(document, inner)
+        facts.append(("" if k else "in a phase", f"{_span(phase)}: {trending(document, trend)}{who(phase, trend.of)}"))
+    facts += _exceptions(inner)
     return misfit.beside([*facts, *_worth(document)], document, document.shares_of_ns)
 
 
@@ -52,30 +53,27 @@ def phases_found(document: PhasesDocument) -> str:
         named = ", ".join(words.shown(name, _NAME) for name in each[:_NAMES])
         body = f" of {named}{f' and {len(each) - _NAMES} more' if len(each) > _NAMES else ''}"
     of = f"{words.several(document.count, document.by[:-1])}{body}"
-    behind = _behind(document)
     if len(inner) < 2:
         nothing = "" if any(phase.trends for phase in inner) else ": nothing changes"
-        return f"one{nothing} in {of}{behind}"
+        return f"one{nothing} in {of}"
     begins = [str(phase.first) for phase in inner[1:]]
     shown = ", ".join(begins[:_ROWS]) + (" ..." if len(begins) > _ROWS else "")
     where = f"{document.by if len(begins) > 1 else document.by[:-1]} {shown}"
-    return f"{len(inner)} in {of}{behind}: behaviour changes at {where}"
-
-
-def _behind(document: PhasesDocument) -> str:
-    """Return how many iterations are a warm-up; where these take less than the phase behind them, that is said."""
-    warm = next((phase for phase in document.phases if phase.kind == "warm-up"), None)
-    if warm is None or _longer(document):
-        return f", behind a warm-up of {warm.last}" if warm else ""
-    return ", behind the first, which takes less" if warm.last == 1 else f", behind the first {warm.last}, which take less"
+    return f"{len(inner)} in {of}: behaviour changes at {where}"
 
 
 def _longer(document: PhasesDocument) -> bool:
-    """Return whether processes take longer on average for an iteration of the warm-up than for one of the phase behind it, given both."""
-    k = next(k for k, phase in enumerate(document.phases) if phase.kind == "warm-up")
-    both = document.phases[k : k + 2]
-    one, other = ((phase.computation_ns + phase.calls_ns) / (phase.last - phase.first + 1) for phase in both)
-    return one > other
+    """Return whether iterations of the warm-up take longer than the others."""
+    return document.course is not None and document.course.warm_up_ns > document.course.median_ns
+
+
+def _course(document: PhasesDocument) -> Facts:
+    """Return what perwiz info --iterations tells of all iterations, too: their warm-up, and whether later ones take longer."""
+    its = document.course
+    if its is None:
+        return []
+    facts = [("warm-up", iterations.warm_up(its.warm_up, its.warm_up_ns, its.median_ns))] if its.warm_up else []
+    return [*facts, ("trend", iterations.trend(its.trend))]
 
 
 def changes(document: PhasesDocument, phase: PhaseOf) -> str:
@@ -110,36 +108,29 @@ def trending(document: PhasesDocument, trend: Trending) -> str:
     """Return in words what goes up or down."""
     way = "rises" if trend.slope > 0 else "falls"
     if trend.of == "time":
-        begins, ends = (words.duration(round(value)) for value in (trend.begins, trend.ends))
-        more = words.duration(abs(round(trend.slope)))
-        way = "longer" if trend.slope > 0 else "less"
-        return f"each {document.by[:-1]} takes about {more} {way} than the one before, {begins} to {ends}"
+        return iterations.drifting(document.by[:-1], trend.slope, trend.begins, trend.ends)
     return f"{TITLES[trend.of]} {way} from {100 * trend.begins:.1f} % to {100 * trend.ends:.1f} %"
 
 
-def _span(document: PhasesDocument, phase: PhaseOf) -> str:
+def _span(phase: PhaseOf) -> str:
     return f"{phase.first}..{phase.last}" if phase.first < phase.last else str(phase.first)
 
 
 def _name(document: PhasesDocument, phase: PhaseOf) -> str:
     if phase.kind in ("before", "after"):
         return phase.kind
-    return _span(document, phase) + ("" if phase.kind == "phase" else " warm-up" if _longer(document) else " shorter")
+    return _span(phase) + ("" if phase.kind == "phase" else " warm-up" if _longer(document) else " shorter")
 
 
-def _exceptions(document: PhasesDocument, phases: list[PhaseOf]) -> Facts:
-    """Return which iterations take far longer than the others of their phase."""
-    usual = {number: phase for phase in phases for number in phase.exceptions}
-    if not usual:
-        return []
-    lasts = {part.first: part.time_ns // (part.last - part.first + 1) for part in document.parts if part.first}
-    longest = sorted(sorted(usual, key=lambda number: -lasts[number])[:_NAMED])
-    named = ", ".join(f"{number} ({words.duration(lasts[number])})" for number in longest)
-    more = f" and {len(usual) - _NAMED} more" if len(usual) > _NAMED else ""
-    average = usual[longest[0]]
-    mean = words.duration(average.time_ns // (average.last - average.first + 1))
-    all_of = "" if len(phases) == 1 else f" in {_span(document, average)}"
-    return [("stands out", f"{'iterations' if len(usual) > 1 else 'iteration'} {named}{more}; on average{all_of} {mean}")]
+def _exceptions(phases: list[PhaseOf]) -> Facts:
+    """Return which iterations take far longer than the others of their phase; of the phases that have any the first few."""
+    having = [phase for phase in phases if phase.exceptions]
+    facts = []
+    for k, phase in enumerate(having[:_CHANGES]):
+        where = "" if len(phases) == 1 else f" in {_span(phase)}"
+        told = iterations.stands_out({int(number): ns for number, ns in phase.exceptions.items()}, phase.median_ns, where)
+        facts.append(("" if k else "stands out", told))
+    return facts
 
 
 def _worth(document: PhasesDocument) -> Facts:
@@ -147,8 +138,8 @@ def _worth(document: PhasesDocument) -> Facts:
     found = best([phase for phase in document.phases if phase.kind == "phase"])
     if found is None:
         return [("worth", f"no phase gains if it was balanced or did not wait{blocks.as_recorded(document.health)}")]
-    gain, what = max((found.balanced_gain_ns, f"computation of {_span(document, found)} balanced"), (found.unwaiting_gain_ns, ""))
-    what = what or f"no waits in {_span(document, found)}"
+    gain, what = max((found.balanced_gain_ns, f"computation of {_span(found)} balanced"), (found.unwaiting_gain_ns, ""))
+    what = what or f"no waits in {_span(found)}"
     now = document.recorded_ns
     facts = [("worth", f"{what}: {words.duration(now - gain)}, {blocks.gained(now, now - gain, document.shares_of_ns)}")]
     pays = document.next and gain >= _WORTH * (document.shares_of_ns or now)
@@ -186,9 +177,10 @@ def _lines(document: PhasesDocument) -> list[str]:
     """Return the phases, one a line."""
     head, rows, names = table(document, _ROWS)
     last = len(head) - 1
-    lines = words.table(head, rows, left=(0, *range(last - names + 1, last + 1)), spare=(last - names + 1, 5, 6, last))
-    moved = words.wrapped(MOVED) if any(phase.transfer > _ABOVE for phase in document.phases[:_ROWS]) else []
-    return [*lines, *blocks.more(document.phases, _ROWS), *words.wrapped(NOTE), *moved]
+    spare = (3, 8, *((1,) if document.by == "windows" else ()), *((last,) if names > 1 else ()), last - names + 1)
+    lines = words.table(head, rows, left=(0, *range(last - names + 1, last + 1)), spare=spare)
+    loss = words.wrapped(LOSS) if any(cell.startswith("-") and len(cell) > 1 for row in rows for cell in row) else []
+    return [*lines, *blocks.more(document.phases, _ROWS), *words.wrapped(NOTE), *loss]
 
 
 def _percent(value: float) -> str:

@@ -41,10 +41,12 @@ def document(
     asked: Asked,
     single: tuple[Drawn | None, Drawn | None] = (None, None),
     unread: Mapping[str, str] = {},
+    draws: bool = True,
 ) -> SeriesDocument:
     """Return a series, with at most so many call paths; `single`: see threshold.noise; `unread`: what could not be used, and why.
 
-    Thresholds are checked only if everything could be read: else the newest, or the largest, might be another.
+    `draws`: whether runs were to be drawn. Thresholds are checked only if everything could be read: else the newest, or the largest, might
+    be another.
     """
     before, last = series.reference.middle, series.newest.middle
     chance = threshold.noise(series, threshold.TIME, single)
@@ -56,15 +58,16 @@ def document(
         points=[_point(series, point) for point in series.points],
         factors=factors,
         noise=chance,
-        noise_from="" if chance is None else "recordings" if threshold.repeated(series) else "runs drawn",
+        noise_from=("" if draws else "not drawn") if chance is None else "recordings" if threshold.repeated(series) else "runs drawn",
+        doubt=analysis.doubt(series),
         call_paths=[
             CallPath(call_path=row.call_path, expected_ns=row.reference, time_ns=row.run, lost_ns=row.lost) for row in lost[:paths]
         ],
         differences=Differences(
             regions_reference=sorted(before.regions - last.regions),
             regions_last=sorted(last.regions - before.regions),
-            routines_reference=sorted(before.routines - last.routines),
-            routines_last=sorted(last.routines - before.routines),
+            routines_reference=sorted(before.routines.keys() - last.routines.keys()),
+            routines_last=sorted(last.routines.keys() - before.routines.keys()),
         ),
         unread=[Unread(trace=path, why=why) for path, why in unread.items()],
         max_loss=None if unread else _max_loss(series, asked.max_loss, single),

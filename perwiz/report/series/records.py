@@ -149,8 +149,10 @@ class SeriesDocument(Document, kw_only=True):
     computation, with counters, are its own."""
     noise: Cost | None
     """How much longer the last point may take than the reference by chance; null where nothing tells."""
-    noise_from: Annotated[str, choice("recordings", "runs drawn", "")]
-    """What tells it: the spread of recordings of both, or runs drawn of one each."""
+    noise_from: Annotated[str, choice("recordings", "runs drawn", "not drawn", "")]
+    """What tells it: the spread of recordings of both, or runs drawn of one each; nothing as none were drawn, or as too little repeats."""
+    doubt: str
+    """Why the last point and the reference may not be what they are taken for; empty if nothing says so."""
     call_paths: list[CallPath]
     """Of the last point, those that lose most first."""
     differences: Differences

@@ -96,6 +96,7 @@ def answer(document: SeriesDocument) -> Facts:
         done = "" if document.kind == STRONG else " of the work done"
         reached = f"{last.speedup:.4g}{done} where {last.ideal_speedup:g} is ideal ({_share(last.speedup / last.ideal_speedup)})"
         facts = [("speed-up", f"{reached}, from {_size(before)} to {_size(last)}: {ends}")]
+    facts = [("doubtful", document.doubt), *facts] if document.doubt else facts
     facts.append(("noise", _noise(document)))
     facts += _lost(document)
     facts += [("ask next", f"`{document.next}`")] if document.next else []
@@ -126,6 +127,8 @@ def _share(share: float) -> str:
 
 def _noise(document: SeriesDocument) -> str:
     """Return how much of a difference is chance, and what tells that."""
+    if document.noise_from == "not drawn":
+        return "not asked for, with --draws 0"
     if document.noise is None:
         return "not known: recorded too seldom, and too little repeats in one recording"
     if document.noise_from == "recordings":
@@ -219,7 +222,8 @@ def _factors(document: SeriesDocument) -> Table:
     reached = last.speedup / last.ideal_speedup
     whole = [words.duration(point.time_ns) for point in (before, last)]
     cells.append(["product", *whole, f"{reached:.3f}", f"{100 * (1 / reached - 1):+.1f} %"])
-    return Table("where the last run loses", ["", *names, "factor", "longer by"], cells)
+    than = f"than {_name(before)}" if document.kind == HISTORY else "than with the ideal speed-up"
+    return Table(f"where the last run loses, and how much longer it is {than}", ["", *names, "factor", "longer by"], cells)
 
 
 def _sides(row: Factor, before: Point, last: Point) -> list[str]:
@@ -241,7 +245,8 @@ def _call_paths(document: SeriesDocument) -> Table:
         for name, row in zip(shown, document.call_paths, strict=True)
     ]
     head = "expected" if document.kind != HISTORY else "before"
-    return Table("call paths that lose most, time of a process on average", ["call path", head, "is", "longer by"], cells)
+    title = f"call paths that lose most, time of a process on average; percent of the {words.duration(last.time_ns)} of the last run"
+    return Table(title, ["call path", head, "is", "longer by"], cells)
 
 
 def notes(document: SeriesDocument) -> Facts:

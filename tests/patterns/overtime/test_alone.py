@@ -38,7 +38,7 @@ def test_waiting__by_hand():
     """From 70000 on rank 1 has 30000 left, and rank 0 then 20000: the network's part of the call is gone. Before nobody waits in it."""
     trace = waiting()
     left = trace.timeline.calls.leave.max()
-    run, found = alone(trace, 0, 70_000, left + 20_000)
+    _, found = alone(trace, 0, 70_000, left + 20_000)
     assert found.span(0, 1).tolist() == [40_000, 70_000]
     assert found.span(1, 2).tolist() == [50_000, 30_000]
     assert found.span(0, 2).tolist() == [120_000, 100_000]
@@ -65,7 +65,7 @@ def test_what_comes_from_another_part_comes_when_it_did():
 @pytest.mark.parametrize("parts", [1, 2, 7])
 @given(trace=build.traces(threads=True))
 def test_laws(parts, trace):
-    """One part of all is the ideal run; several at once are as each by itself; none takes longer than it did, or less than its own parts."""
+    """One part of all is the ideal run; several at once are as each by itself; none takes longer than it did."""
     run = replayed(trace, hand_model())
     cuts = split(run.trace, parts).cuts
     found, again = Alone(run, cuts), Alone(run, cuts)
