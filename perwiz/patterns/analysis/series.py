@@ -349,7 +349,8 @@ def doubt(series: Series) -> str:
         part_, names = foreign(run, against)
         if part_ > _FOREIGN and min(one.processes, other.processes) > 1:
             told = ", ".join(words.shown(name, 40) for name in names[:_NAMED]) + (" ..." if len(names) > _NAMED else "")
-            return f"perhaps two programs: {words.percent(part_, 1)} of the calls of {words.shown(run.path)} are {told}, which the other never calls"
+            share = words.percent(part_, 1)
+            return f"perhaps two programs: {share} of the calls of {words.shown(run.path)} are {told}, which the other never calls"
     more, grown = other.figures.locations / one.figures.locations, other.figures.useful / one.figures.useful
     if series.kind == HISTORY or more == 1 or (grown * grown > more) == (series.kind == WEAK):
         return ""

@@ -13,6 +13,11 @@ _ROWS, _CHANGES, _NAMES, _NAME = 12, 4, 4, 24
 _WORTH = 0.01
 """Part of the time from which on a gain is worth another question."""
 NOTE = "most: rank that computes longest; balanced, no waits: what the whole run gains if computation here was, if calls here did not wait"
+ALONE = "no waits: what the whole run gains if calls here did not wait"
+_AMONG = ("balance", "most", "balanced")
+"""Columns that compare processes."""
+_SPARE = ("parallel", "most", "begins", "region", "balanced", "longest waits")
+"""Columns that go where there is no room: first what others tell, too."""
 LOSS = "below 0: balanced there, or without waits, the run would take longer, as others then wait for what comes later"
 TITLES = {"load_balance": "load balance", "serialisation": "serialisation", "transfer": "transfer"}
 
@@ -147,40 +152,51 @@ def _worth(document: PhasesDocument) -> Facts:
 
 
 def table(document: PhasesDocument, most: int) -> tuple[list[str], list[list[str]], int]:
-    """Return the heads, the cells of the first phases, and how many of the last columns are names, set flush left."""
-    rows, whole = list[list[str]](), document.shares_of_ns or document.recorded_ns
+    """Return the heads, the cells of the first phases, and how many of the last columns are names, set flush left.
+
+    Of one process nothing is said of balance.
+    """
     counted = any(phase.ipc is not None for phase in document.phases)
     regions = any(phase.region for phase in document.phases)
-    for phase in document.phases[:most]:
-        count = phase.last - phase.first + 1 if phase.first else 0
-        longest = max(phase.waits_ns, key=lambda name: phase.waits_ns[name], default="")
-        rows.append(
-            [
-                _name(document, phase),
-                words.duration(phase.begin_ns) if document.by == "windows" else words.duration(phase.time_ns // count) if count else "-",
-                words.percent(phase.time_ns, whole),
-                *(_percent(value) for value in (phase.parallel, phase.load_balance, phase.serialisation, phase.transfer)),
-                words.percent(phase.waiting_ns, max(1, phase.computation_ns + phase.calls_ns)),
-                words.rank(phase.slowest.rank, phase.slowest.thread),
-                *(_gain(gain, whole) for gain in (phase.balanced_gain_ns, phase.unwaiting_gain_ns)),
-                *(["-" if phase.ipc is None else f"{phase.ipc:.2f}"] * counted),
-                document.titles.get(longest, "-"),
-                *([words.shown(phase.region, 40) or "-"] * regions),
-            ]
-        )
-    head = [document.by, "begins" if document.by == "windows" else "each", "time", "parallel", "balance", "serial.", "transfer"]
-    head += ["waiting", "most", "balanced", "no waits", *["IPC"] * counted, "longest waits", *["region"] * regions]
-    return head, rows, 1 + regions
+    columns = [_cells(document, phase) for phase in document.phases[:most]]
+    without = {*_AMONG} if document.processes == 1 else set()
+    without |= {"IPC"} if not counted else set()
+    without |= {"region"} if not regions else set()
+    head = [name for name in (columns[0] if columns else {}) if name not in without]
+    return head, [[cells[name] for name in head] for cells in columns], 1 + regions
+
+
+def _cells(document: PhasesDocument, phase: PhaseOf) -> dict[str, str]:
+    """Return what is said of a phase, by the head of the column."""
+    whole, count = document.shares_of_ns or document.recorded_ns, phase.last - phase.first + 1 if phase.first else 0
+    windows = document.by == "windows"
+    longest = max(phase.waits_ns, key=lambda name: phase.waits_ns[name], default="")
+    each = words.duration(phase.begin_ns) if windows else words.duration(phase.time_ns // count) if count else "-"
+    return {
+        document.by: _name(document, phase),
+        "begins" if windows else "each": each,
+        "time": words.percent(phase.time_ns, whole),
+        "parallel": _percent(phase.parallel),
+        "balance": _percent(phase.load_balance),
+        "serial.": _percent(phase.serialisation),
+        "transfer": _percent(phase.transfer),
+        "waiting": words.percent(phase.waiting_ns, max(1, phase.computation_ns + phase.calls_ns)),
+        "most": words.rank(phase.slowest.rank, phase.slowest.thread),
+        "balanced": _gain(phase.balanced_gain_ns, whole),
+        "no waits": _gain(phase.unwaiting_gain_ns, whole),
+        "IPC": "-" if phase.ipc is None else f"{phase.ipc:.2f}",
+        "longest waits": document.titles.get(longest, "-"),
+        "region": words.shown(phase.region, 40) or "-",
+    }
 
 
 def _lines(document: PhasesDocument) -> list[str]:
     """Return the phases, one a line."""
     head, rows, names = table(document, _ROWS)
-    last = len(head) - 1
-    spare = (3, 8, *((1,) if document.by == "windows" else ()), *((last,) if names > 1 else ()), last - names + 1)
-    lines = words.table(head, rows, left=(0, *range(last - names + 1, last + 1)), spare=spare)
+    spare = [head.index(name) for name in _SPARE if name in head]
+    lines = words.table(head, rows, left=(0, *range(len(head) - names, len(head))), spare=spare)
     loss = words.wrapped(LOSS) if any(cell.startswith("-") and len(cell) > 1 for row in rows for cell in row) else []
-    return [*lines, *blocks.more(document.phases, _ROWS), *words.wrapped(NOTE), *loss]
+    return [*lines, *blocks.more(document.phases, _ROWS), *words.wrapped(NOTE if "most" in head else ALONE), *loss]
 
 
 def _percent(value: float) -> str:

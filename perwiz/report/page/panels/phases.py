@@ -41,7 +41,7 @@ def document(states: WaitStates) -> PanelData:
             {"name": name, "colour": colour, "values": [round(ns) for ns in values]}
             for (name, values), colour in zip(areas, colours, strict=True)
         ],
-        "note": text.NOTE,
+        "note": text.NOTE if told.processes > 1 else text.ALONE,
         "tables": [cells],
     }
 
