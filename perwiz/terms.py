@@ -134,7 +134,7 @@ TERMS = (
     ),
     Term("interrupted", "iterations with something in them that the others do not have, such as an output every tenth time"),
     Term("warm-up", "the first iterations, if they take far longer than the others"),
-    Term("trend", "whether later iterations take longer: told if chance would show as much in less than 1 % of runs, and if it comes to 2 %"),
+    Term("trend", "whether later iterations take longer: told if chance shows as much in less than 1 % of runs, and if it comes to 2 %"),
     Term("cut off", "messages, collectives and links with an end outside of the iterations asked for: what waited for them is work"),
     Term(
         "call site",

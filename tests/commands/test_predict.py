@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 
 import pytest
 
@@ -257,12 +258,19 @@ def test_an_advanced_run_is_written(predict, tmp_path):
 
 def test_runs__and_the_log(predict, tmp_path):
     """Three times the same recording: nothing varies. An empty log has no pairs."""
-    log = tmp_path / "log"
+    log, copies = tmp_path / "log", [str(tmp_path / f"{number}.alog") for number in (2, 3)]
     log.touch()
-    code, out, _ = predict("--zero-wait", "e25", "--log", str(log), "--runs", SRTEST, SRTEST)
+    for copy in copies:
+        shutil.copy(SRTEST, copy)
+    code, out, _ = predict("--zero-wait", "e25", "--log", str(log), "--runs", *copies)
     assert code == 0
     assert "recordings    gain 9.437 ms to 9.437 ms in 3 recordings; nothing else tells how much it varies; the range holds" in out
     assert "log           0 of 0 earlier predictions held what was measured; from 20 on the range is as wide" in out
+
+
+def test_runs__given_twice(predict):
+    told = f"perwiz: --runs: {SRTEST}: given twice, must be another recording\n"
+    assert predict("--zero-wait", "e25", "--runs", SRTEST) == (2, "", told)
 
 
 def test_draws__none(document):

@@ -51,6 +51,11 @@ def test_text__says_it_of_all_however_they_are_given(capsys):
     assert told.out.replace("\n ", "").startswith(f"{ONE} to {FOUR}: strong scaling, 3 runs\n")
 
 
+def test_draws__none(capsys):
+    assert main(["series", ONE, FOUR, "--draws", "0", "-q"]) == 0
+    assert "noise         not asked for, with --draws 0\n" in capsys.readouterr().out
+
+
 def test_json(capsys):
     assert main(["series", ONE, TWO, FOUR, "--json", "--max-loss", "80%", "--draws", "20", "-n", "3"]) == 0
     block = valid(json.loads(capsys.readouterr().out), "series")

@@ -47,7 +47,7 @@ def _draw(trace: Trace, found: Iterations, width: float) -> Figure:
 def _note(found: Iterations, its: Course) -> str:
     firsts = f"the first {its.warm_up}" if its.warm_up > 1 else "the first"
     warm = f"; grey: {firsts}, unlike the others" if its.warm_up else ""
-    last = f"; number {len(found)} up to its last call" if found.told < len(found) else ""
+    last = f"; without number {len(found)}, whose end is not known" if found.told < len(found) else ""
     usual = words.duration(round(its.median))
     return f"line: mean of the processes; band: fastest to slowest; dashes: median of all, {usual}{warm}{last}"
 
@@ -56,7 +56,7 @@ def _times(axes: Axes, its: Course) -> None:
     """Draw the times over the numbers of the iterations."""
     from matplotlib.ticker import MaxNLocator
 
-    told = len(its.time)
+    told = its.usual.stop
     bins = np.array_split(np.arange(told), min(told, _MOST))
     place = np.array([float(rows.mean()) + 1 for rows in bins])
     scale, unit = lanes.unit(int(its.most[:told].max()))

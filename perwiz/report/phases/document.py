@@ -281,8 +281,9 @@ def _trending(drift: Drift) -> Trending:
 
 
 def drawn(document: PhasesDocument) -> list[Part]:
-    """Return the iterations or windows to draw: not what is before and behind them."""
-    return [part for part in document.parts if part.first]
+    """Return the iterations or windows to draw: not the last, if it ends with its last call."""
+    parts = [part for part in document.parts if part.first]
+    return parts[: len(parts) - (document.open and len(parts) > 1)]
 
 
 def areas(document: PhasesDocument, kinds: int) -> list[tuple[str, list[float]]]:

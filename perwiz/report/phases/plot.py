@@ -36,7 +36,7 @@ def _draw(trace: Trace, document: PhasesDocument, width: float) -> Figure:
     above = [Line(lanes.title(trace), 10, weight="bold"), Line(f"phases: {phases_found(document)}", 8, "#444444")]
     told = [phase for phase in document.phases if phase.changes][:3]
     below = [Line(f"from {phase.first}: {changes(document, phase)}", 8, "#444444") for phase in told]
-    last = f"iteration {document.count} is drawn up to its last call: what is computed behind that is not known"
+    last = f"iteration {document.count} is not drawn: what it computes behind its last call is not known"
     below += [Line(last, 8, "#444444")] * document.open
     shown = len(TITLES) + 1, len(areas(document, len(_WAITS)))
     factors, times = (_LEGEND * -(-number // columns) for number, columns in zip(shown, _columns(width), strict=True))

@@ -78,7 +78,7 @@ def _course(document: PhasesDocument) -> Facts:
     if its is None:
         return []
     facts = [("warm-up", iterations.warm_up(its.warm_up, its.warm_up_ns, its.median_ns))] if its.warm_up else []
-    return [*facts, ("trend", iterations.trend(its.trend))]
+    return [*facts, *([("trend", iterations.trend(its.trend))] if its.trend and its.trend.told else [])]
 
 
 def changes(document: PhasesDocument, phase: PhaseOf) -> str:

@@ -23,8 +23,8 @@ TOLD = 0.02
 """Part of the median that it comes to at least, from the first tenth to the last."""
 _FOLLOWS = 0.95
 """The correlation of neighbours that is allowed for."""
-_ROUNDING = 1e-9
-"""Of the largest value: less is left of none."""
+_CURVE = 0.02
+"""What a parabola leaves, as a part of what it spans, up to which that is another curve, not chance."""
 _APART, _QUARTER = 7, 0.25
 """How far a time that stands out is above the median: so many times the median deviation from it, of normal values as far as Tukey's outer
 fence; and so large a part of it."""
@@ -159,13 +159,12 @@ def _widened(value: F8) -> float:
     (1 + 3 r) / n without a line (Marriott and Pope, Biometrika 41, 1954), which is made up for.
     """
     count, place = len(value), np.linspace(-1, 1, len(value))
-    size = float(np.abs(value).max(initial=0))
-    if count <= 5 or not size:
+    if count <= 5:
         return 1.0
-    rest = value / size
-    rest -= np.polynomial.polynomial.polyval(place, np.polynomial.polynomial.polyfit(place, rest, 2))
+    curve = np.polynomial.polynomial.polyval(place, np.polynomial.polynomial.polyfit(place, value, 2))
+    rest = value - curve
     square = float((rest**2).sum())
-    if square <= count * _ROUNDING**2:
+    if square <= count * (_CURVE * float(np.ptp(curve))) ** 2:
         return 1.0
     follows = (float((rest[1:] * rest[:-1]).sum()) / square * count + 3) / (count - 5)
     follows = min(max(follows, 0.0), _FOLLOWS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import perwiz
 from build import Builder, hand_model, table
 from perwiz.errors import TraceError, UsageError
-from perwiz.patterns.analysis.series import HISTORY, MULTIPLIED, STRONG, WEAK, Figures, cost, lost, measured, series, step
+from perwiz.patterns.analysis.series import HISTORY, MULTIPLIED, STRONG, WEAK, Figures, cost, doubt, lost, measured, series, step
 from perwiz.trace import tables
 from perwiz.whatif.run import replayed
 
@@ -138,7 +138,7 @@ def test_measured__by_hand():
     assert (found.processes, found.size, found.init, found.health.incomplete) == (4, (4, 4), True, False)
     assert found.figures == Figures(4, 50, 100, 40, 40)
     assert found.call_paths == {"f": 100, "MPI_Barrier": 10 + 30 * 3}
-    assert (found.regions, found.routines) == ({"f"}, {"MPI_Init", "MPI_Barrier", "MPI_Finalize"})
+    assert (found.regions, found.routines) == ({"f"}, {"MPI_Init": 4, "MPI_Barrier": 4, "MPI_Finalize": 4})
 
 
 def test_measured__nothing_computed():
@@ -208,6 +208,19 @@ def test_series__other_programs():
     with pytest.raises(TraceError) as caught:
         series([of(40, path="a"), of(30, 20, path="b", region="g")], "ab")
     assert str(caught.value) == "a, b: no region is in both, f and g; must be runs of one program"
+
+
+def test_doubt():
+    """Of two programs; of sizes that compute as much together, taken for weak scaling; of ones that grow, taken for strong."""
+    one, two, four = of(80, path="a"), of(40, 40, path="b"), of(40, 40, 40, 40, path="c")
+    told = "all processes together compute 1.00 times as much, where 2 times as many do: is the problem the same? then without --weak"
+    assert [doubt(series([one, two], "ab", weak=weak)) for weak in (False, True)] == ["", told]
+    told = "all processes together compute 2.00 times as much, where 2 times as many do: does the problem grow? then with --weak"
+    assert [doubt(series([two, four], "bc", weak=weak)) for weak in (True, False)] == ["", told]
+    other = dataclasses.replace(of(41, 40, path="d"), routines={"MPI_Init": 2, "MPI_Send": 9, "MPI_Recv": 5})
+    told = "perhaps two programs: 66.7 % of the calls of b are MPI_Barrier, MPI_Finalize, which the other never calls"
+    assert doubt(series([two, other], "bd")) == told
+    assert doubt(series([two, of(41, 40, path="e")], "be")) == ""
 
 
 def test_series__threads_are_counted_as_processes():

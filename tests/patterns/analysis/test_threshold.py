@@ -13,7 +13,7 @@ from perwiz.patterns.analysis.threshold import TIME, Check, Drawn, checks, noise
 def recording(time, balance=1.0, instructions=None):
     """Two processes that compute all the time, one of them `balance` * 2 - 1 of it."""
     figures = Figures(2, time, 2 * balance * time, time, time, instructions, instructions and 10 * time)
-    return Recording(f"{time}", 2, figures, True, {}, frozenset(), frozenset(), b"", None)
+    return Recording(f"{time}", 2, figures, True, {}, frozenset(), {}, b"", None)
 
 
 def of(before, after):

@@ -61,13 +61,15 @@ def test_document__by_hand():
         "calls": 2,
         "time_ns": 160,
         "waiting_ns": 112,
+        "streams_ns": 0,
+        "idle_ns": 0,
         "model": "by hand",
         "unknown": [],
         "messages": {"matched": 1, "bytes": 2000},
         "collectives": 0,
         "routines": [
-            {"routine": "MPI_Recv", "calls": 1, "time_ns": 150, "init_ns": 0, "waiting_ns": 112, "bytes_sent": 0},
-            {"routine": "MPI_Bsend", "calls": 1, "time_ns": 10, "init_ns": 0, "waiting_ns": 0, "bytes_sent": 2000},
+            {"routine": "MPI_Recv", "calls": 1, "time_ns": 150, "init_ns": 0, "streams_ns": 0, "waiting_ns": 112, "bytes_sent": 0},
+            {"routine": "MPI_Bsend", "calls": 1, "time_ns": 10, "init_ns": 0, "streams_ns": 0, "waiting_ns": 0, "bytes_sent": 2000},
         ],
         "regions": [
             {"region": "solve", "parallel": False, "instances": 2, "steps": 1, "time_ns": 400, "mean_ns": 200, "largest_ns": 300},

@@ -26,7 +26,7 @@ def recording(name, processes, *told, regions=("f",)):
     """`told`: time, computation of all, the most of any, ideal time, instructions and cycles; all computation is in f."""
     figures = Figures(processes, *told)
     paths = {"f": figures.useful, "MPI_Barrier": processes * figures.time - figures.useful}
-    return Recording(name, processes, figures, True, paths, frozenset(regions), frozenset({"MPI_Barrier"}), name.encode(), Whole())
+    return Recording(name, processes, figures, True, paths, frozenset(regions), {"MPI_Barrier": 4}, name.encode(), Whole())
 
 
 ONE = recording("r1", 1, 8_000_000, 8_000_000, 8_000_000, 8_000_000, 8e6, 16e6)
