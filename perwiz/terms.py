@@ -89,6 +89,12 @@ TERMS = (
         "in which messages a collective is made; as a change: in those that take least for its processes and bytes",
         ("algorithms",),
     ),
+    Term("placement", "on which node each rank runs; as a change: on other ones", ("placed",)),
+    Term(
+        "interfaces",
+        "of a node to the network: messages between nodes leave and come in by them, and share them",
+        ("interface", "injection", "ejection", "queue"),
+    ),
     Term(
         "collective",
         "a call that all processes of a communicator make; as a change: those of a site take no time",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import collections
+from fractions import Fraction
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, GAP, TRANSFER, START = range(9)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START = range(12)
 
 
 def into(graph_start, v):
@@ -79,11 +80,11 @@ def find_critical_path(start, source, weight, time, last):
     return [tight[0], *find_critical_path(start, source, weight, time, source[tight[0]])] if tight else []
 
 
-def time_hubs(start, source, hub, time):
-    """Return the times, those of the hubs replaced by the latest of their sources."""
+def time_hubs(start, source, weight, hub, time):
+    """Return the times, those of the hubs replaced by the latest of their sources plus weight."""
     time = list(time)
     for v in hub:
-        time[v] = max(time[source[k]] for k in into(start, v))
+        time[v] = max(time[source[k]] + weight[k] for k in into(start, v))
     return time
 
 
@@ -256,3 +257,25 @@ def dynamic(first_piece, first_thread, piece, total):
 def ragged(rows, sizes):
     """Return the values of all rows, of each as many as its size."""
     return [value for row, size in zip(rows, sizes, strict=True) for value in row[:size]]
+
+
+def share(jobs):
+    """Return when jobs (server, ready, work) are done, as fractions, where all that are at a server have equal parts of it."""
+    done = [None] * len(jobs)
+    for server in {job[0] for job in jobs}:
+        left = {k: Fraction(job[2]) for k, job in enumerate(jobs) if job[0] == server}
+        now = Fraction(0)
+        while left:
+            there = [k for k in left if jobs[k][1] <= now]
+            coming = [Fraction(jobs[k][1]) for k in left if jobs[k][1] > now]
+            if not there:
+                now = min(coming)
+                continue
+            step = min([min(left[k] for k in there) * len(there), *(instant - now for instant in coming)])
+            for k in there:
+                left[k] -= step / len(there)
+                if not left[k]:
+                    done[k] = now + step
+            now += step
+            left = {k: rest for k, rest in left.items() if done[k] is None}
+    return done

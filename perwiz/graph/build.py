@@ -8,9 +8,7 @@ import numpy as np
 
 from perwiz.errors import GraphError
 from perwiz.graph.graph import COLLECTIVE, LINK, LOCAL, MESSAGE, PROBE, RENDEZVOUS, START, TRANSFER, Graph
-from perwiz.graph.layout import Edges, Layout, add_gaps, counts, finish, sort_topologically, starts
-from perwiz.kernels import names
-from perwiz.kernels import order as kernel
+from perwiz.graph.layout import Edges, Layout, add_gaps, components, finish, sort_topologically
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.tables import NONE, STARTS
@@ -190,7 +188,7 @@ def _ordered(trace: Trace, layout: Layout, listed: list[Ints], movers: I4 | None
         return vertex, None
     keep = np.ones(len(source), bool)
     for droppable in (_let_go(trace, kind, cause, movers), kind == _SUPPOSED, kind == RENDEZVOUS, kind != LOCAL):
-        part = _components(layout, vertex[:placed], source, target, keep)
+        part = components(layout, vertex[:placed], source, target, keep)
         keep &= ~(droppable & (part[source] >= 0) & (part[source] == part[target]))
         vertex, placed = sort_topologically(layout, source[keep], target[keep])
         if placed == layout.size:
@@ -214,15 +212,3 @@ def _let_go(trace: Trace, kind: U1, cause: I4, movers: I4 | None) -> Mask:
     mover = (table.receive if movers is None else movers)[message]
     out[edge] = times.leave[table.send_done[message]] < times.enter[mover]
     return out
-
-
-def _components(layout: Layout, placed: I4, source: I4, target: I4, keep: Mask) -> I4:
-    """Return the number of the cycle each vertex lies on (alone on none: a number of its own), SKIPPED for those that could be placed."""
-    part = np.full(layout.size, names.UNNUMBERED, "i4")
-    part[placed] = names.SKIPPED
-    first = starts(counts(source[keep], layout.size))
-    edge = np.empty(len(source[keep]), "i4")
-    kernel.group(source[keep], first[:-1].copy(), edge)
-    index, lowest, following, path, unfinished = np.zeros((5, layout.size), "i4")
-    kernel.components(first, edge, target[keep], layout.chained(), index, lowest, following, path, unfinished, part)
-    return part

@@ -1,6 +1,7 @@
 """The happened-before graph: vertices in a topological order, edges listed by the vertex they lead into.
 
-Each call has two vertices, entered and returned; each location a first and a last one; each collective a hub or a chain of them.
+Each call has two vertices, entered and returned; each location a first and a last one; each collective a hub or a chain of them; each
+message that passes shared interfaces of nodes one where it has that of its sender, and one where it has that of its receiver.
 Position 0 is the origin of time. The first edge into a vertex of a location is the local one, from the vertex before it.
 """
 
@@ -13,18 +14,21 @@ import numpy as np
 
 from perwiz.errors import GraphError
 from perwiz.kernels.names import COLLECTIVE as COLLECTIVE
+from perwiz.kernels.names import EJECTION as EJECTION
 from perwiz.kernels.names import GAP as GAP
+from perwiz.kernels.names import INJECTION as INJECTION
 from perwiz.kernels.names import LINK as LINK
 from perwiz.kernels.names import LOCAL as LOCAL
 from perwiz.kernels.names import MESSAGE as MESSAGE
 from perwiz.kernels.names import PROBE as PROBE
+from perwiz.kernels.names import QUEUE as QUEUE
 from perwiz.kernels.names import RENDEZVOUS as RENDEZVOUS
 from perwiz.kernels.names import START as START
 from perwiz.kernels.names import TRANSFER as TRANSFER
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
 
-KINDS = ("local", "message", "rendezvous", "collective", "probe", "link", "gap", "transfer", "start")
+KINDS = ("local", "message", "rendezvous", "collective", "probe", "link", "injection", "ejection", "queue", "gap", "transfer", "start")
 """Names of the kinds of edges, LOCAL to START."""
 MOST = 1_000_000
 """Edges beyond which a networkx graph would fill the memory."""
@@ -41,7 +45,8 @@ class Graph:
     kind: U1
     """Kind of each edge, see KINDS."""
     cause: I4
-    """Row of messages, collectives or links behind each edge; -1 for local edges; for gaps the earlier sending call."""
+    """Row of messages, collectives or links behind each edge; -1 for local edges; for gaps the earlier sending call, in queues the message
+    ahead."""
     entered: I4
     """Vertex per call."""
     returned: I4
@@ -58,6 +63,8 @@ class Graph:
     """Rendezvous edges that only a hypothesis asked for."""
     let_go: int = 0
     """Rendezvous edges left out of a cycle whose sender returned before the receiver's call: by the times it did not wait for it."""
+    queues_left_out: int = 0
+    """Edges of queues left out because they would close a cycle."""
     inner: int = 0
     """Waits inside rooted collectives that were asked for: for one other member."""
 
@@ -89,7 +96,7 @@ class Graph:
 
 
 def hubs(graph: Graph) -> I4:
-    """Return the vertices that belong to no location, by position: the hubs of collectives."""
+    """Return the vertices that belong to no location, by position: hubs of collectives, messages at interfaces."""
     of_location = np.zeros(graph.vertices, bool)
     of_location[0] = True
     for vertex in (graph.entered, graph.returned, graph.begun, graph.ended):

@@ -7,7 +7,7 @@ import numpy as np
 from perwiz.graph.graph import GAP, LOCAL, Graph
 from perwiz.kernels import names
 from perwiz.kernels import order as kernel
-from perwiz.trace.arrays import I4, U1, Ints
+from perwiz.trace.arrays import I4, U1, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -91,6 +91,18 @@ def sort_topologically(layout: Layout, source: I4, target: I4) -> tuple[I4, int]
     kernel.group(source, first[:-1].copy(), edge)
     vertex = np.empty(layout.size, "i4")
     return vertex, kernel.order(first, edge, target, chained, waiting, vertex)
+
+
+def components(layout: Layout, placed: I4, source: I4, target: I4, keep: Mask) -> I4:
+    """Return the number of the cycle each vertex lies on (alone on none: a number of its own), SKIPPED for those that could be placed."""
+    part = np.full(layout.size, names.UNNUMBERED, "i4")
+    part[placed] = names.SKIPPED
+    first = starts(counts(source[keep], layout.size))
+    edge = np.empty(len(source[keep]), "i4")
+    kernel.group(source[keep], first[:-1].copy(), edge)
+    index, lowest, following, path, unfinished = np.zeros((5, layout.size), "i4")
+    kernel.components(first, edge, target[keep], layout.chained(), index, lowest, following, path, unfinished, part)
+    return part
 
 
 def finish(layout: Layout, vertex: I4, listed: list[Ints], dropped: int, deadlocks: int) -> Graph:

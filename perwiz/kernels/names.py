@@ -3,7 +3,7 @@
 A kernel takes what it needs as a constant of C: `GAP = cython.declare(cython.int, names.GAP)`.
 """
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, GAP, TRANSFER, START = range(9)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START = range(12)
 """Kinds of edges of the happened-before graph. From GAP on no wait for a partner is behind them: GAP and TRANSFER lead from calls of the
 process itself, START begins what there would not be without it."""
 NONE = -1

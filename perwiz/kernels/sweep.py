@@ -96,15 +96,16 @@ def find_critical_path(
 def time_hubs(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
     hub: cython.const[cython.int][::1],
     time: cython.longlong[::1],
 ) -> None:
-    """Set `time` of the listed vertices, in order, to the latest time of their sources."""
+    """Set `time` of the listed vertices, in order, to the latest time of a source plus weight."""
     for i in range(len(hub)):
-        latest = time[source[start[hub[i]]]]
+        latest = time[source[start[hub[i]]]] + weight[start[hub[i]]]
         for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
-            if time[source[k]] > latest:
-                latest = time[source[k]]
+            if time[source[k]] + weight[k] > latest:
+                latest = time[source[k]] + weight[k]
         time[hub[i]] = latest
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.graph.graph import GAP
+from perwiz.graph.graph import EJECTION, GAP, INJECTION, QUEUE
 from perwiz.loggps.keys import BOTH_ENDS, LETTERS
 from perwiz.loggps.model import Costs, Model
 from perwiz.loggps.pairs import classes
@@ -60,7 +60,10 @@ def slopes(weighted: Weighted, key: str) -> F8:
     returning, gap = owner[edge], graph.kind[edge] == GAP
     measured_lag = weighted.weight[edge] - np.where(gap, 0, left[returning])
     out = np.zeros(graph.edges)
-    out[edge] = _share(np.maximum(measured_lag, 0), lag[edge]) * count[edge] + np.where(gap, 0, growth[returning])
+    share = np.where(np.isin(graph.kind[edge], (INJECTION, EJECTION)), 1, _share(np.maximum(measured_lag, 0), lag[edge]))
+    out[edge] = share * count[edge] + np.where(gap, 0, growth[returning])
+    edge = np.flatnonzero((owner == NONE) & np.isin(graph.kind, (INJECTION, EJECTION, QUEUE)) & (weighted.weight != CUT))
+    out[edge] = count[edge]
     return out
 
 

@@ -67,8 +67,10 @@ def sizes(trace: Trace) -> I8:
     return np.where(_PARTS[table.op] | (least == 0), most, least)
 
 
-def work(trace: Trace, row: I8, model: Model, network: Model | None = None) -> I8:
+def work(trace: Trace, row: I8, model: Model, network: Model | None = None, placed: Trace | None = None) -> I8:
     """Return the ns of the parts of some members (rows of Members): under the model of the run, or that on another network.
+
+    `placed` is the trace with its locations elsewhere.
 
     What the model found for the routine, or else what the likely algorithm costs under its letters; on another network the former
     times what that costs there, over what it costs here. What was found beyond the most that messages take stays.
@@ -84,7 +86,8 @@ def work(trace: Trace, row: I8, model: Model, network: Model | None = None) -> I
     needed = np.unique(kind[~known[kind, of.members]] if network is None else kind)
     some = kinds.take(needed)
     chosen = _chosen(model, some, fitted[needed])
-    there[needed, 0] = rounds.cost(network or model, some, chosen)
+    elsewhere = some if placed is None else alike(placed)[1].take(needed)
+    there[needed, 0] = rounds.cost(network or model, elsewhere, chosen)
     if network is None:
         return np.where(known, np.rint(fitted), there).astype("i8")[kind, of.members]
     here[needed, 0] = rounds.cost(model, some, chosen)

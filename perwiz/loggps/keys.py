@@ -34,7 +34,7 @@ POSTED = "once posted"
 """The progress of SimGrid: no message moves before its receive is posted, and nothing but the message does."""
 CONVENTIONS = ("request_overheads", "acknowledge_overheads", "gap", "progress")
 """Keys that the table [conventions] must have."""
-OF_ALL = (*CONVENTIONS, "inline_bytes")
+OF_ALL = (*CONVENTIONS, "inline_bytes", "interfaces")
 """Keys that hold for all pairs and sizes."""
 CHOICES = {"gap": ("sending call", "none"), "progress": ("always", "in calls", POSTED)}
 """Values of the conventions that are words."""
@@ -46,7 +46,7 @@ NO_LIMIT = 10**12
 """The largest value of a limit: no message is above it."""
 ALL_PAIRS = PAIR_CLASSES
 """Where the class of a pair is asked for: none in particular."""
-_WHOLE = (*LIMITS, "inline_bytes", "from_bytes", "s_bytes", "request_overheads", "acknowledge_overheads")
+_WHOLE = (*LIMITS, "inline_bytes", "interfaces", "from_bytes", "s_bytes", "request_overheads", "acknowledge_overheads")
 _LARGEST = float(NO_LIMIT)
 
 
@@ -68,8 +68,9 @@ def checked(key: str, value: Any) -> float | int | str:
         return str(value)
     whole = key in _WHOLE
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not number or not 0 <= value <= _LARGEST or (whole and value % 1):
-        raise ModelError(f"{key} is {shown(value)}, must be a {'whole ' if whole else ''}number from 0 to {_LARGEST:g}")
+    least = 1 if key == "interfaces" else 0
+    if not number or not least <= value <= _LARGEST or (whole and value % 1):
+        raise ModelError(f"{key} is {shown(value)}, must be a {'whole ' if whole else ''}number from {least} to {_LARGEST:g}")
     return int(value) if whole else float(value)
 
 

@@ -146,6 +146,8 @@ class Model:
     """When messages that hold their sender may move: always, or only while the receiver is in calls. Once posted: see POSTED."""
     inline_bytes: int = NO_LIMIT
     """Larger eager messages are sent in place: where messages move in calls only, they hold their sender until the receiver is in one."""
+    interfaces: int = NO_LIMIT
+    """Of each node: messages between nodes share them, see `loggps.interfaces`. Where there are as many as messages, nothing is shared."""
     collectives: tuple[CollectiveCost, ...] = ()
     """What collectives were found to cost; others cost the rounds of their likely algorithm."""
 
@@ -174,7 +176,7 @@ class Model:
         """Return the parameters of all pairs and the conventions, under the keys of the model file."""
         costs = {key: getattr(self.costs[0], letter) for key, letter in LETTERS.items()}
         own = {**costs, **self._own_limits("")}
-        of_all = {key: getattr(self, key) for key in OF_ALL if key in CONVENTIONS or self.inline_bytes < NO_LIMIT}
+        of_all = {key: getattr(self, key) for key in OF_ALL if key in CONVENTIONS or getattr(self, key) < NO_LIMIT}
         return {**{key: own[key] for key in OF_PAIRS if key in own}, **of_all}
 
     def classes(self) -> list[dict[str, float | int | str]]:
@@ -317,6 +319,31 @@ class Model:
         """
         costs = self.letters(sent)
         return _rounded((costs.g + costs.G * _after_first(k)) * (self.gap == "sending call"))
+
+    def leaves_after(self, sent: Sent) -> Nanoseconds:
+        """Return the ns from the entry of a sending call until its message may leave the node, if its receive is posted.
+
+        Eager: o_s + k O_s. Synchronous: the REQ has arrived and was handled, the ACK came back, then the same.
+        """
+        costs = self.letters(sent)
+        return _rounded(np.where(self._handshakes(sent), costs.o_s + costs.L, 0) + self._behind_post(costs, sent))
+
+    def leaves_after_post(self, sent: Sent) -> Nanoseconds:
+        """Return the ns from the entry of the call that posts its receive until a message may leave the node of its sender."""
+        return _rounded(self._behind_post(self.letters(sent), sent))
+
+    def _behind_post(self, costs: Any, sent: Sent) -> Any:
+        handshake = self.request_overheads * costs.o_r + self._acknowledgement(costs)
+        return np.where(self._handshakes(sent), handshake, 0) + costs.o_s + np.asarray(sent.bytes) * costs.O_s
+
+    def passage(self, sent: Sent) -> Nanoseconds:
+        """Return the ns from when a message begins to leave a node until it begins to come in at another one: L."""
+        return _rounded(self.letters(sent).L + np.zeros(np.shape(sent.bytes)))
+
+    def occupancy(self, sent: Sent) -> Nanoseconds:
+        """Return the ns for which a message has an interface of a node for itself: g + (k - 1) G."""
+        costs = self.letters(sent)
+        return _rounded(costs.g + costs.G * _after_first(sent.bytes))
 
     def _acknowledgement(self, costs: Any) -> Any:
         return self.acknowledge_overheads * (costs.o_s + costs.o_r) / 2 + costs.L

@@ -13,7 +13,8 @@
     ends = ["S_bytes=0", "S_bytes=64"] none, or two changes of the model between which the truth lies
     why = "..."
 
-[conventions] may have inline_bytes, without which nothing is sent in place.
+[conventions] may have inline_bytes, without which nothing is sent in place, and interfaces, how many each node has, without which
+messages share nothing.
 Files may say o_ns and O_ns_per_byte, of both ends, in place of those of each, and `per_byte` in [conventions]: the end that pays O.
 """
 
@@ -52,6 +53,7 @@ _TOP = ("name", "source", "assumed", "parameters", "conventions")
 _PAYERS = {"both ends": (1, 1), "sender": (1, 0), "receiver": (0, 1)}
 _REMARKS = {
     "inline_bytes": "larger ones are sent in place",
+    "interfaces": "of each node, shared by messages between nodes",
     "s_bytes": "packet size; 0: never split",
     "request_overheads": "o_r's to handle a request to send",
     "acknowledge_overheads": "overheads of its acknowledgement, both ends together",

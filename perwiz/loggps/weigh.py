@@ -12,21 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LOCAL, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph, hubs
+from perwiz.graph.graph import COLLECTIVE, EJECTION, GAP, INJECTION, KINDS, LOCAL, MESSAGE, PROBE, QUEUE, RENDEZVOUS, TRANSFER, Graph, hubs
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
-from perwiz.loggps import instances
+from perwiz.loggps import instances, interfaces
+from perwiz.loggps.interfaces import CUT as CUT
 from perwiz.loggps.keys import NO_LIMIT, POSTED
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
-from perwiz.trace.tables import NONE, Times
+from perwiz.trace.tables import NONE, Locations, Times
 from perwiz.trace.trace import Timeline, Trace
-
-CUT = -(1 << 61)
-"""Weight of an edge that binds nobody."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +65,18 @@ class Weighted:
     """The model the weights stand for now; `model` split the recording."""
     size: I8
     """Bytes per message now."""
+    places: Locations
+    """Where the locations are now."""
     region_enter: I8
     region_leave: I8
     misfit: Misfit
     held: bool = dataclasses.field(default=False, kw_only=True)
     """Whether messages sent in place go on, in another order of calls, with the call of their receiver that let them go as recorded."""
+
+    @property
+    def placed(self) -> Trace:
+        """The trace with its locations where they are now."""
+        return self.trace if self.places is self.trace.locations else dataclasses.replace(self.trace, locations=self.places)
 
 
 def synchronous(trace: Trace, model: Model, size: I8 | None = None) -> Mask:
@@ -91,7 +96,7 @@ def holding(trace: Trace, model: Model, size: I8 | None = None) -> Mask:
     return out
 
 
-def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> I8:
+def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
     """Return the time of every vertex in a timeline, int64 ns by position; hubs have that of the last to arrive."""
     time = np.zeros(graph.vertices, "i8")
     for vertex, values in (
@@ -101,7 +106,7 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph) -> I8:
         (graph.ended, timeline.locations.leave),
     ):
         time[vertex] = values
-    reading.time_hubs(graph.start, graph.source, hubs(graph), time)
+    reading.time_hubs(graph.start, graph.source, lag, hubs(graph), time)
     return time
 
 
@@ -126,8 +131,8 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
 
     Where an effect was recorded before its cause, the edge binds at the recorded times (negative weight).
     """
-    time = vertex_times(trace, timeline, graph)
     weight = lags(trace, graph, model)
+    time = vertex_times(timeline, graph, weight)
     fits = np.zeros(len(KINDS), kernel.FIT).view(np.recarray)
     kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, fits)
     return Weighted(
@@ -138,6 +143,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
         weight=weight,
         network=model,
         size=trace.messages.bytes,
+        places=trace.locations,
         region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
         region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
         misfit=_misfit(fits, graph),
@@ -155,7 +161,7 @@ def _misfit(fits: np.recarray[Any, Any], graph: Graph) -> Misfit:
         collectives_lowered=int(collectives.lowered),
         gaps=int(gaps.edges),
         gaps_lowered=int(gaps.lowered),
-        violations=int(fits.violations.sum()),
+        violations=int(fits.violations.sum() - fits.violations[[INJECTION, EJECTION]].sum()),
         eager_after_all=int(fits[RENDEZVOUS].returned_before) + graph.let_go,
         inner=graph.inner,
     )
@@ -190,6 +196,7 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recor
             lag[edge[others]] = CUT
         edge = np.flatnonzero(kind == GAP)
         lag[edge] = gaps.after(cause[edge])
+    interfaces.fill(trace, graph, model, size, out)
     for chunk in chunks(len(table)):
         rows = np.flatnonzero(waits[chunk] & (table.send_done[chunk] == table.send[chunk])) + chunk.start
         out[graph.start[graph.returned[table.send[rows]]]] = model.request(sent(trace, model, rows, size))
@@ -237,15 +244,16 @@ class Gaps:
         return self._model.gap_after(sent(self._trace, self._model, self._largest[calls], self._size), self._bytes[calls])
 
 
-def work(trace: Trace, model: Model, size: I8 | None = None, network: Model | None = None) -> I8:
+def work(trace: Trace, model: Model, size: I8 | None = None, network: Model | None = None, placed: Trace | None = None) -> I8:
     """Return the part of each call's work that a model explains, int64 ns, for messages of their recorded or another `size`.
 
-    On another `network` its letters tell the cost of messages, and how the model's costs of collectives change.
+    On another `network`, or with the locations of the trace `placed` elsewhere, letters tell the cost of messages, and how the model's
+    costs of collectives change.
     """
     table, members, letters = trace.messages, trace.members, network or model
     out, posts = np.zeros(len(trace.calls), "i8"), np.zeros((2, len(trace.calls)), "i8")
     for chunk in chunks(len(table)):
-        messages = sent(trace, letters, chunk, size)
+        messages = sent(placed or trace, letters, chunk, size)
         waits, send, send_done = letters.is_synchronous(messages), table.send[chunk], table.send_done[chunk]
         completes = waits & (send_done != NONE)
         np.add.at(out, np.where(completes, send_done, send), letters.send_work(messages))
@@ -256,7 +264,7 @@ def work(trace: Trace, model: Model, size: I8 | None = None, network: Model | No
     out += posts[0]
     out += posts[1]
     done = np.flatnonzero(members.done != NONE)
-    np.add.at(out, members.done[done], instances.work(trace, done, model, network))
+    np.add.at(out, members.done[done], instances.work(trace, done, model, network, placed))
     return out
 
 
@@ -265,16 +273,18 @@ def measured(weighted: Weighted) -> I8:
     return weigh(weighted.trace, weighted.timeline, weighted.graph, weighted.model).weight
 
 
-def reweigh(weighted: Weighted, recorded: I8, model: Model, size: I8) -> I8:
+def reweigh(weighted: Weighted, recorded: I8, model: Model, size: I8, placed: Trace | None = None) -> I8:
     """Return the weights of the measured run on another network or with other message sizes, int64 ns per edge, given those `recorded`.
+
+    `placed` is the trace with its locations elsewhere.
 
     What the model explains of a lag or of work changes by the ratio of the two models, so a message that proved faster than the model
     by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
     """
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
-    lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(trace, graph, model, size, old)
+    lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(placed or trace, graph, model, size, old)
     own, rest = _own_and_rest(weighted, recorded, lag_old)
-    old_work, new_work = work(trace, old), work(trace, old, size, model)
+    old_work, new_work = work(trace, old), work(trace, old, size, model, placed)
     explained = np.minimum(rest, old_work)
     new_rest = rest + _scaled(explained, old_work, new_work) - explained
     out = _reweighed_partners(graph, recorded, lag_old, lag_new, rest, new_rest)
@@ -315,8 +325,12 @@ def _reweighed_partners(graph: Graph, measured: I8, lag_old: I8, lag_new: I8, re
     if graph.supposed:
         holds, message = graph.kind[edge] == RENDEZVOUS, graph.cause[edge]
         let_go |= holds & np.isin(message, message[let_go & holds])
+    passed = np.isin(graph.kind[edge], (INJECTION, EJECTION))
+    kept = np.where(passed, lag + new - old, kept)
     dead = (new == CUT) | let_go
     out[edge] = np.where(dead, CUT, new_rest[call] + np.where(old == CUT, new, kept))
+    shared = np.flatnonzero((owner == NONE) & np.isin(graph.kind, (INJECTION, EJECTION, QUEUE)))
+    out[shared] = lag_new[shared]
     gap = np.flatnonzero(graph.kind == GAP)
     out[gap] = _scaled(measured[gap], lag_old[gap], lag_new[gap])
     return out

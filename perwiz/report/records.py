@@ -133,6 +133,8 @@ class Parameters(Record):
     S_sendrecv_bytes: Natural | None = None
     inline_bytes: Natural | None = None
     """Larger eager messages are sent in place; null: none is."""
+    interfaces: Natural | None = None
+    """Of each node, which messages between nodes share; null: nothing is shared."""
 
 
 class PairClass(Record):

@@ -23,6 +23,7 @@ from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking.instead import Instead, instead
 from perwiz.whatif.run import Run, Start, replayed, swept_makespan, under
+from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
 from perwiz.whatif.sure.span import Answer, Answers, Span, answered, exactly, spans
@@ -64,6 +65,8 @@ class Prediction:
     """Choices among messages that the predicted run would make otherwise."""
     order: Reordered | None
     """The program in the order of calls that the predicted run has; None if it is the recorded one."""
+    sharing: Sharing
+    """Messages between nodes, and how they share interfaces."""
     instead: Instead | None
     """What somebody can do about the waits that are taken away; None unless that alone is asked."""
 
@@ -141,6 +144,7 @@ def between(
         deadlocks=base.graph.deadlocks,
         span=_span(base, changed, hypotheses, doubts, known),
         order=order,
+        sharing=sharing(base.weighted, changed.weighted, changed.time),
         instead=beside,
     )
 

@@ -15,7 +15,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError, UsageError
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
-from perwiz.loggps import model_file
+from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.fit.fit import fitted
 from perwiz.loggps.inner import inner_waits
 from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
@@ -166,6 +166,8 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
     graph = build(
         trace, asked.waits, asked.gaps, asked.mover, asked.supposed, inner_waits(trace, model), transfers=model.progress == POSTED
     )
+    if interfaces.shared(model):
+        graph = interfaces.attached(trace, graph, model, trace.timeline.calls)[0]
     give_back()
     return graph
 
@@ -198,13 +200,15 @@ def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
     waits, mover = holding(trace, model), movers(trace, trace.timeline, model)
     pairs, gaps = np.zeros(0, "i8"), model.gap != "none"
     now = model, trace.messages.bytes
+    placed = trace
     for hypothesis in in_order(hypotheses):
         network, size = hypothesis.protocol(trace, *now)
-        if network is now[0] and size is now[1]:
+        there = hypothesis.placed(placed)
+        if network is now[0] and size is now[1] and there is placed:
             continue
-        now = network, size
-        other = movers(trace, trace.timeline, network, model, size)
-        held = np.flatnonzero(holding(trace, network, size) & ~(waits & (other == mover)) & (other != NONE))
+        now, placed = (network, size), there
+        other = movers(placed, trace.timeline, network, model, size)
+        held = np.flatnonzero(holding(placed, network, size) & ~(waits & (other == mover)) & (other != NONE))
         pairs, gaps = np.union1d(pairs, _paired(held, other[held])), gaps or network.gap != "none"
     return Protocol(waits, mover, (pairs >> 32, (pairs & 0xFFFFFFFF) - 1), gaps)
 

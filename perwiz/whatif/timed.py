@@ -13,7 +13,7 @@ from perwiz.formats import files
 from perwiz.formats.format import Progress
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
-from perwiz.loggps import model_file
+from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
@@ -62,7 +62,7 @@ def shared_links(trace: Trace, model: Model, enter: I8) -> float:
 
     `enter` is when calls are entered, ns. It is 0 under a model of no platform: what links there are it does not say.
     """
-    if model.progress != POSTED:
+    if model.progress != POSTED or interfaces.shared(model):
         return 0.0
     table, calls = trace.messages, trace.calls
     ends = [trace.locations.node[calls.location[call]] for call in (table.send, table.receive)]
@@ -84,7 +84,7 @@ def _overlap(link: I4, start: F8, end: F8) -> float:
 
 def _weights(trace: Trace, graph: Graph, lag: I8, work: I8) -> I8:
     """Return the weight of every edge: from vertex to vertex of a location computation, from partners their lag and the work behind it."""
-    known = vertex_times(trace, trace.timeline, graph)
+    known = vertex_times(trace.timeline, graph, lag)
     own = np.zeros(graph.edges, "i8")
     first = graph.start[np.concatenate([graph.entered, graph.returned, graph.ended])]
     own[first] = known[np.concatenate([graph.entered, graph.returned, graph.ended])] - known[graph.source[first]]

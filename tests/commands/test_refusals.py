@@ -35,7 +35,7 @@ KEYS = (
     "L_ns, o_s_ns, o_r_ns, g_ns, G_ns_per_byte, O_s_ns_per_byte, O_r_ns_per_byte, S_bytes, s_bytes, "
     "S_blocking_bytes, S_nonblocking_bytes, S_sendrecv_bytes"
 )
-CONVENTIONS = "o_ns, O_ns_per_byte, request_overheads, acknowledge_overheads, gap, progress, inline_bytes"
+CONVENTIONS = "o_ns, O_ns_per_byte, request_overheads, acknowledge_overheads, gap, progress, inline_bytes, interfaces"
 
 
 @pytest.fixture

@@ -107,13 +107,14 @@ def test_sweep_back_and_find_critical_path__worked_by_hand():
 
 
 @pytest.mark.slow
-@given(build.graphs(), st.data())
-def test_time_hubs__twin(graph, data):
+@given(weighted_graphs(), st.data())
+def test_time_hubs__twin(drawn, data):
+    graph, weight = drawn
     time = data.draw(st.lists(st.integers(-500, 500), min_size=graph.vertices, max_size=graph.vertices))
     hub = data.draw(st.lists(st.integers(1, graph.vertices - 1), unique=True).map(sorted)) if graph.vertices > 1 else []
     out = np.array(time, "i8")
-    sweep.time_hubs(graph.start, graph.source, np.array(hub, "i4"), out)
-    assert out.tolist() == naive.time_hubs(graph.start, graph.source, hub, time)
+    sweep.time_hubs(graph.start, graph.source, weight, np.array(hub, "i4"), out)
+    assert out.tolist() == naive.time_hubs(graph.start, graph.source, weight.tolist(), hub, time)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from perwiz.loggps.model_file import load, names, text
 ALL_PARAMETERS = "L_ns, o_s_ns, o_r_ns, g_ns, G_ns_per_byte, O_s_ns_per_byte, O_r_ns_per_byte, S_bytes, s_bytes"
 OF_PAIRS = f"{ALL_PARAMETERS}, S_blocking_bytes, S_nonblocking_bytes, S_sendrecv_bytes"
 ALL_CONVENTIONS = "request_overheads, acknowledge_overheads, gap, progress"
+OF_ALL = f"{ALL_CONVENTIONS}, inline_bytes, interfaces"
 CLASSES = "within-node, between-nodes, between-metahosts"
 
 FILE = """
@@ -123,7 +124,7 @@ def test_load_in_this_folder(tmp_path, monkeypatch):
         ("L_ns = 1000", "L_us = 1.0", f"[parameters] has 'L_us', must be one of {OF_PAIRS}; did you mean L_ns?"),
         ("L_ns = 1000", "L_ns = 1\nxyz = 1", f"[parameters] has 'xyz', must be one of {OF_PAIRS}"),
         ('gap = "sending call"\nprogress = "always"', "", f"[conventions] lacks gap, progress, must have all of {ALL_CONVENTIONS}"),
-        ("gap =", "gaps =", f"[conventions] has 'gaps', must be one of {ALL_CONVENTIONS}, inline_bytes; did you mean gap?"),
+        ("gap =", "gaps =", f"[conventions] has 'gaps', must be one of {OF_ALL}; did you mean gap?"),
         ('source = "measured"', "", "top level lacks source, must have all of name, source, assumed, parameters, conventions"),
         (
             "[conventions]",
@@ -136,7 +137,11 @@ def test_load_in_this_folder(tmp_path, monkeypatch):
         ('source = "measured"', 'source = ""', "source is '', must be a line of text"),
         ('assumed = ["g_ns"]', 'assumed = "g_ns"', "assumed is 'g_ns', must be a list of keys"),
         ('assumed = ["g_ns"]', "assumed = [1]", "assumed is [1], must be a list of keys"),
-        ('assumed = ["g_ns"]', 'assumed = ["g"]', f"assumed has 'g', must be one of {OF_PAIRS}, {ALL_CONVENTIONS}, inline_bytes"),
+        (
+            'assumed = ["g_ns"]',
+            'assumed = ["g"]',
+            f"assumed has 'g', must be one of {OF_PAIRS}, {OF_ALL}",
+        ),
         ("L_ns = 1000", 'L_ns = "1000"', "L_ns is '1000', must be a number from 0 to 1e+12"),
         ("L_ns = 1000", "L_ns = true", "L_ns is True, must be a number from 0 to 1e+12"),
         ("L_ns = 1000", "L_ns = -1", "L_ns is -1, must be a number from 0 to 1e+12"),
@@ -314,6 +319,17 @@ def test_classes_refused(tmp_path, content, message):
     assert str(caught.value) == f"{path}: {message}"
 
 
+def test_interfaces__may_be_left_out(tmp_path):
+    assert MINE.interfaces == 10**12
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE + "interfaces = 2\n", encoding="utf-8")
+    model = load(str(path))
+    assert model == dataclasses.replace(MINE, interfaces=2)
+    assert text(model).splitlines()[-1] == "interfaces = 2              # of each node, shared by messages between nodes"
+    with pytest.raises(ModelError, match=r"interfaces is 0\.0, must be a whole number from 1 to 1e"):
+        MINE.with_changes("interfaces=0")
+
+
 def test_inline_bytes__may_be_left_out(tmp_path):
     """Without it nothing is sent in place, and no file says so."""
     path = tmp_path / "mine.toml"
@@ -348,7 +364,11 @@ def test_unknown__what_is_written_is_read(tmp_path):
     ("old", "new", "message"),
     [
         ('why = "so"\n', "", "[[unknown]] 1: has ends, key, pairs, must have key, pairs, ends, why"),
-        ('key = "S_bytes"', "key = 5", f"[[unknown]] 1: key is 5, must be one of {OF_PAIRS}, {ALL_CONVENTIONS}, inline_bytes, collectives"),
+        (
+            'key = "S_bytes"',
+            "key = 5",
+            f"[[unknown]] 1: key is 5, must be one of {OF_PAIRS}, {OF_ALL}, collectives",
+        ),
         ('pairs = ""', 'pairs = "far"', f"[[unknown]] 1: pairs is 'far', must be one of {CLASSES}"),
         ('"so"', "[]", "[[unknown]] 1: why is [], must be text"),
         ('"S_bytes=4", ', "", "[[unknown]] 1: ends is ['S_bytes=64'], must be none or two changes of the model"),

@@ -58,6 +58,8 @@ class Platform:
     """From any host to any other."""
     within: Route
     """From a host to itself."""
+    own_links: bool = False
+    """Whether each host has a link for what it sends and one for what it receives, which messages share."""
 
     def host_of_each(self, ranks: int) -> list[int]:
         """Return the host of each rank: rank r runs on host r, and where there are more ranks than hosts they begin anew.
@@ -166,6 +168,7 @@ class _Reader:
             cores=(self._cores(node),) * count,
             between=between,
             within=within,
+            own_links=node.get("sharing_policy", "SPLITDUPLEX") == "SPLITDUPLEX",
         )
 
     def _radical(self, node: xml.Element) -> list[int]:

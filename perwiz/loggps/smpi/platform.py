@@ -4,7 +4,8 @@ A message of k bytes takes latency x lat-factor + (k + 16) / (bandwidth x bw-fac
 the size (defaults of SimGrid 3.32: `smpirun --help-cfg`; smpi_request.cpp, network_smpi.cpp). The bandwidth is at most that of the
 largest window of TCP, gamma / (2 latency) (network_cm02.cpp). It begins when both its ends are posted. Sends of less than
 smpi/send-is-detached-thresh bytes return at once, longer ones when the message has arrived. Sending and receiving take no time of their
-own (smpi/os, smpi/ois, smpi/or). Messages that share a link do not slow one another down here, as they do in SimGrid.
+own (smpi/os, smpi/ois, smpi/or). Messages share the two links of each host of a cluster, as its one interface (the 5 % that those the
+other way take of a link, network/crosstraffic, are left out); other links, such as a backbone, slow nobody down here.
 """
 
 from __future__ import annotations
@@ -39,7 +40,13 @@ def content(file: str) -> dict[str, Any]:
         "source": f"{os.path.basename(file)} under the default network of SimGrid's SMPI 3.32",
         "assumed": [],
         "parameters": {**_NONE, **{key: value for key, value in first.items() if key != "from_bytes"}, "S_bytes": _DETACHED - 1},
-        "conventions": {"request_overheads": 0, "acknowledge_overheads": 0, "gap": "none", "progress": "once posted"},
+        "conventions": {
+            "request_overheads": 0,
+            "acknowledge_overheads": 0,
+            "gap": "none",
+            "progress": "once posted",
+            **({"interfaces": 1} if found.own_links else {}),
+        },
         "classes": [*larger, *within],
     }
 

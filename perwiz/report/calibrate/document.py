@@ -35,6 +35,7 @@ MEANINGS = {
     "S_nonblocking_bytes": "so do these of non-blocking sends",
     "S_sendrecv_bytes": "so do these of MPI_Sendrecv",
     "inline_bytes": "larger eager messages are sent in place",
+    "interfaces": "of each node, which messages between nodes share",
     "progress": "when messages move that wait for their receiver",
     "gap": "what keeps sends of a process apart",
     "request_overheads": "o_r's to handle a request to send",

@@ -51,6 +51,9 @@ REMEDIES = {
     "collective": "call it less often, join several into one, on fewer processes, or start it non-blocking and compute before MPI_Wait",
     "algorithm": "tell the library which to take (Open MPI: --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_*_algorithm N, as"
     " ompi_info --all lists them; MPICH: MPIR_CVAR_*_INTRA_ALGORITHM), and measure",
+    "placement": "place the ranks so: write the node of each into a file (Slurm: SLURM_HOSTFILE and --distribution=arbitrary; Open MPI:"
+    " mpirun --map-by rankfile:file=FILE, or --map-by slot and node for blocks and one by one; MPICH: a hostfile), or let"
+    " MPI_Cart_create reorder them",
     "messages": "send fewer and longer messages, or compute meanwhile: MPI_Isend and MPI_Irecv, compute, MPI_Waitall",
     "transfer": "take the faster network, or need it less: send less, and put processes that talk much on one node",
     "thread imbalance": "deal the loop out in smaller pieces: schedule(dynamic, N) or schedule(guided)",
@@ -78,6 +81,7 @@ _OF_KIND = {
     "order": "wrong order",
     "protocol": "held sender",
     "algorithm": "algorithm",
+    "placement": "placement",
     "collective": "collective",
     "messages": "messages",
     "network": "transfer",

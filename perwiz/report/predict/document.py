@@ -114,6 +114,22 @@ class Recorded(Record):
     """Part of their variance that lies between recordings; null if fewer than 3, or nothing else tells how much it varies."""
 
 
+class Interfaces(Record):
+    """Messages between nodes, and how they share the interfaces of these."""
+
+    pairs: Natural
+    """Neighbours in the queues of interfaces, predicted; 0 if the model does not say how many interfaces a node has."""
+    swapped: Natural
+    """Of them, those of which the one behind comes first: they would change places, and keep the order in which they are."""
+    between: Natural
+    """Messages between nodes, recorded."""
+    between_now: Natural
+    """Predicted."""
+    bytes: Natural
+    """That they have."""
+    bytes_now: Natural
+
+
 class PredictDocument(TraceDocument, kw_only=True):
     """A prediction. Times are whole nanoseconds."""
 
@@ -153,6 +169,7 @@ class PredictDocument(TraceDocument, kw_only=True):
     """One per hypothesis on the number of threads."""
     algorithms: list[Algorithm]
     """One per kind of collectives that are made another way."""
+    interfaces: Interfaces
     links_shared: Share
     """Part of the time that messages pass links in which others pass the same before them, predicted; they do not slow them down here."""
     collectives: list[str]
@@ -204,6 +221,7 @@ def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = No
         networks=[blocks.model(network) for network in networks],
         teams=[teams.team(trace, hypothesis) for hypothesis in prediction.hypotheses if isinstance(hypothesis, Threads)],
         algorithms=algorithms.algorithms(trace, prediction.hypotheses, prediction.model, networks[-1] if networks else prediction.model),
+        interfaces=Interfaces(**vars(prediction.sharing)),
         links_shared=round(shared_links(trace, networks[-1] if networks else prediction.model, predicted.calls.enter), 6),
         collectives=likely(trace, prediction.model) if networks else [],
         deadlocks=prediction.deadlocks,
@@ -299,8 +317,21 @@ def _answer(predict: PredictDocument) -> Facts:
     if predict.hypotheses and predict.links_shared >= TOLD:
         alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
         facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))
+    facts += _interfaces(predict)
     facts.append(("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}"))
     return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
+
+
+def _interfaces(predict: PredictDocument) -> Facts:
+    """Return which messages are between nodes, if that changes, and how many would change places on their interfaces."""
+    found, out = predict.interfaces, Facts()
+    if (found.between, found.bytes) != (found.between_now, found.bytes_now):
+        sizes = [words.size(each) for each in (found.bytes, found.bytes_now)]
+        out.append(("placement", f"{found.between} messages of {sizes[0]} between nodes become {found.between_now} of {sizes[1]}"))
+    if found.swapped:
+        told = f"{found.swapped} of {words.several(found.pairs, 'pair')} of neighbours would change places and do not"
+        out.append(("interfaces", f"messages queue for them in a fixed order; {told}"))
+    return out
 
 
 def _widened(log: Widened) -> Facts:

@@ -113,6 +113,14 @@ KINDS = (
         "another network: a shipped model, a TOML file, a platform of SimGrid, or changes such as L_ns=1000,between-nodes:L_ns=9000",
     ),
     Kind(
+        "placement",
+        "placement:Placement",
+        "block|cyclic|swap:R-R|FILE",
+        "ranks on other nodes: in blocks or one by one, on nodes with as many slots as now or block:4x8, 4 nodes of 8 slots; swap:3-17,5-9,"
+        " pairs change places; a file with the node of each rank, a line each, or an Open MPI rankfile; with --model interfaces=1 messages"
+        " between nodes share the interface of each",
+    ),
+    Kind(
         "collective",
         "collectives:Collective",
         "ROUTINE=ALGORITHM",

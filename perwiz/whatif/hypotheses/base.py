@@ -60,6 +60,10 @@ class Hypothesis:
         """Return the network and the message sizes the hypothesis makes of these: they decide which messages are synchronous."""
         return network, size
 
+    def placed(self, trace: Trace) -> Trace:
+        """Return the trace with its locations where the hypothesis puts them."""
+        return trace
+
 
 Asked = Hypothesis | str | Sequence[Hypothesis | str]
 """Hypotheses, or their texts."""

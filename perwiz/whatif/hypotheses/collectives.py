@@ -10,6 +10,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.graph.anew import carried
 from perwiz.graph.rounds import Rounds, with_rounds
 from perwiz.loggps.algorithms.play import Group, Instances, Played, Way
 from perwiz.loggps.algorithms.recorded import Fit, Recorded, fit, recorded_ways, suits, telling, ways_of
@@ -77,6 +78,8 @@ class Collective(Hypothesis):
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with rounds in place of the hubs of these collectives. Raises UsageError for what no routine has."""
+        if weighted.places is not weighted.trace.locations:
+            raise UsageError(f"{self}: is played between the recorded places of the ranks, must be asked without --placement")
         plan = self.plan(weighted.trace, weighted.model, weighted.network)
         return _with_rounds(weighted, plan, plan.instances.play(plan.groups, weighted.network))
 
@@ -236,8 +239,6 @@ def _with_rounds(weighted: Weighted, plan: Plan, played: Played) -> Weighted:
     )
     made, edge = with_rounds(trace, graph, gone, rounds)
     ns, rest = played.weights(plan.fit.factor), plan.fit.rest[of_member]
-    weight = np.concatenate([weighted.weight, ns[first], ns[~first], rest, [0]])[edge]
-    for new, old in ((made.entered, graph.entered), (made.returned, graph.returned), (made.ended, graph.ended)):
-        weight[made.start[new]] = weighted.weight[graph.start[old]]
+    weight = carried(graph, made, edge, weighted.weight, np.concatenate([ns[first], ns[~first], rest]))
     weight[made.start[made.returned[returned]]] = np.maximum(played.own(plan.fit.factor)[of_member] + rest, 0)
     return dataclasses.replace(weighted, graph=made, weight=weight)

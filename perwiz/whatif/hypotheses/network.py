@@ -24,18 +24,26 @@ from perwiz.whatif.hypotheses.stretch import level
 class Messages(Hypothesis):
     """What changes the network or the sizes of messages, as its `protocol` says, and so lags and work."""
 
-    stage = 1
+    stage = 0
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph whose weights stand for the other network and sizes; what other hypotheses changed stays changed."""
         network, size = self.protocol(weighted.trace, weighted.network, weighted.size)
-        as_recorded = measured(weighted)
-        unchanged = weighted.network is weighted.model and weighted.size is weighted.trace.messages.bytes
-        now = as_recorded if unchanged else reweigh(weighted, as_recorded, weighted.network, weighted.size)
-        then = reweigh(weighted, as_recorded, network, size)
-        weight = np.where(now == CUT, then, weighted.weight + then - now)
-        weight[(then == CUT) | ((weighted.weight == CUT) & (now != CUT))] = CUT
-        return dataclasses.replace(weighted, weight=weight, network=network, size=size)
+        return dataclasses.replace(weighted, weight=changed_weights(weighted, network, size), network=network, size=size)
+
+
+def changed_weights(weighted: Weighted, network: Model, size: I8, placed: Trace | None = None) -> I8:
+    """Return the weights on another network, with other sizes, or with the locations of the trace `placed` elsewhere, int64 ns per edge.
+
+    What other hypotheses changed stays changed.
+    """
+    as_recorded = measured(weighted)
+    unchanged = weighted.network is weighted.model and weighted.size is weighted.trace.messages.bytes
+    now = as_recorded if unchanged else reweigh(weighted, as_recorded, weighted.network, weighted.size)
+    then = reweigh(weighted, as_recorded, network, size, placed)
+    weight = np.where(now == CUT, then, weighted.weight + then - now)
+    weight[(then == CUT) | ((weighted.weight == CUT) & (now != CUT))] = CUT
+    return weight
 
 
 class Network(Messages):
@@ -47,10 +55,15 @@ class Network(Messages):
     word = "network"
 
     def model(self, recorded: Model) -> Model:
-        """Return the model of the other network, given the one the run was recorded under, whose progress stays. Raises ModelError."""
+        """Return the model of the other network, given the one the run was recorded under, whose progress and interfaces stay.
+
+        Raises ModelError.
+        """
         if "=" not in self.changes:
-            return dataclasses.replace(model_file.load(self.changes), progress=recorded.progress)
+            return dataclasses.replace(model_file.load(self.changes), progress=recorded.progress, interfaces=recorded.interfaces)
         model = recorded.with_changes(self.changes)
+        if model.interfaces != recorded.interfaces:
+            raise ModelError(f"{self}: interfaces are of the machine that was recorded, must be given with --model")
         if model.progress != recorded.progress and POSTED in (model.progress, recorded.progress):
             raise ModelError(f"{self}: progress is '{model.progress}', must be that of --model, '{recorded.progress}'")
         return model

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.engines.sweep import critical_path, to_end
-from perwiz.graph.graph import GAP, LOCAL
+from perwiz.graph.graph import EJECTION, GAP, INJECTION, LOCAL, QUEUE
 from perwiz.loggps.costs import recorded, rest, slopes
 from perwiz.loggps.weigh import lags
 from perwiz.trace.arrays import I4, I8, U1, Ints
@@ -147,7 +147,7 @@ def _pieces(run: Run, edges: I4, location: I4) -> Pieces:
     """Return the pieces of the path, those of length 0 left out."""
     target = run.graph.targets(edges)
     of = (run, edges, target, location)
-    return _sorted([_start(*of), *_inside(*of), _computation(*of)])
+    return _sorted([_start(*of), *_inside(*of), _through(*of), _computation(*of)])
 
 
 def _sorted(parts: list[tuple[Ints, ...]]) -> Pieces:
@@ -185,6 +185,15 @@ def _inside(run: Run, edges: I4, target: I8, location: I4) -> list[tuple[Ints, .
         _part(step, np.where(gap, _GAP, _TRANSFER), begin, lag, location[step], path, call),
         _part(step, _CALLS, begin + lag, weight[step] - lag, location[step], path, call),
     ]
+
+
+def _through(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, ...]:
+    """Return the pieces of messages on their way to interfaces and behind others there, each of the call that sends."""
+    graph, kind = run.graph, run.graph.kind[edges]
+    step = np.flatnonzero(np.isin(kind, (INJECTION, EJECTION, QUEUE)) & (graph.returning[target] < 0))
+    call = run.trace.messages.send[graph.cause[edges[step]]]
+    begin, weight = run.time[graph.source[edges[step]]], run.weighted.weight[edges[step]]
+    return _part(step, _TRANSFER, begin, weight, location[step], run.trace.calls.path[call], call)
 
 
 def _computation(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, ...]:

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.graph.graph import GAP, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph
+from perwiz.graph.graph import EJECTION, GAP, INJECTION, MESSAGE, PROBE, QUEUE, RENDEZVOUS, TRANSFER, Graph
 from perwiz.graph.rechain import REMADE, rechain
 from perwiz.loggps.weigh import CUT, Gaps, Weighted
 from perwiz.trace.arrays import I4, I8, Mask
@@ -14,6 +14,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.tables import move_rows, scatter, sort_rows, trace_in_order
+from perwiz.whatif.sharing import requeued
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,12 +99,12 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
         moves=old.moves + moves,
     )
     enter, leave = _distances(program, order, place, region, changed)
-    return dataclasses.replace(result, region_enter=enter, region_leave=leave)
+    return requeued(dataclasses.replace(result, region_enter=enter, region_leave=leave))
 
 
 def stays(weighted: Weighted) -> Mask:
-    """Return which edges an order keeps: rendezvous edges that bind nobody would only forbid orders."""
-    return ~((weighted.graph.kind == RENDEZVOUS) & (weighted.weight == CUT))
+    """Return which edges an order keeps: rendezvous edges that bind nobody, and queues of interfaces, would only forbid orders."""
+    return ~((weighted.graph.kind == RENDEZVOUS) & (weighted.weight == CUT)) & (weighted.graph.kind != QUEUE)
 
 
 def _movers(old: Weighted) -> tuple[I8, I8]:
@@ -157,7 +158,7 @@ def in_place(weighted: Weighted) -> tuple[I8, I8]:
 
 def _causes(new: Graph, message: I8) -> I4:
     """Return the cause of every edge of the new graph: messages by their new row."""
-    by_message = np.isin(new.kind, (MESSAGE, RENDEZVOUS, PROBE, TRANSFER))
+    by_message = np.isin(new.kind, (MESSAGE, RENDEZVOUS, PROBE, INJECTION, EJECTION, QUEUE, TRANSFER))
     out = new.cause.copy()
     out[by_message] = message[new.cause[by_message]]
     return out
@@ -186,7 +187,7 @@ def _with_gaps(weighted: Weighted, new: tuple[Trace, Graph, I8], call: I8, size:
     if not len(made):
         return out
     old = weighted.graph
-    out[made] = Gaps(trace, weighted.network, size).after(graph.cause[made])
+    out[made] = Gaps(dataclasses.replace(trace, locations=weighted.places), weighted.network, size).after(graph.cause[made])
     was = np.flatnonzero(old.kind == GAP)
     owner = np.full(old.vertices, -1, "i8")
     owner[old.returned] = call

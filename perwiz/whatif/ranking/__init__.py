@@ -44,6 +44,11 @@ KINDS = (
         " it computes",
     ),
     Kind("algorithm", "algorithms:changes", "collectives of a routine are made by the algorithm that takes least for them"),
+    Kind(
+        "placement",
+        "placement:changes",
+        "ranks on other nodes: in blocks, one by one, or pairs that change places so that those which exchange most share a node",
+    ),
     Kind("collective", "instant:collectives", "the collectives of a site take no time"),
     Kind("messages", "instant:messages", "the calls of a site that send or receive take no time"),
     Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none"),

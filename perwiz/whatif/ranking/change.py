@@ -17,6 +17,7 @@ from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.network import Messages
 from perwiz.whatif.hypotheses.order import Advance, Move
+from perwiz.whatif.hypotheses.placement import Placement
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
 from perwiz.whatif.run import Run, graph_of, protocol, swept_makespan
@@ -134,7 +135,7 @@ class Asker:
         other = self._for(messages)
         if other is not self:
             return other.changed(hypotheses)
-        if any(isinstance(hypothesis, Move | Advance | Collective) for hypothesis in hypotheses):
+        if any(isinstance(hypothesis, Move | Advance | Collective | Placement) for hypothesis in hypotheses):
             return apply(self.weighted, hypotheses)
         weighted = self._under(messages)
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]

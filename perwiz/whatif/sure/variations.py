@@ -74,5 +74,5 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
 
 def _same_costs(old: Model, new: Model) -> bool:
     """Return whether two models differ in nothing that a message costs once it is known whether it holds its sender."""
-    kept = ("name", "source", "assumed", "limits", "progress", "inline_bytes")
+    kept = ("name", "source", "assumed", "limits", "progress", "inline_bytes", "interfaces")
     return dataclasses.replace(new, **{field: getattr(old, field) for field in kept}) == old

@@ -1,0 +1,161 @@
+"""Ranks on other nodes."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz import words
+from perwiz.errors import UsageError
+from perwiz.formats.source import content
+from perwiz.loggps.weigh import Weighted
+from perwiz.trace.trace import Trace
+from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.network import changed_weights
+from perwiz.whatif.sharing import rewired
+
+_DEALT = re.compile(r"(block|cyclic)(?::([1-9][0-9]{0,6})x([1-9][0-9]{0,6}))?")
+_SWAP = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_RANKFILE = re.compile(r"rank\s+([0-9]{1,9})\s*=\s*(\S+?)(?:\s+slots?\s*=\s*([0-9]{1,9}))?")
+_PLAIN = re.compile(r"(\S+)(?:\s+([0-9]{1,9}))?")
+_LARGEST_FILE = 1 << 26
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    where: str
+    """Line of the file."""
+    rank: int
+    node: str
+    core: str
+
+
+class Placement(Hypothesis):
+    """`block`, `cyclic`, both `block:4x8` on 4 nodes of 8 slots; `swap:3-17,5-9`; or a file with the node of each rank.
+
+    A line of the file is a node, and perhaps a core, for each rank in turn, or of an Open MPI rankfile, `rank 3=node1 slot=2`.
+    """
+
+    word, stage = "placement", 1
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph whose messages are between the nodes where the ranks are now."""
+        placed = self.placed(weighted.placed)
+        weight = changed_weights(weighted, weighted.network, weighted.size, placed)
+        return rewired(dataclasses.replace(weighted, weight=weight, places=placed.locations))
+
+    def placed(self, trace: Trace) -> Trace:
+        """Return the trace with its ranks on other nodes. Raises UsageError, and TraceError for a file that cannot be read."""
+        ranks = int(trace.locations.process.max(initial=-1)) + 1
+        if match := _DEALT.fullmatch(self.argument):
+            return _moved(trace, _dealt(self, trace, ranks, match))
+        if self.argument.startswith("swap:"):
+            return _moved(trace, _swapped(self, trace, ranks))
+        return _moved(trace, _given(self, ranks))
+
+
+def of_ranks(trace: Trace) -> list[str]:
+    """Return the node of each rank; of one without any, and of those that are not there, the empty name."""
+    out = [""] * (int(trace.locations.process.max(initial=-1)) + 1)
+    for process, node in zip(trace.locations.process.tolist(), trace.locations.node.tolist(), strict=True):
+        out[process] = trace.nodes[node] if node >= 0 else ""
+    return out
+
+
+def _moved(trace: Trace, nodes: Sequence[str]) -> Trace:
+    """Return the trace with each rank on a node, by name; a node that is new is in the first metahost."""
+    names = list(dict.fromkeys([*trace.nodes, *nodes]))
+    row = {name: number for number, name in enumerate(names)}
+    places = trace.locations
+    node = np.array([row[name] for name in nodes], "i4")[places.process] if len(places) else places.node
+    metahost = np.full(len(names), places.metahost.min(initial=0) if len(places) else 0, "i4")
+    known = places.node >= 0
+    metahost[places.node[known]] = places.metahost[known]
+    return dataclasses.replace(trace, nodes=tuple(names), locations=dataclasses.replace(places, node=node, metahost=metahost[node]))
+
+
+def _dealt(asked: Placement, trace: Trace, ranks: int, match: re.Match[str]) -> list[str]:
+    """Return the node of each rank if they are dealt out to nodes in blocks or one by one."""
+    now = of_ranks(trace)
+    names = list(dict.fromkeys(now))
+    slots = max((now.count(name) for name in names), default=1)
+    if match[2]:
+        count, slots = int(match[2]), int(match[3])
+        if count * slots < ranks:
+            holds = f"{words.several(count, 'node')} of {words.several(slots, 'slot')} hold {count * slots} ranks"
+            raise UsageError(f"{asked}: {holds}, must hold {ranks}")
+        names = (names + [f"node{number}" for number in range(min(count, ranks))])[: min(count, ranks)]
+    elif len(names) < 2:
+        raise UsageError(f"{asked}: the trace tells of one node, must say on how many nodes of how many slots, such as {match[1]}:4x8")
+    if match[1] == "block":
+        return [names[rank // slots] for rank in range(ranks)]
+    free = dict.fromkeys(names, slots)
+    out: list[str] = []
+    while len(out) < ranks:
+        for name in [name for name in names if free[name]][: ranks - len(out)]:
+            free[name] -= 1
+            out.append(name)
+    return out
+
+
+def _swapped(asked: Placement, trace: Trace, ranks: int) -> list[str]:
+    """Return the node of each rank if pairs of them change places."""
+    out, seen = of_ranks(trace), dict[int, str]()
+    for part in asked.argument.removeprefix("swap:").split(","):
+        match = _SWAP.fullmatch(part.strip())
+        if not match:
+            raise UsageError(f"{asked}: {words.shown(part.strip(), 40)!r}, must be two ranks such as 3-17")
+        pair = int(match[1]), int(match[2])
+        for rank in pair:
+            if rank >= ranks:
+                raise UsageError(f"{asked}: rank {rank} is not there, must be one of 0 to {ranks - 1}")
+            if rank in seen:
+                raise UsageError(f"{asked}: rank {rank} is in {seen[rank]} and {part.strip()}, must be in one")
+            seen[rank] = part.strip()
+        out[pair[0]], out[pair[1]] = out[pair[1]], out[pair[0]]
+    return out
+
+
+def _given(asked: Placement, ranks: int) -> list[str]:
+    """Return the node of each rank by a file."""
+    path = asked.argument
+    out: list[str | None] = [None] * ranks
+    cores: dict[tuple[str, str], int] = {}
+    for place in _places(path):
+        where = f"{path}:{place.where}"
+        if place.rank >= ranks:
+            raise UsageError(f"{where}: rank {place.rank} is not there, must be one of 0 to {ranks - 1}")
+        if out[place.rank] is not None:
+            raise UsageError(f"{where}: rank {place.rank} has a node already, must have one")
+        first = cores.setdefault((place.node, place.core), place.rank) if place.core else place.rank
+        if first != place.rank:
+            raise UsageError(
+                f"{where}: rank {place.rank} is on core {place.core} of {place.node} as rank {first}, must be on one of its own"
+            )
+        out[place.rank] = place.node
+    lacking = [rank for rank, node in enumerate(out) if node is None]
+    if lacking:
+        some = ", ".join(map(str, lacking[:3])) + (", ..." if len(lacking) > 3 else "")
+        raise UsageError(f"{path}: no node for {words.several(len(lacking), 'rank')} ({some}), must have one for each of {ranks}")
+    return [node or "" for node in out]
+
+
+def _places(path: str) -> list[_Place]:
+    """Return what the lines of a file say; empty ones and those that begin with # say nothing."""
+    out: list[_Place] = []
+    text = content(path, _LARGEST_FILE, "a node for each rank")
+    for number, raw in enumerate(text.decode("utf-8", "replace").splitlines(), start=1):
+        line = raw.partition("#")[0].strip()
+        if not line:
+            continue
+        if match := _RANKFILE.fullmatch(line):
+            out.append(_Place(str(number), int(match[1]), match[2], match[3] or ""))
+        elif match := _PLAIN.fullmatch(line):
+            out.append(_Place(str(number), len(out), match[1], match[2] or ""))
+        else:
+            must = "must be a node, perhaps with a core, or rank R=NODE slot=CORE"
+            raise UsageError(f"{path}:{number}: {words.shown(line, 40)!r}, {must}")
+    return out

@@ -1,0 +1,158 @@
+"""Ranks on other nodes: where they are then, what that costs, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import build
+from build import Builder, hand_model, placed
+from perwiz.errors import TraceError, UsageError
+from perwiz.loggps.model import Costs
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.placement import of_ranks
+from perwiz.whatif.ranking.change import Asker, NotTriedError
+from perwiz.whatif.ranking.placement import changes, exchanges
+from perwiz.whatif.run import replayed, under
+
+_FAR = Costs(L=100, o_s=2, o_r=2, g=0, G=1, O_s=0, O_r=0, s=0, pairs="between-nodes")
+MODEL = hand_model(S=10**6, costs=(_FAR,))
+"""Within a node a message is 12 ns on its way, between nodes 102 and 1 for each byte behind the first."""
+
+
+def trace_of(ranks, node, partner=lambda rank: rank ^ 1):
+    """Return a run in which each even rank sends 101 bytes to its partner at 1000; it is there at 1202 or 1012, and received 2 ns later."""
+    b = Builder(ranks)
+    for rank in range(0, ranks, 2):
+        far = node[rank] != node[partner(rank)]
+        b.send(rank, partner(rank), 101, at=(1000, 1002))
+        b.recv(partner(rank), rank, at=(0, 1204 if far else 1014))
+    return placed(b.trace("placed.alog"), node)
+
+
+def nodes(argument, node):
+    """Return the node of each rank under a placement, of a run of ranks on these."""
+    return of_ranks(parse(f"placement {argument}").placed(trace_of(len(node), node)))
+
+
+def test_block_and_cyclic():
+    """As many slots as now, or as given; nodes that the trace does not have are named."""
+    assert nodes("block", [1, 0, 1, 0]) == ["n1", "n1", "n0", "n0"]
+    assert nodes("cyclic", [0, 0, 1, 1]) == ["n0", "n1", "n0", "n1"]
+    assert nodes("cyclic", [0, 0, 0, 0, 1, 1]) == ["n0", "n1", "n0", "n1", "n0", "n1"]
+    assert nodes("block:2x3", [0, 0, 0, 0]) == ["n0", "n0", "n0", "node0"]
+    assert nodes("cyclic:3x2", [0, 0, 0, 0]) == ["n0", "node0", "node1", "n0"]
+    assert nodes("swap:0-3", [0, 0, 1, 1]) == ["n1", "n0", "n1", "n0"]
+
+
+def test_file(tmp_path):
+    """A node for each rank in turn, or by number as in a rankfile."""
+    path = tmp_path / "nodes"
+    path.write_text("n1  # the first\n\nn1 3\nn7 3\nn7 4\n", encoding="utf-8")
+    assert nodes(str(path), [0, 0, 1, 1]) == ["n1", "n1", "n7", "n7"]
+    path.write_text("rank 1=n7 slot=0\nrank 0=n1 slot=1\nrank 3 = n1 slots=0\nrank 2=n7\n", encoding="utf-8")
+    assert nodes(str(path), [0, 0, 1, 1]) == ["n1", "n7", "n7", "n1"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("block:2x1", "placement block:2x1: 2 nodes of 1 slot hold 2 ranks, must hold 4"),
+        ("swap:0", "placement swap:0: '0', must be two ranks such as 3-17"),
+        ("swap:0-4", "placement swap:0-4: rank 4 is not there, must be one of 0 to 3"),
+        ("swap:0-2,2-3", "placement swap:0-2,2-3: rank 2 is in 0-2 and 2-3, must be in one"),
+    ],
+)
+def test_refused(argument, message):
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        nodes(argument, [0, 0, 1, 1])
+
+
+def test_one_node__refused():
+    message = "placement cyclic: the trace tells of one node, must say on how many nodes of how many slots, such as cyclic:4x8"
+    with pytest.raises(UsageError, match=f"^{message}$"):
+        nodes("cyclic", [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\nb\nc\n", ": no node for 1 rank (3), must have one for each of 4"),
+        ("a\nb\nc\nd\ne\n", ":5: rank 4 is not there, must be one of 0 to 3"),
+        ("rank 0=a\nrank 0=b\n", ":2: rank 0 has a node already, must have one"),
+        ("a 0\na 1\nb 0\nb 0\n", ":4: rank 3 is on core 0 of b as rank 2, must be on one of its own"),
+        ("a b c\n", ":1: 'a b c', must be a node, perhaps with a core, or rank R=NODE slot=CORE"),
+        ("", ": no node for 4 ranks (0, 1, 2, ...), must have one for each of 4"),
+    ],
+)
+def test_file_refused(tmp_path, text, message):
+    path = tmp_path / "nodes"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=f"^{re.escape(str(path) + message)}$"):
+        nodes(str(path), [0, 0, 1, 1])
+
+
+def test_no_file__refused(tmp_path):
+    with pytest.raises(TraceError, match="nowhere"):
+        nodes(str(tmp_path / "nowhere"), [0, 0, 1, 1])
+
+
+def test_pairs_change_class():
+    """Both pairs are between nodes; one by one would leave them there, and with ranks 1 and 2 exchanged they share a node."""
+    base = replayed(trace_of(4, [0, 1, 0, 1]), MODEL, clock="none")
+    assert base.makespan == 1204
+    assert under(base, [parse("placement block")]).makespan == 1014
+    base = replayed(trace_of(4, [0, 0, 1, 1]), MODEL, clock="none")
+    assert under(base, [parse("placement cyclic")]).makespan == 1204
+
+
+def test_on_another_network_too():
+    """With half the latency between nodes: 1000 + 2 + 50 + 100 + 2."""
+    base = replayed(trace_of(4, [0, 0, 1, 1]), MODEL, clock="none")
+    both = [parse("placement cyclic"), parse("network L_ns=50")]
+    assert under(base, both).makespan == 1154
+
+
+def test_another_algorithm_too__refused():
+    b = Builder(4)
+    b.everyone("Allreduce", bytes=8)
+    base = replayed(placed(b.trace(), [0, 0, 1, 1]), MODEL, clock="none")
+    message = "is played between the recorded places of the ranks, must be asked without --placement"
+    with pytest.raises(UsageError, match=message):
+        under(base, [parse("placement cyclic"), parse("collective allreduce=ring")])
+
+
+def test_exchanges():
+    """0 and 2, and 1 and 3, exchange most: one pair changes places, and then nothing is between nodes."""
+    cost = np.zeros((4, 4))
+    cost[0, 2] = cost[2, 0] = cost[1, 3] = cost[3, 1] = 5
+    assert exchanges(cost, np.array([0, 0, 1, 1])) == [(0, 3)]
+    assert exchanges(cost, np.array([0, 1, 0, 1])) == []
+
+
+def test_changes():
+    """Ranks exchange with the next; on nodes one by one each pair is apart."""
+    base = replayed(trace_of(4, [0, 1, 0, 1]), MODEL, clock="none")
+    best = changes(Asker(base))
+    assert [(change.question, change.makespan) for change in best] == [("placement block", 1014), ("placement swap:0-3", 1014)]
+    assert under(base, [parse(best[1].question)]).makespan == 1014
+
+
+def test_changes__one_node():
+    with pytest.raises(NotTriedError, match="the trace tells of one node; see perwiz predict --placement block:NODESxSLOTS"):
+        changes(Asker(replayed(trace_of(2, [0, 0]), MODEL, clock="none")))
+
+
+@pytest.mark.slow
+@given(build.traces())
+def test_where_they_are__changes_nothing(trace):
+    """Ranks that stay where they are, where nothing is shared."""
+    ranks = int(trace.locations.process.max(initial=-1)) + 1
+    trace = placed(trace, [rank % 2 for rank in range(ranks)])
+    if ranks > 1:
+        base = replayed(trace, build.ODD, clock="none")
+        makespan = base.makespan
+        assert under(base, [parse("placement cyclic")]).makespan == makespan
