@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
 from perwiz.errors import GraphError
-from perwiz.graph.graph import LOCAL, QUEUE, Graph, hubs
+from perwiz.graph.graph import EJECTION, INJECTION, LOCAL, QUEUE, Graph, hubs
 from perwiz.graph.layout import Layout, components, finish, sort_topologically
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.tables import NONE
@@ -43,8 +44,9 @@ class Anew:
     def graph(self, source: Ints, target: Ints, kind: U1, cause: Ints) -> tuple[Graph, I8]:
         """Return the graph with these edges put in, ends in program numbering, and which edge each edge was.
 
-        That is its number in the graph it comes from, from `edges` of that on one of those put in, or -1 along a chain. Edges of queues
-        that would close a cycle are left out, and counted. Raises GraphError if the program would wait for itself.
+        That is its number in the graph it comes from, from `edges` of that on one of those put in, or -1 along a chain. Edges of queues,
+        and then those from interfaces to calls, are left out where they would close a cycle, and counted. Raises GraphError if the program
+        would wait for itself.
         """
         old, layout = self._graph, self.layout
         kept = self._old
@@ -56,12 +58,12 @@ class Anew:
         causes = np.concatenate([old.cause[kept], cause])
         number = np.concatenate([kept, old.edges + np.arange(len(source))])
         vertex, placed = sort_topologically(layout, listed[0], listed[1])
-        left_out = 0
-        if placed < layout.size:
-            stay = _stay(layout, vertex[:placed], *listed)
-            left_out = int((~stay).sum())
-            listed, causes, number = [column[stay] for column in listed], causes[stay], number[stay]
-            vertex, placed = sort_topologically(layout, listed[0], listed[1])
+        whole = len(number)
+        for kinds in ((QUEUE,), (INJECTION, EJECTION)):
+            if placed < layout.size:
+                stay = _stay(layout, vertex[:placed], kinds, *listed)
+                listed, causes, number = [column[stay] for column in listed], causes[stay], number[stay]
+                vertex, placed = sort_topologically(layout, listed[0], listed[1])
         if placed < layout.size:
             must = "must not need a collective to let go who is in its middle"
             raise GraphError(f"{self._trace.path}: the program would wait for itself, {must}")
@@ -71,7 +73,7 @@ class Anew:
             supposed=old.supposed,
             let_go=old.let_go,
             inner=old.inner,
-            queues_left_out=old.queues_left_out + left_out,
+            queues_left_out=whole - len(number),
         )
         row = made.cause.copy()
         known = row >= 0
@@ -79,10 +81,11 @@ class Anew:
         return made, np.where(known, number[np.maximum(row, 0)], NONE)
 
 
-def _stay(layout: Layout, placed: I4, source: I4, target: I4, kind: U1) -> Mask:
-    """Return which edges are no queues on a cycle."""
+def _stay(layout: Layout, placed: I4, kinds: Sequence[int], source: I4, target: I4, kind: U1) -> Mask:
+    """Return which edges are not of some kinds on a cycle, from a message at an interface to the next or to a call."""
     part = components(layout, placed, source, target, np.ones(len(source), bool))
-    return ~((kind == QUEUE) & (part[source] >= 0) & (part[source] == part[target]))
+    loose = np.isin(kind, kinds) & (source >= layout.chain)
+    return ~(loose & (part[source] >= 0) & (part[source] == part[target]))
 
 
 def carried(graph: Graph, made: Graph, edge: I8, weight: I8, more: I8) -> I8:

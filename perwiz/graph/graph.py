@@ -64,7 +64,7 @@ class Graph:
     let_go: int = 0
     """Rendezvous edges left out of a cycle whose sender returned before the receiver's call: by the times it did not wait for it."""
     queues_left_out: int = 0
-    """Edges of queues left out because they would close a cycle."""
+    """Edges from messages at interfaces, to those behind and to calls, left out because they would close a cycle."""
     inner: int = 0
     """Waits inside rooted collectives that were asked for: for one other member."""
 

@@ -28,6 +28,8 @@ class Sharing:
     """Neighbours in the queues of interfaces, of the changed run."""
     swapped: int
     """Those that would change places: the one behind comes first."""
+    left_out: int
+    """Places in queues that would close a cycle: there nobody waits for whom is ahead."""
     between: int
     """Messages between nodes in the recorded run."""
     between_now: int
@@ -36,7 +38,7 @@ class Sharing:
     bytes_now: int
 
 
-_PASSES = 3
+_PASSES = 4
 """How often the order on interfaces is made anew."""
 AnyWeighted = TypeVar("AnyWeighted", bound=Weighted)
 
@@ -45,7 +47,7 @@ def sharing(before: Weighted, after: Weighted, time: I8) -> Sharing:
     """Return how messages share interfaces in a run and in what hypotheses make of it, whose vertices have these times."""
     found = interfaces.swapped(after.graph, after.weight, time)
     (was, size), (now, size_now) = (_between(weighted) for weighted in (before, after))
-    return Sharing(found.pairs, found.swapped, was, now, size, size_now)
+    return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now)
 
 
 def _between(weighted: Weighted) -> tuple[int, int]:

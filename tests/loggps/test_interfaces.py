@@ -16,6 +16,7 @@ from perwiz.graph.graph import QUEUE
 from perwiz.loggps import interfaces
 from perwiz.loggps.weigh import measured
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.limits.critical import critical_of
 from perwiz.whatif.run import replayed, under
 
 MODEL = hand_model(G=1, S=10**6)
@@ -103,6 +104,7 @@ def test_no_hypothesis_gives_the_recording(trace, model):
     trace = placed(trace, [rank % 2 for rank in range(ranks)])
     found = replayed(trace, model, clock="none")
     assert found.replay_error == 0
+    assert critical_of(found).pieces.length.sum() == found.makespan
     weighted = found.weighted
     assert measured(weighted).tolist() == weighted.weight.tolist()
     assert replay(weighted.graph, weighted.weight).tolist() == sweep(weighted.graph, weighted.weight).tolist()

@@ -121,6 +121,8 @@ class Interfaces(Record):
     """Neighbours in the queues of interfaces, predicted; 0 if the model does not say how many interfaces a node has."""
     swapped: Natural
     """Of them, those of which the one behind comes first: they would change places, and keep the order in which they are."""
+    left_out: Natural
+    """Places in queues that would close a cycle: there nobody waits for who is ahead."""
     between: Natural
     """Messages between nodes, recorded."""
     between_now: Natural
@@ -328,9 +330,10 @@ def _interfaces(predict: PredictDocument) -> Facts:
     if (found.between, found.bytes) != (found.between_now, found.bytes_now):
         sizes = [words.size(each) for each in (found.bytes, found.bytes_now)]
         out.append(("placement", f"{found.between} messages of {sizes[0]} between nodes become {found.between_now} of {sizes[1]}"))
-    if found.swapped:
+    if found.swapped or found.left_out:
         told = f"{found.swapped} of {words.several(found.pairs, 'pair')} of neighbours would change places and do not"
-        out.append(("interfaces", f"messages queue for them in a fixed order; {told}"))
+        more = f"; {words.several(found.left_out, 'wait')} there left out, as they contradict the times" if found.left_out else ""
+        out.append(("interfaces", f"messages queue for them in a fixed order; {told}{more}"))
     return out
 
 

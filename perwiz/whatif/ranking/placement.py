@@ -26,11 +26,11 @@ _LEAST = 0.001
 
 
 def changes(asker: Asker) -> list[Change]:
-    """Return what gains if ranks were on other nodes. Raises NotTriedError if nothing tells where they are, or there are too many."""
+    """Return what gains if ranks were on other nodes: nothing where the trace tells of one. Raises NotTriedError if there are too many."""
     run, trace = asker.run, asker.run.trace
     home = of_ranks(trace)
     if len(set(home)) < 2:
-        raise NotTriedError("the trace tells of one node; see perwiz predict --placement block:NODESxSLOTS")
+        return []
     if len(home) > _RANKS or run.graph.edges > _EDGES:
         raise NotTriedError(f"more than {_RANKS} ranks or {_EDGES} edges; see perwiz predict --placement")
     node = np.unique(home, return_inverse=True)[1]
@@ -48,7 +48,7 @@ def changes(asker: Asker) -> list[Change]:
         except UsageError:
             continue  # as many slots as that needs there are not
         if run.makespan - makespan >= _LEAST * run.makespan:
-            out.append(Change("placement", "setting", question, what, makespan))
+            out.append(Change("placement", "node", question, what, makespan))
     return sorted(out, key=lambda change: change.makespan)[:2]
 
 
