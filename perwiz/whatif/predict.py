@@ -177,7 +177,7 @@ def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Dou
 
 
 def predicted_trace(prediction: Prediction) -> Trace:
-    """Return the trace of the predicted run: its order of calls and timeline, the new sizes of messages and of the calls that move them."""
+    """Return the trace of the predicted run: its order of calls, timeline and nodes, new sizes of messages and of calls that move them."""
     trace, size, predicted, order = prediction.trace, prediction.size, prediction.predicted, prediction.order
     if order is not None:
         trace, size, predicted = order.trace, order.size, order.in_new_order(predicted)
@@ -186,4 +186,6 @@ def predicted_trace(prediction: Prediction) -> Trace:
     np.add.at(sent, trace.messages.send, more)
     np.add.at(received, trace.messages.receive_done, more)
     calls = dataclasses.replace(trace.calls, bytes_sent=sent, bytes_received=received)
+    for hypothesis in prediction.hypotheses:
+        trace = hypothesis.placed(trace)
     return dataclasses.replace(trace, calls=calls, messages=dataclasses.replace(trace.messages, bytes=size), timeline=predicted)

@@ -64,6 +64,21 @@ def test_shared__half_the_bytes_per_ns_is_half_the_time():
     assert makespan(two_senders(), "network G_ns_per_byte=0.5") == 216
 
 
+def test_shared__a_short_one_is_done_first():
+    """101 and 51 bytes at once: both have 50 ns of the interface when 100 have passed, then the long one takes its last 50 alone.
+
+    So they are there at 102 + 10 + 150 and 102 + 10 + 100, and 4 ns of work behind that: 266 and 216. With half of that per byte:
+    102 + 10 + 75 + 4 and 102 + 10 + 50 + 4.
+    """
+    b = Builder(4)
+    b.send(0, 2, 101, at=(100, 102))
+    b.send(1, 3, 51, at=(100, 102))
+    b.recv(2, 0, at=(0, 266))
+    b.recv(3, 1, at=(0, 216))
+    base = run(placed(b.trace(), [0, 0, 1, 1]))
+    assert under(base, [parse("network G_ns_per_byte=0.5")]).recorded_rows().calls.leave.tolist() == [102, 102, 191, 166]
+
+
 def test_two_interfaces__share_nothing():
     """The receives take 104 ns longer than the model says: that stays. Both sides have an interface for each."""
     trace = two_senders()

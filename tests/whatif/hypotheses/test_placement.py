@@ -14,6 +14,7 @@ from perwiz.errors import TraceError, UsageError
 from perwiz.loggps.model import Costs
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.placement import of_ranks
+from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.placement import changes, exchanges
 from perwiz.whatif.run import replayed, under
@@ -107,6 +108,12 @@ def test_pairs_change_class():
     assert under(base, [parse("placement block")]).makespan == 1014
     base = replayed(trace_of(4, [0, 0, 1, 1]), MODEL, clock="none")
     assert under(base, [parse("placement cyclic")]).makespan == 1204
+
+
+def test_predicted_trace__has_the_nodes():
+    found = predict(trace_of(4, [0, 1, 0, 1]), "placement block", MODEL, clock="none")
+    assert of_ranks(predicted_trace(found)) == ["n0", "n0", "n1", "n1"]
+    assert (found.sharing.between, found.sharing.between_now, found.sharing.bytes) == (2, 0, 202)
 
 
 def test_on_another_network_too():
