@@ -406,6 +406,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "advance site:MPI_Recv@main",
         "move e40..e44 before e30, e7 before e5",
         "collective allreduce=ring",
+        "placement swap:3-17",
         "collective bcast@solve.c:112=chain:64KiB was linear, allreduce=best",
     ],
 )
@@ -435,7 +436,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 18
+    assert len(KINDS) == len(set(KINDS)) == 19
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -447,7 +448,7 @@ def test_parse__nothing_to_be_about(text):
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
     kinds = "zero-wait, zero-time, zero-poll, eager, progress, balance-time, balance-messages, balance-threads, threads, schedule"
-    kinds += ", parallel, overlap, scale, speed, network, collective, advance, move"
+    kinds += ", parallel, overlap, scale, speed, network, placement, collective, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)
