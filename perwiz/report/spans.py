@@ -8,9 +8,11 @@ from perwiz import words
 from perwiz.report.blocks import Facts
 from perwiz.report.machine import pairs
 from perwiz.report.records import GainBetween, Possible, Span, Varies
+from perwiz.whatif.hypotheses.collectives import GUESSED
+from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.parts import BLOCKS, FEW
-from perwiz.whatif.sure.variations import FITTED, HELD
+from perwiz.whatif.sure.variations import HELD
 
 _WORDS = {
     "progress": {"in calls": "long messages move on only in MPI calls", "always": "long messages move on without MPI calls"},
@@ -101,7 +103,7 @@ def _certain(span: Span) -> str:
 def _cause(span: Span, answer: int) -> str:
     if span.others and abs(span.others[0].makespan_ns - answer) >= max(span.sooner_ns, span.later_ns):
         first = span.others[0]
-        return other(first) if first.changes in ([HELD], [FITTED]) else f"{other(first)}; measure with perwiz calibrate"
+        return other(first) if first.changes in ([HELD], [FITTED], [GUESSED]) else f"{other(first)}; measure with perwiz calibrate"
     assert span.varies is not None
     few = f", told by {_told(span.varies)}" if span.varies.stretches < BLOCKS else ""
     much = f" by {words.percent(span.varies.part, 1)}" if span.varies.part < _MOST else ""
@@ -128,6 +130,8 @@ def _words(change: str) -> str:
         return "short messages wait for the same calls of their receivers as recorded"
     if change == FITTED:
         return "forks, barriers and joins grow otherwise with the threads of a team"
+    if change == GUESSED:
+        return "the collectives were made by another algorithm"
     key, _, value = change.partition("=")
     which, _, key = key.rpartition(":")
     if key in _SENDS:

@@ -26,7 +26,7 @@ from perwiz.whatif.run import Run, Start, replayed, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
-from perwiz.whatif.sure.span import Answer, Answers, Span, answered, exactly, spans
+from perwiz.whatif.sure.span import Answer, Answers, Possible, Span, answered, exactly, spans
 from perwiz.whatif.waits import Waits
 
 
@@ -171,7 +171,7 @@ def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits
 def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:
     if known is None:
         return exactly(base.trace.timeline.makespan)
-    others = tuple(swept_makespan(other) for one in hypotheses for other in one.others(changed.weighted))
+    others = tuple(Possible((one.varied,), swept_makespan(other)) for one in hypotheses for other in one.others(changed.weighted))
     found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, known.noise.drawn(changed.weighted), others)
     return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts)[0]
 

@@ -23,6 +23,8 @@ from perwiz.trace.arrays import F8, I8
 
 NEAREST, GIVEN = "nearest", "given"
 """Who says how a kind was made: the times alone, or whoever asks."""
+TOLD = 0.25
+"""Misfit up to which the times tell how collectives were made: beyond it the algorithm is a guess."""
 _NEAR = 0.1
 """Misfit by which a library's choice may be worse than the best."""
 _TELLING = 64
@@ -42,6 +44,11 @@ class Recorded:
     """Who says so: the libraries that take it, such as "MPICH and Open MPI"; NEAREST, or GIVEN."""
     also: tuple[Way, ...] = ()
     """Others that come about as near, nearest first."""
+
+    @property
+    def told(self) -> bool:
+        """Whether the times, or whoever asks, tell the way; else it is a guess."""
+        return self.says == GIVEN or self.misfit <= TOLD
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

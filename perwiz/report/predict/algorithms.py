@@ -30,6 +30,8 @@ class Algorithm(Record):
     misfit: float
     """How far the exits it gives are off, as a part of the time behind the last entry."""
     becomes: str
+    told: bool
+    """Whether its times, or whoever asks, tell the recorded algorithm; else it is a guess, and so is what another gains."""
 
 
 def algorithms(trace: Trace, hypotheses: tuple[Hypothesis, ...], model: Model, network: Model) -> list[Algorithm]:
@@ -55,6 +57,7 @@ def _algorithm(one: Changed, op: int, processes: int, size: int) -> Algorithm:
         says=one.was.says,
         misfit=round(one.was.misfit, 6),
         becomes=str(one.group.way),
+        told=one.was.told,
     )
 
 
@@ -64,9 +67,25 @@ def facts(algorithms: list[Algorithm]) -> Facts:
     return out + ([("", f"and {len(algorithms) - _LINES} more (--json)")] if len(algorithms) > _LINES else [])
 
 
+def doubtful(algorithms: list[Algorithm]) -> Facts:
+    """Return what of the answer is a guess, as nothing tells how collectives were made that change; nothing if all is told."""
+    guessed = [one for one in algorithms if not one.told and one.becomes != one.recorded]
+    if not guessed:
+        return []
+    worst = max(guessed, key=lambda one: one.misfit)
+    names = " and ".join(dict.fromkeys(one.routine for one in guessed))
+    ask = f"{worst.routine.removeprefix('MPI_').lower()}={worst.becomes} was NAME"
+    why = f"nothing tells how {names} was made: the exits that {worst.recorded} gives are {_off(worst)}"
+    return [("doubtful", f"{why}, so what another algorithm gains is a guess; say how: --collective '{ask}'")]
+
+
 def _line(one: Algorithm) -> str:
     size = f" of {one.bytes} bytes" if one.bytes else ""
     by = {NEAREST: "nearest to its times", GIVEN: "as given"}.get(one.says, f"as {one.says} would")
+    by = by if one.told else f"a guess, {by}"
     becomes = f"{one.recorded} becomes {one.becomes}" if one.becomes != one.recorded else f"{one.recorded} stays"
-    misfit = f"{words.percent(one.misfit, 1)} off" if one.misfit < 1 else "more than 100 % off: not told"
-    return f"{one.routine}{size} of {one.processes} processes, {words.several(one.instances, 'time')}: {becomes} ({by}, {misfit})"
+    return f"{one.routine}{size} of {one.processes} processes, {words.several(one.instances, 'time')}: {becomes} ({by}, {_off(one)})"
+
+
+def _off(one: Algorithm) -> str:
+    return f"{words.percent(one.misfit, 1)} off" if one.misfit < 1 else "more than 100 % off"

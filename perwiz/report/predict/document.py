@@ -312,6 +312,7 @@ def _answer(predict: PredictDocument) -> Facts:
     if predict.hypotheses:
         facts += blocks.share_facts(predict.shares_of_ns, recorded, predict.part)
         facts += [("", line) for line in spans.texts(predict.predicted_span, predict.predicted_ns)]
+        facts += algorithms.doubtful(predict.algorithms)
         facts += _several(predict.recordings) if predict.recordings else []
         facts += _widened(predict.widened) if predict.widened else []
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"

@@ -31,6 +31,8 @@ class Hypothesis:
     """Whether calls may return before their partners let them."""
     joined: ClassVar[bool] = False
     """Whether several are one whose argument lists theirs: only together they need to fit."""
+    varied: ClassVar[str] = ""
+    """What `others` vary, in short, where they do."""
     argument: str
 
     def __str__(self) -> str:

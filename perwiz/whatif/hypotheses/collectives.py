@@ -24,6 +24,8 @@ from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import Reordered
 
 BEST = "best"
+GUESSED = "algorithm=guessed"
+"""The collectives were made by another algorithm that comes about as near to their times."""
 _OTHERS = 3
 """Other ways in which they may have been made that are tried."""
 _CLAUSE = re.compile(r"\s*([a-z_A-Z]+)(?:@(.+?))?=([a-z-]+)(?::(\w+))?(?:\s+was\s+([a-z-]+)(?::(\w+))?)?\s*")
@@ -74,7 +76,7 @@ class Collective(Hypothesis):
     These collectives are made by another algorithm. The recorded one, played from the recorded entries, gives back the recorded exits.
     """
 
-    word, stage, joined = "collective", 2, True
+    word, stage, joined, varied = "collective", 2, True, GUESSED
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with rounds in place of the hubs of these collectives. Raises UsageError for what no routine has."""

@@ -21,6 +21,8 @@ from perwiz.whatif.hypotheses.parts import Parts, between_init_and_finalize
 from perwiz.whatif.hypotheses.stretch import Segments, level, shares
 from perwiz.whatif.hypotheses.teams import EVERY, chosen_teams, innermost, members, phases, spread
 
+FITTED = "teams=fitted"
+"""What forks, barriers and joins take in teams of another size is at an end of what the fit does not rule out."""
 _MOST_THREADS, _MOST_PIECES = 4096, 10_000
 _MOST_IN_ALL = 10_000_000
 """Pieces of all threads in all teams; each takes some 40 bytes."""
@@ -61,7 +63,7 @@ class Threads(Shared):
     What forks, barriers and joins take becomes what is fitted for as many threads, where the run shows teams of several sizes.
     """
 
-    word, example = "threads", "REGION=8"
+    word, example, varied = "threads", "REGION=8", FITTED
 
     def region(self) -> str:
         """Return the text before the number."""

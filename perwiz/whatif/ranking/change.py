@@ -24,7 +24,11 @@ from perwiz.whatif.run import Run, graph_of, protocol, swept_makespan
 
 
 class NotTriedError(Exception):
-    """Says why a kind of change is not tried for a run."""
+    """Says why a kind of change, or a part of it, is not tried for a run; `found` is what gains of the rest."""
+
+    def __init__(self, why: str, found: Sequence[Change] = ()) -> None:
+        super().__init__(why)
+        self.found = found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

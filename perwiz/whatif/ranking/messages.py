@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 
 from perwiz.clock.latency import distance
@@ -13,9 +15,11 @@ from perwiz.trace.numbers import distinct
 from perwiz.trace.tables import NONE, READY, STANDARD
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import held
-from perwiz.whatif.ranking.change import CLOSE, Asker, Change
+from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
 
 _WIRE = {"L_ns": "L", "G_ns_per_byte": "G"}
+_HALVED = {"L_ns": "half the latency", "G_ns_per_byte": "twice the bandwidth"}
+_FREE = {"L_ns": "no latency", "G_ns_per_byte": "infinite bandwidth"}
 _SITES = 8
 """Call sites that are tried: those whose sends wait longest."""
 _FREED = (0.5, CLOSE, 1.0)
@@ -24,20 +28,38 @@ _UNITS = ("", "KiB", "MiB", "GiB")
 
 
 def network(asker: Asker) -> list[Change]:
-    """Return what gains if the network between pairs of a class were twice as fast, where one number says that, or infinitely fast."""
-    have, model, out = classes(asker.run.trace), asker.run.weighted.model, []
+    """Return what gains if the network between pairs of a class were twice as fast, where one number that the trace tells says that, or
+    infinitely fast.
+
+    Raises NotTriedError with what gains at best, if of a class nothing tells what could be halved.
+    """
+    have, machine, out, untold = classes(asker.run.trace), asker.run.machine, list[Change](), list[str]()
     for pairs in have:
         prefix, where = (f"{pairs}:", f" {pairs.replace('-', ' ')}") if len(have) > 1 else ("", "")
-        rows = model.rows_of(pairs)
+        rows = asker.run.weighted.model.rows_of(pairs)
         costs = {key: {getattr(row, letter) for row in rows} for key, letter in _WIRE.items()}
-        if not any(max(values) for values in costs.values()):
+        some = [key for key, values in costs.items() if max(values) > 0]
+        if not some:
             continue
-        if all(len(values) == 1 for values in costs.values()):
-            halved = ",".join(f"{prefix}{key}={min(values) / 2!r}" for key, values in costs.items())
-            out.append(asker.change("network", "pairs", f"network {halved}", f"half the latency, twice the bandwidth{where}"))
-        none = ",".join(f"{prefix}{key}=0" for key in costs)
-        out.append(asker.change("network", "pairs", f"network {none}", f"no latency, infinite bandwidth{where}", at_most=True))
-    return [change for change in out if change.makespan < asker.run.makespan]
+        open_ = {one.key for one in machine.unknown if one.pairs in ("", pairs)}
+        unsure = [key for key in some if key in open_]
+        untold += [f"{prefix}{key}" for key in unsure]
+        halves = {key: min(costs[key]) / 2 for key in some if key not in open_ and len(costs[key]) == 1}
+        if halves:
+            halved = ",".join(f"{prefix}{key}={value!r}" for key, value in halves.items())
+            out.append(asker.change("network", "pairs", f"network {halved}", f"{_named(_HALVED, halves)}{where}"))
+        none = ",".join(f"{prefix}{key}=0" for key in some)
+        guess = f" (how much {' and '.join(unsure)} is the trace does not tell)" if unsure else ""
+        out.append(asker.change("network", "pairs", f"network {none}", f"{_named(_FREE, some)}{where}{guess}", at_most=True))
+    gaining = [change for change in out if change.makespan < asker.run.makespan]
+    if untold and gaining and all(change.at_most for change in gaining):
+        raise NotTriedError(f"half of {' and '.join(untold)}, which the trace does not tell: measure with perwiz calibrate", gaining)
+    return gaining
+
+
+def _named(words: Mapping[str, str], keys: Iterable[str]) -> str:
+    """Return in words what becomes of the costs of a network."""
+    return ", ".join(words[key] for key in keys)
 
 
 def protocol(asker: Asker) -> list[Change]:

@@ -148,6 +148,7 @@ def find(
             found += getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker)
         except NotTriedError as why:
             not_tried[row.word] = str(why)
+            found += why.found
     if by is None:
         found += steps.joined(asker, found)
     wanted = _distinct([change for change in found if by in (None, change.by)])

@@ -17,7 +17,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
-from perwiz.whatif.sure.variations import FITTED, HELD, Variation, held, off, single, varied
+from perwiz.whatif.sure.variations import HELD, Variation, held, off, single, varied
 
 CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of an interval of a gain."""
@@ -34,7 +34,7 @@ class Possible:
     """Another answer that the trace does not rule out."""
 
     changes: tuple[str, ...]
-    """Of the model, as `Model.with_changes` takes them; or variations.HELD or FITTED."""
+    """Of the model, as `Model.with_changes` takes them; or variations.HELD, or what is `varied` of a hypothesis."""
     makespan: int
     """ns."""
 
@@ -95,8 +95,8 @@ class Answer:
     makespan: int
     drawn: F8
     """Makespans, ns, of runs drawn of it."""
-    others: tuple[int, ...] = ()
-    """What else came out if what a hypothesis fits to the trace were elsewhere in its interval, ns."""
+    others: tuple[Possible, ...] = ()
+    """What else came out if what a hypothesis takes from the trace were otherwise."""
 
 
 def exactly(makespan: int) -> Span:
@@ -222,8 +222,8 @@ class _Found:
         self._most: dict[str, Possible] = {}
         self._stops: list[str] = []
         self._costs: list[int] = []
-        for makespan in answer.others:
-            self._keep("", Possible((FITTED,), makespan))
+        for possible in answer.others:
+            self._keep("", possible)
 
     def tell(self, unknown: str, variation: Variation) -> None:
         """Ask again under a variation of an unknown. Calls may have an order there that waits for itself: then the program stops."""

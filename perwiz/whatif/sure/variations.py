@@ -16,8 +16,6 @@ from perwiz.whatif.run import Protocol, Run, graph_of, protocol
 
 HELD = "order=held"
 """In another order of calls, what was sent in place holds its sender until the same call of its receiver as recorded."""
-FITTED = "teams=fitted"
-"""What forks, barriers and joins take in teams of another size is at an end of what the fit does not rule out."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

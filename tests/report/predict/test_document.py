@@ -17,10 +17,9 @@ from perwiz.trace.trace import Counts
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.computation import Scale, Speed
 from perwiz.whatif.hypotheses.network import Network
-from perwiz.whatif.hypotheses.threads import Schedule, Threads
+from perwiz.whatif.hypotheses.threads import FITTED, Schedule, Threads
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.predict import predict
-from perwiz.whatif.sure.variations import FITTED
 
 
 def late_sender():
@@ -386,7 +385,7 @@ def test_text__algorithms():
     model = hand_model(G=1, S=10**6)
     asked = [parse(f"collective allreduce={way}") for way in ("reduce-bcast", "recursive-doubling was ring")]
     found = [valid(report.document(predict(b.trace(), [one], model, clock="none"), 3), "predict")["algorithms"] for one in asked]
-    same = {"routine": "MPI_Allreduce", "processes": 4, "bytes": 8, "instances": 1, "misfit": 0.0}
+    same = {"routine": "MPI_Allreduce", "processes": 4, "bytes": 8, "instances": 1, "misfit": 0.0, "told": True}
     assert found[0] == [{**same, "recorded": "recursive-doubling", "says": "MPICH and Open MPI", "becomes": "reduce-bcast"}]
     assert found[1] == [{**same, "recorded": "ring", "says": "given", "becomes": "recursive-doubling"}]
     lines = report.text(report.document(predict(b.trace(), asked[:1], model, clock="none"), 3)).splitlines()
@@ -395,6 +394,22 @@ def test_text__algorithms():
         "algorithms    MPI_Allreduce of 8 bytes of 4 processes, 1 time: recursive-doubling becomes reduce-bcast "
         "(as MPICH and Open MPI would, 0.0 % off)"
     )
+
+
+def test_text__algorithms_that_nothing_tells():
+    """Exits of 10, 300, 9000 and 4000 that no algorithm gives: the answer says so, unless somebody says how they were made."""
+    b = Builder(4)
+    for k in range(4):
+        b.everyone("Allreduce", bytes=32, at=[(20_000 * k, 20_000 * k + ns) for ns in (10, 300, 9000, 4000)])
+    model, asked = hand_model(G=1, S=10**6), ["collective allreduce=ring", "collective allreduce=ring was recursive-doubling"]
+    guess, given = (report.document(predict(b.trace(), [parse(one)], model, clock="none"), 3) for one in asked)
+    assert [one["told"] for one in valid(guess, "predict")["algorithms"]] == [False]
+    assert [one["told"] for one in valid(given, "predict")["algorithms"]] == [True]
+    said = " ".join(report.text(guess).split())
+    assert "doubtful nothing tells how MPI_Allreduce was made: the exits that" in said
+    assert "so what another algorithm gains is a guess; say how: --collective 'allreduce=ring was NAME'" in said
+    assert "becomes ring (a guess, " in said
+    assert "nothing tells how" not in report.text(given)
 
 
 def test_text__whose_waits_are_counted():

@@ -16,9 +16,11 @@ from perwiz.errors import UsageError
 from perwiz.graph.graph import hubs, to_networkx
 from perwiz.loggps.algorithms.play import ROUTINES, Instances
 from perwiz.loggps.algorithms.recorded import GIVEN, recorded_ways
+from perwiz.report import spans
+from perwiz.report.records import Possible
 from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.collectives import Collective
+from perwiz.whatif.hypotheses.collectives import GUESSED, Collective
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.run import replayed
@@ -257,6 +259,41 @@ def test_ranked():
     change = found.changes[0]
     assert (change.question, change.what) == ("collective allreduce=recursive-doubling", "MPI_Allreduce made by recursive-doubling")
     assert found.run.makespan - change.makespan == 4 * 36 == found.run.makespan - found.asker.makespan(parse(change.question))
+
+
+def test_ranked__what_nothing_tells_is_not_tried():
+    """No algorithm leaves one rank at 10 and the others at 300 to 9000; the barriers beside them are told, and stay."""
+    b = Builder(4)
+    for k in range(4):
+        at = 20_000 * k
+        b.everyone("Allreduce", bytes=32, at=[(at, at + ns) for ns in (10, 300, 9000, 4000)])
+        b.everyone("Bcast", root=0, bytes=8, at=[(at + 10_000, at + 10_000 + ns) for ns in (27, 21, 30, 39)])
+    found = rank(replayed(b.trace(), MODEL, clock="none"), kinds=["algorithm"])
+    assert found.not_tried == {
+        "algorithm": "the times of MPI_Allreduce fit no known algorithm, so what another gains is a guess: --collective allreduce=best,"
+        " or say how they were made, 'allreduce=best was NAME'"
+    }
+    assert [change.question for change in found.changes] == []
+
+
+def test_span__other_algorithms_that_come_as_near():
+    """Exits at 80 lie between two rounds of 21 and the longer ones of others: what else they may have been made by is in the span."""
+    trace = allreduce((80,) * 4)
+    told = predict(trace, "collective allreduce=reduce-bcast", MODEL, clock="none", draws=0)
+    assert {other.changes for other in told.span.others} == {(GUESSED,)}
+    assert spans.other(Possible(changes=[GUESSED], makespan_ns=80)) == "80 ns if the collectives were made by another algorithm"
+
+
+def test_ranked__what_is_told_is_tried_beside_what_is_not():
+    """Recursive doubling told by its times, and a broadcast at any time: the former is listed."""
+    b = Builder(4)
+    for k in range(4):
+        at = 20_000 * k
+        b.everyone("Allreduce", bytes=32, at=[(at, at + 6 * 21)] * 4)
+        b.everyone("Bcast", root=0, bytes=8, at=[(at + 5000, at + 5000 + ns) for ns in (10, 300, 9000, 4000)])
+    found = rank(replayed(b.trace(), MODEL, clock="none"), kinds=["algorithm"])
+    assert [change.question for change in found.changes] == ["collective allreduce=recursive-doubling"]
+    assert found.not_tried["algorithm"].startswith("the times of MPI_Bcast fit no known algorithm")
 
 
 def test_every_routine_is_known():

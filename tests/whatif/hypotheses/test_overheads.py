@@ -10,10 +10,10 @@ from perwiz.loggps import model_file
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.overheads import PARTS, overheads, samples
 from perwiz.whatif.hypotheses.teams import members
+from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure.span import Possible
-from perwiz.whatif.sure.variations import FITTED
 
 
 def told(trace, threads):

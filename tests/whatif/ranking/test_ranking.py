@@ -119,9 +119,52 @@ def test_network_and_nodes():
     assert told == {
         "speed rank:0=2": 212,
         "speed node:n0=1.5": 267 + 12,
-        "network L_ns=5.0,G_ns_per_byte=0.0": 407,
-        "network L_ns=0,G_ns_per_byte=0": 402,
+        "network L_ns=5.0": 407,
+        "network L_ns=0": 402,
     }
+
+
+def sent(**costs):
+    """A message of 100 bytes from rank 0, which computes 1000; 12 and what `costs` say for a byte."""
+    b = Builder(2, latency=12, per_byte=costs.get("G", 0), work=0)
+    b.compute(0, 1000)
+    b.send(0, 1, 100)
+    b.recv(1, 0)
+    return b.trace()
+
+
+def test_network__what_costs_nothing_is_not_halved():
+    """Of L alone, of both, and of G alone what can be made faster is named, and no key is set that says nothing."""
+    told = {}
+    for name, model in {"L": hand_model(), "G": hand_model(L=0, G=1), "both": hand_model(G=1)}.items():
+        found = ranked(sent(G=float("G" in name or name == "both")), model, kinds=["network"])
+        told[name] = [(change.question.removeprefix("network "), change.what) for change in found.changes]
+        assert not found.not_tried
+    assert told["L"] == [("L_ns=0", "no latency"), ("L_ns=5.0", "half the latency")]
+    assert told["G"] == [("G_ns_per_byte=0", "infinite bandwidth"), ("G_ns_per_byte=0.5", "twice the bandwidth")]
+    assert told["both"] == [
+        ("L_ns=0,G_ns_per_byte=0", "no latency, infinite bandwidth"),
+        ("L_ns=5.0,G_ns_per_byte=0.5", "half the latency, twice the bandwidth"),
+    ]
+    assert not ranked(sent(), hand_model(L=0), kinds=["network"]).changes
+
+
+@pytest.mark.parametrize(
+    ("keys", "halved", "why"),
+    [
+        (["L_ns"], ["network G_ns_per_byte=0.5"], None),
+        (["L_ns", "G_ns_per_byte"], [], "half of L_ns and G_ns_per_byte, which the trace does not tell: measure with perwiz calibrate"),
+    ],
+)
+def test_network__half_of_what_nothing_tells_is_no_change(keys, halved, why):
+    unknown = tuple(Unknown(key, "", (f"{key}=0", f"{key}=20"), "nothing tells") for key in keys)
+    run = replayed(sent(G=1.0), Machine(hand_model(G=1), (), unknown), clock="none")
+    found = rank(run, kinds=["network"])
+    assert [change.question for change in found.changes if not change.bound] == halved
+    assert [change.what for change in found.changes if change.bound] == [
+        f"no latency, infinite bandwidth (how much {' and '.join(keys)} is the trace does not tell)"
+    ]
+    assert found.not_tried.get("network") == why
 
 
 def test_messages_that_cost_more_than_they_wait():
