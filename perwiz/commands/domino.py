@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -74,8 +75,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--greedy", type=options.count, default=0, metavar="K", help="K fixes, each chosen behind the ones before it")
     meaning = (
-        "the fewest changes found, of the kinds asked for, that reach a makespan, bounds only where what can be done does not: 1.3x (times"
-        " as fast), 80%% (of the time now) or"
+        "the fewest changes found, of the kinds asked for, that reach a makespan, that of the whole run with MPI_Init, bounds only where"
+        " what can be done does not: 1.3x (times as fast), 80%% (of the time now) or"
     )
     parser.add_argument("--target", metavar="T", help=f"{meaning} 2.5s (s, ms, us, ns)")
     options.draws(parser)
@@ -121,7 +122,8 @@ def _document(args: argparse.Namespace, ranked: Domino) -> DominoDocument:
 
     with Progress("ranking changes", noun="kind") as progress:
         ranking = rank(ranked.run, args.kinds or WORDS, args.by, progress)
-    document = report.document(ranked, ranking, args.rows, args.draws)
+    predict = shlex.join(["perwiz", "predict", args.trace, *options.settings(args)])
+    document = report.document(ranked, ranking, args.rows, args.draws, predict)
     if args.greedy:
         choose = greedy.by_gain(args.question, args.by if args.by in FAMILIES else None)
         by_gain = greedy.greedy(ranked.run, args.greedy, args.question, choose)

@@ -140,6 +140,16 @@ def ending(parser: argparse.ArgumentParser, text: str) -> None:
     parser.epilog = text.strip("\n")
 
 
+def settings(args: argparse.Namespace) -> list[str]:
+    """Return the words that ask another command about the same part of the run, on the same machine, with the same clocks."""
+    given = {
+        "--iterations": args.iterations and str(args.iterations),
+        "--model": args.model,
+        "--clock": args.clock if args.clock != "clc" else None,
+    }
+    return [word for name, value in given.items() if value is not None for word in (name, value)]
+
+
 def count(text: str, least: int = 0) -> int:
     """Return a whole number from `least` to MOST_WAITS. Raises argparse.ArgumentTypeError for other texts."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1

@@ -13,8 +13,8 @@ HELP = "write one HTML page to look at: timelines, what to change first, health"
 _ENDING = """
 The page is one file without any network access: it can be opened from disk, kept and mailed. Its timeline shows the measured run and,
 where there are, the one with corrected clocks, the one predicted under the hypotheses (without any: under the first change of perwiz
-domino, or else under what is at best) and the re-measured one, two at a time above each other; the fixes are ranked by what the whole run
-gains.
+domino if it pays, else under what is at best) and the re-measured one, two at a time above each other; the fixes are ranked by what the
+whole run gains.
 
 examples:
   perwiz report run.alog -o run.html
@@ -73,12 +73,6 @@ def _command(args: argparse.Namespace) -> str:
     """Return the command line that makes the same page."""
     from perwiz.report import blocks
 
-    others = [
-        ("--against", args.against),
-        ("--iterations", args.iterations and str(args.iterations)),
-        ("--model", args.model),
-        ("--clock", args.clock if args.clock != "clc" else None),
-    ]
-    settings = [word for name, value in others if value is not None for word in (name, value)]
+    settings = [*(["--against", args.against] if args.against else []), *options.settings(args)]
     asked = map(blocks.option, args.hypotheses)
     return " ".join([shlex.join(["perwiz", "report", args.trace]), *asked, shlex.join([*settings, "-o", args.output])])

@@ -19,6 +19,11 @@ _PARTS = np.array(["gather" in name.lower() or "scatter" in name.lower() or "all
 """Per op: each process has its part of the bytes, and somebody has all."""
 
 
+_ALLREDUCE = operations.OP["MPI_Allreduce"]
+_ONE_VECTOR = [operations.OP["MPI_Bcast"], operations.OP["MPI_Reduce"]]
+"""Of which one end has the vector, and the other, as some formats count, as many as there are processes."""
+
+
 class Parts(NamedTuple):
     """Members of collectives, rows of Members."""
 
@@ -58,13 +63,18 @@ def sizes(trace: Trace) -> I8:
                   most sent  most received
     MPI_Bcast           800            100  of 100 bytes: one format says what all get together
     MPI_Gather          100            800  of 800 bytes
+    MPI_Allreduce       800            800  of 100 bytes, where a broadcast or reduction says what all get together; else of 800
     """
     table, members, calls = trace.collectives, trace.members, trace.calls
     if not len(table):
         return np.zeros(0, "i8")
     sent, received = (np.maximum.reduceat(column[members.call], table.first_member) for column in (calls.bytes_sent, calls.bytes_received))
     most, least = np.maximum(sent, received), np.minimum(sent, received)
-    return np.where(_PARTS[table.op] | (least == 0), most, least)
+    size = np.where(_PARTS[table.op] | (least == 0), most, least)
+    count = processes(trace)
+    one = np.isin(table.op, _ONE_VECTOR) & (least > 0) & (count > 1)
+    summed = (table.op == _ALLREDUCE) & (size % count == 0)
+    return np.where(summed, size // count, size) if one.any() and (most == count * least)[one].all() else size
 
 
 def work(trace: Trace, row: I8, model: Model, network: Model | None = None, placed: Trace | None = None) -> I8:

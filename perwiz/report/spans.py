@@ -50,6 +50,17 @@ def span(value: whatif.Span) -> Span:
     )
 
 
+def sure(span: Span | None, recorded: int) -> bool:
+    """Return whether an answer gains over the recorded makespan, ns, in all that the trace leaves open: in nine of ten runs drawn anew, as
+    costs that were fitted may be, and as the machine may be. What nothing tells, as no run was drawn, is not against it.
+    """
+    if span is None:
+        return True
+    if span.gain is None:
+        return all(other.makespan_ns < recorded for other in span.others)
+    return min(span.gain.least_ns, span.gain.least_open_ns) > span.costs_ns
+
+
 def facts(span: Span | None, answer: int) -> Facts:
     """Return the span of an answer, ns, as what is said below it; nothing if the trace tells nothing about it."""
     told = span is not None and (span.varies is not None or span.later_ns or span.others or span.stops)

@@ -53,7 +53,7 @@ REMEDIES = (
     Remedy("imbalance", 4, "made", _plain("balance-time all"), ""),
     Remedy("serialisation", 4, "promise", _plain("zero-wait op:MPI_Recv"), ""),
     Remedy("transfer", 2, "promise", _plain("zero-time op:MPI_Send,op:MPI_Recv"), ""),
-    Remedy("eager_limit", 2, "made", _plain("network S_bytes=262144"), ""),
+    Remedy("eager_limit", 2, "made", _plain("eager 256KiB"), ""),
     Remedy("progress", 2, "promise", _plain("zero-wait op:MPI_Send"), ""),
 )
 

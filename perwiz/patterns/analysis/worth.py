@@ -1,7 +1,8 @@
 """What findings are worth: the makespan, replayed, if no call waited where a pattern occurs.
 
 The question is that of `perwiz predict --zero-wait`: all calls of the call sites at which a pattern occurs, on one call path or on all. A
-call there that did not wait in the recording would begin to, if only the calls beside it no longer did.
+call there that did not wait in the recording would begin to, if only the calls beside it no longer did. So all patterns of the same call
+sites are worth the same, together.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Sites:
     """That none of them waits, as `predict` takes it: `zero-wait site:MPI_Recv@solve,site:MPI_Wait`; None if no text says it."""
     makespan: int
     """ns, if so."""
+    waiting: int
+    """ns that they wait under the model, in all patterns: what the gain is of."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,7 +65,10 @@ def worth(run: Run, findings: Findings, tell: Callable[[int, int], object] | Non
     member = np.array([k for members in rows for k in members], "i4")
     family = Family(tuple(map(str, texts)), tuple(texts), site_of, row, member)
     after = makespans(run.weighted, run.time, family, "zero-wait", tell=tell).tolist()
-    of = [Sites(text and f"zero-wait {text}", makespan) for text, makespan in zip(texts, after, strict=True)]
+    waits = np.zeros(len(sites), "i8")
+    np.add.at(waits, site_of, run.waits.time)
+    waiting = [int(waits[list(members)].sum()) for members in rows]
+    of = [Sites(text and f"zero-wait {text}", *told) for text, *told in zip(texts, after, waiting, strict=True)]
     return Worth(
         {name: of[k] for name, k in whole.items()},
         {key: of[k] for key, k in by_node.items()},

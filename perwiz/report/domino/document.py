@@ -61,8 +61,11 @@ _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
 
 
-def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS) -> DominoDocument:
-    """Return what to change first, at most `most` rows a list; so many runs are drawn to tell how much gains vary."""
+def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, predict: str = "perwiz predict TRACE") -> DominoDocument:
+    """Return what to change first, at most `most` rows a list; so many runs are drawn to tell how much gains vary.
+
+    `predict` is the command that asks for a change of this run, on this machine, the change left out.
+    """
     run, trace, question = domino.run, domino.run.trace, domino.question
     calls = domino.ranked(most).tolist()
     asked, region = worth.parts(question)
@@ -73,6 +76,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS) ->
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
         **blocks.head(trace),
+        predict=predict,
         question=asked,
         block=region,
         recorded_ns=trace.timeline.makespan,

@@ -271,6 +271,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """What to change first. Times are whole nanoseconds."""
 
     command: Literal["domino"] = "domino"
+    predict: str
+    """The command that asks for a change as it was asked here, for a shell, the change left out."""
     question: Annotated[str, choice(*ALL)]
     block: str | None
     """Region whose instances move; null: single calls do."""

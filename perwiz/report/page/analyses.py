@@ -10,7 +10,7 @@ from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
 from perwiz.report.domino.document import document as domino_document
-from perwiz.report.domino.records import DominoDocument, first_bound, first_line
+from perwiz.report.domino.records import DominoDocument, first_bound, pays
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.health import Health
@@ -60,7 +60,8 @@ class Report:
     ranked: DominoDocument
     """What `perwiz domino` says, at most ROWS rows a list."""
     prediction: Prediction | None
-    """Under the hypotheses asked for, or without any under the first change of the list; None if nothing gains."""
+    """Under the hypotheses asked for, or without any under the first change of the list if it pays, else under what is at best; None if
+    nothing gains."""
     asked: bool
     """Whether there were hypotheses."""
     comparison: Comparison | None
@@ -104,7 +105,7 @@ def gathered(
     tell(2, 5)
     ranking = rank(run)
     ranked = domino_document(domino, ranking, ROWS)
-    lines = ranking.lines[:1] if first_line(ranked) else ranking.bounds[:1] if first_bound(ranked) else ()
+    lines = ranking.lines[:1] if pays(ranked) else ranking.bounds[:1] if first_bound(ranked) else ()
     first = [line.change for line in lines]
     question = asked or [change.question for change in first]
     tell(3, 5)

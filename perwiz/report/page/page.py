@@ -6,8 +6,8 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
-from perwiz.report.domino.records import first_line
-from perwiz.report.domino.text import best
+from perwiz.report.domino.answer import best
+from perwiz.report.domino.records import pays
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
@@ -46,7 +46,7 @@ def head(report: Report) -> PanelData:
         "messages": len(trace.messages),
         "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction and report.asked else [],
         "best": [[label, words.shown(fact, 1000)] for label, fact in best(report.ranked)],
-        "by": "by the first change" if first_line(report.ranked) else "at best",
+        "by": "by the first change" if pays(report.ranked) else "at best",
         "recorded": report.run.trace.timeline.makespan,
         "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),

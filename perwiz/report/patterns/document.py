@@ -146,10 +146,11 @@ def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, par
 
 
 def _gain(makespan: int, sites: Sites | None) -> dict[str, Any]:
-    """Return the fields of a gain: how large, and the option of `perwiz predict` that has it."""
+    """Return the fields of a gain: what waits it is of, how large it is, and the option of `perwiz predict` that has it."""
     if sites is None:
-        return {"gain_ns": None, "change": None}
-    return {"gain_ns": makespan - sites.makespan, "change": sites.hypothesis and blocks.option(sites.hypothesis)}
+        return {"sites_wait_ns": None, "gain_ns": None, "change": None}
+    change = sites.hypothesis and blocks.option(sites.hypothesis)
+    return {"sites_wait_ns": sites.waiting, "gain_ns": makespan - sites.makespan, "change": change}
 
 
 def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str]) -> list[WaitingPath]:

@@ -27,6 +27,8 @@ from perwiz.report.records import (
 )
 
 _GAIN = "How much shorter the run would be, replayed, if no call of the call sites with instances waited; null where nothing waits."
+_WAITS = "How long all calls of those call sites wait under the model, in this and other patterns: what the gain is of; null without one."
+SitesWait = Annotated[Natural | None, Meta(description=_WAITS)]
 Gain = Annotated[int | None, Meta(description=_GAIN)]
 ProcessTimes = Annotated[dict[str, int], Meta(extra_json_schema={"required": ["rank", "thread", "time_ns", "mpi_ns"]})]
 """Rank and thread, and times under the names of metrics and _ns."""
@@ -47,6 +49,7 @@ class MetricTotal(Record):
     those of causes, and what lies in MPI_Init."""
     instances: int | None
     """Null for what needs no search."""
+    sites_wait_ns: SitesWait
     gain_ns: Gain
     change: Option | None
     """What has this gain; null where there is none, and where no text says it."""
@@ -64,6 +67,7 @@ class WaitingPath(Record):
     """At calls of this call path: 0 where these are others, as of idle threads."""
     worst: Location
     worst_ns: Natural
+    sites_wait_ns: SitesWait
     gain_ns: Gain
     change: Option | None
     """What has this gain; null where there is none, and where no text says it."""

@@ -23,7 +23,7 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
     lines = [*blocks.title(document.trace, "wait states", document.health), "", *words.facts(_answer(document)), ""]
     lines += _metric_lines(document)
     if document.call_paths:
-        lines += ["", "call paths, by gain: how much shorter the run would be, replayed, if no call waited there"]
+        lines += ["", "call paths, by gain: how much shorter the run would be, replayed, if no call waited there, in any pattern"]
         lines += [*_path_lines(document), *causes.more(document.more_call_paths, len(document.call_paths))]
     lines += causes.lines(document.causes, document.titles, _who(document), document.part)
     if document.efficiencies:
@@ -63,7 +63,8 @@ def _answer(document: PatternsDocument) -> Facts:
     if best and best.gain_ns:
         name = f"{words.shown(best.title)} in {words.shown(best.call_path, _PATH)}"
         waits = f"waiting {words.duration(best.severity_ns)} in {words.several(best.instances, 'call')}"
-        facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)} if no call there waited; {waits}"))
+        every = f", of {words.duration(best.sites_wait_ns)} that all calls there wait" if (best.sites_wait_ns or 0) > best.severity_ns else ""
+        facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)} if no call there waited; {waits}{every}"))
         facts += spans.facts(document.best_span, document.makespan_ns - best.gain_ns)
     facts += causes.answer(document.causes, _who(document))
     return [*misfit.beside(facts, document, document.shares_of_ns), *_eager(document)]
@@ -105,21 +106,34 @@ def _metric_lines(document: PatternsDocument) -> list[str]:
 
 
 def _path_lines(document: PatternsDocument) -> list[str]:
-    rows = [
-        [
-            words.shown(row.title),
-            path,
-            words.duration(row.severity_ns),
-            str(row.instances or "-"),
-            f"{words.rank(row.worst.rank, row.worst.thread)}: {words.duration(row.worst_ns)}",
-            "-" if row.gain_ns is None else words.duration(row.gain_ns),
-            "-" if row.gain_ns is None else words.percent(row.gain_ns, document.shares_of_ns),
-            "-" if row.gain_ns is None else _option(row) or "(--json)",
-        ]
-        for row, path in zip(document.call_paths, words.apart([row.call_path for row in document.call_paths], _PATH), strict=True)
-    ]
-    head = ["pattern", "call path", "waiting", "instances", "worst rank", "gain", "", "change"]
-    return words.table(head, rows, left=(0, 1, 7), spare=(4, 3))
+    """Return the table of call paths; what the calls of a site wait and gain in all is told in the first row of it."""
+    rows, told = list[list[str]](), set[str]()
+    for row, path in zip(document.call_paths, words.apart([row.call_path for row in document.call_paths], _PATH), strict=True):
+        rows.append(
+            [
+                words.shown(row.title),
+                path,
+                words.duration(row.severity_ns),
+                str(row.instances or "-"),
+                f"{words.rank(row.worst.rank, row.worst.thread)}: {words.duration(row.worst_ns)}",
+                *(_as_above() if row.change in told else _worth(document, row)),
+            ]
+        )
+        told |= {row.change} if row.change else set()
+    head = ["pattern", "call path", "waiting", "instances", "worst rank", "waits there", "gain", "", "change"]
+    return words.table(head, rows, left=(0, 1, 8), spare=(4, 3, 5))
+
+
+def _as_above() -> list[str]:
+    return ["as above", "", "", ""]
+
+
+def _worth(document: PatternsDocument, row: WaitingPath) -> list[str]:
+    """Return how long all calls of the sites wait, what they gain without, and what asks for that."""
+    if row.gain_ns is None or row.sites_wait_ns is None:
+        return ["-", "-", "-", "-"]
+    gain = words.duration(row.gain_ns), words.percent(row.gain_ns, document.shares_of_ns)
+    return [words.duration(row.sites_wait_ns), *gain, _option(row) or "(--json)"]
 
 
 def _option(row: WaitingPath) -> str:

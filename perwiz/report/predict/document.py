@@ -304,6 +304,8 @@ def text(predict: PredictDocument) -> str:
 def _answer(predict: PredictDocument) -> Facts:
     recorded = predict.recorded_ns
     change = blocks.gained(recorded, predict.predicted_ns, predict.shares_of_ns)
+    if predict.gain_ns > 0 and not spans.sure(predict.predicted_span, recorded):
+        change += ", not sure to gain"
     facts = [
         ("recorded", blocks.recorded(recorded, predict.health)),
         ("predicted", f"{words.duration(predict.predicted_ns)}, {change}"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.report import blocks, spans
+from perwiz.report.domino.answer import for_devices, limits
 from perwiz.report.domino.records import Change, DominoDocument, Line, PathStep, Ranked
-from perwiz.report.domino.text import for_devices, limits, pace
+from perwiz.report.domino.text import pace
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.tables import PanelData
 from perwiz.report.records import Span

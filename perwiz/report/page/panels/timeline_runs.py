@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.report.domino.records import first_bound, first_line
+from perwiz.report.domino.records import first_bound, first_line, pays
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
@@ -40,7 +40,7 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
 
 def _first(report: Report) -> str:
     """Return what the run under the first change, or else under what there is to gain at best, is called."""
-    line, bound = first_line(report.ranked), first_bound(report.ranked)
+    line, bound = first_line(report.ranked) if pays(report.ranked) else None, first_bound(report.ranked)
     named = f"under the first change: {line.head.change}" if line else f"at best: {bound.head.change}" if bound else "unchanged"
     return f"predicted {words.shown(named, 300)}"
 

@@ -1,0 +1,160 @@
+"""The first screen of `perwiz domino`: what was recorded, what limits it, the first change, and what there is to gain at best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perwiz import words
+from perwiz.report import blocks, misfit, spans
+from perwiz.report.blocks import Facts
+from perwiz.report.domino.change import gained, meaning, named, parts_of, shown
+from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, pays
+from perwiz.report.records import Span
+
+_PATH, _MUCH = 60, 0.05
+"""Columns of a region path; part of what shares are of: what is less is not told."""
+_BOUND = {
+    "zero-wait": "a wait goes only as far as what it waits for comes earlier",
+    "zero-time": "no call takes no time",
+    "network": "no network is for free",
+    "scale": "only as far as kernels are there to hide it",
+}
+"""Why nobody can keep what is promised at best, by what is asked."""
+
+
+def answer(domino: DominoDocument) -> Facts:
+    """Return the first screen: what was recorded, what limits it, and the first change."""
+    recorded = blocks.recorded(domino.recorded_ns, domino.health)
+    if not domino.calls:
+        facts = [("recorded", f"{recorded}; there are no MPI calls to change")]
+    else:
+        waits = f"{_everybody(domino.limits)} {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
+        facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
+    facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
+    facts += limits(domino.limits, domino.part) if domino.limits else []
+    facts += for_devices(domino)
+    return misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
+
+
+def _everybody(limits: Limits | None) -> str:
+    """Return who waits."""
+    if limits is None or limits.lanes == limits.processes > 1:
+        return "all processes together wait"
+    threads = "threads" if limits.processes == 1 else "processes and threads"
+    return f"all {threads} together wait" if limits.lanes > 1 else "it waits"
+
+
+def limits(limits: Limits, part: blocks.Part) -> Facts:
+    """Return in words what the time is made of, what matters most first; `part` is that of the run that is asked about, if not all is."""
+    parts = {}
+    if limits.lanes > 1:
+        who = f"{'thread' if limits.thread else 'rank'} {words.rank(limits.rank, limits.thread)}"
+        parts[f"imbalance ({who} computes most)"] = limits.imbalance_ns
+    if limits.lanes > 1 or limits.serialisation_ns:
+        turns = "waiting in turn, also in teams of threads" if limits.lanes > limits.processes else "waiting in turn"
+        parts[f"serialisation ({turns})"] = limits.serialisation_ns
+    if "devices" in limits.transfer_of:
+        parts["devices (waiting for kernels and copies)"] = limits.devices_ns
+    if limits.transfer_of:
+        parts[_overhead(limits.transfer_of)] = limits.transfer_ns
+    if limits.start_ns:
+        parts["late start (others began before)"] = limits.start_ns
+    if limits.end_ns:
+        parts["MPI_Finalize and what follows"] = limits.end_ns
+    told = [f"{name} {_share(spent, limits.time_ns)}" for name, spent in sorted(parts.items(), key=lambda row: -row[1])]
+    of = f"of {blocks.whole_of(limits.time_ns, part) if limits.after_init or part else f'the {words.duration(limits.time_ns)} recorded'}"
+    computation = f"computation {_share(limits.computation_ns, limits.time_ns)}, {of}"
+    facts = [("limited by", "; ".join(filter(None, (", ".join(told), computation))))]
+    if limits.polling_ns >= _MUCH * limits.time_ns:
+        polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
+        facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
+    return facts
+
+
+def for_devices(domino: DominoDocument) -> Facts:
+    """Return in words what is computed for devices, if that is much: it is in no change of what threads or processes compute."""
+    found = domino.for_devices
+    if not found or found.time_ns < _MUCH * domino.shares_of_ns:
+        return []
+    spent = f"rank {found.rank} computes {words.duration(found.time_ns)} to start its device and give it data"
+    where = f", most of it in {words.shown(found.region, _PATH)}" if found.region else ""
+    return [("for devices", f"{spent}{where}: no work for other threads or processes, no change below counts it")]
+
+
+def _overhead(callers: Sequence[str]) -> str:
+    """Return what calls themselves cost, by whose they are."""
+    talking = [caller for caller in callers if caller in ("MPI", "OpenSHMEM")]
+    network = ["network"] if talking else []
+    *others, last = [*talking, *network, *callers[len(talking) :]]
+    of = f"{', '.join(others)} and {last}" if others else last
+    return f"transfer ({of})" if network else f"overhead (in calls of {of})"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"-{words.percent(-part, whole)}" if part < 0 else words.percent(part, whole)
+
+
+def best(domino: DominoDocument) -> Facts:
+    """Return the first change, what to do for it, and how sure that is, or why there is none; then what there is to gain at best."""
+    if not domino.answerable:
+        return [("first change", "cannot be answered: the waits were not recorded, they count as computation")]
+    kinds_of: dict[str, list[str]] = {}
+    for row in domino.not_tried:
+        kinds_of.setdefault(row.why, []).append(row.kind)
+    not_tried = [("not tried", f"{', '.join(kinds)}: {why}") for why, kinds in kinds_of.items()]
+    line, bound = first_line(domino), first_bound(domino)
+    if line and bound and not pays(domino):
+        return [*_none_pays(domino, line, bound), *not_tried]
+    if line is None:
+        told = [("first change", _no_change(domino, "that was tried" if not_tried else "of these kinds"))]
+    else:
+        open_ = "" if spans.sure(domino.ranked_span, domino.replayed_ns) else "not sure to gain: "
+        told = [*_promised(domino, "first change", line, domino.ranked_span, open_), ("what to do", line.head.remedy)]
+    if bound is not None:
+        told += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
+        told += [("what to do", bound.head.remedy)] if line is None or bound.head.remedy != line.head.remedy else []
+    return [*told, *not_tried]
+
+
+def _none_pays(domino: DominoDocument, line: Line, bound: Line) -> Facts:
+    """Return that no change that was tried pays, where the time goes, and what kind of change may gain a part of what there is at best."""
+    head = line.head
+    gain = f"{words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
+    most = f"of what was tried and can be done {shown(head)} gains most, {gain}"
+    facts = [("first change", f"none that pays: {most}, less than a tenth of what there is at best")]
+    sites = [f"{words.shown(row.site, 60)} {_spent(domino, row)}" for row in domino.spending if not _few(domino, row.time_ns)]
+    facts += [("time goes to", f"{'; '.join(sites)}; on average of all processes")] if sites else []
+    facts += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
+    return [*facts, ("what to do", f"what may gain a part of that, by how much no trace tells: {bound.head.remedy}")]
+
+
+def _few(domino: DominoDocument, time: int) -> bool:
+    return time < _MUCH * domino.shares_of_ns
+
+
+def _spent(domino: DominoDocument, row: Spending) -> str:
+    """Return how much time is spent at a call site, and how much of that waiting."""
+    waiting = f", {words.duration(row.waiting_ns)} of it waiting" if row.waiting_ns else ""
+    return f"{words.duration(row.time_ns)} ({words.percent(row.time_ns, domino.shares_of_ns)}){waiting}"
+
+
+def _no_change(domino: DominoDocument, which: str) -> str:
+    """Return why there is no first change."""
+    if not domino.ranked and not domino.at_best:
+        return f"none: no change {which} gains anything"
+    little = "0.1 %" if domino.ranked else "anything"
+    return f"none: nothing {which} that somebody can do as it stands gains {little}"
+
+
+def _promised(domino: DominoDocument, label: str, line: Line, span: Span | None, how: str = "") -> Facts:
+    """Return what a line promises, and how, between what that lies, and what it means."""
+    head = line.head
+    return [(label, f"{how}{shown(head)}: {gained(domino, head.makespan_ns)}"), *spans.facts(span, head.makespan_ns), ("", meaning(line))]
+
+
+def _kept(domino: DominoDocument, line: Line) -> str:
+    """Return why nobody can keep a bound, and what of it can be had."""
+    why = _BOUND[line.head.change.removeprefix("--").partition(" ")[0]]
+    if part := parts_of(line):
+        return f"{why}; a part of it: {named(domino, part)}"
+    return f"{why}; nothing that was tried makes a tenth of it true"

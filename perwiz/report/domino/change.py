@@ -1,0 +1,70 @@
+"""One change of `perwiz domino` in words: its option, what it gains, what it does, and what gains a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perwiz import words
+from perwiz.report.domino.records import Change, DominoDocument, Line, Ranked
+
+WHOLE = 4000
+"""Columns of what is to be pasted."""
+CURE = 0.1
+"""Part of a gain from which on a larger eager limit is named first, and of a bound a change."""
+INDENT = "     "
+"""Of what is said below a row."""
+_OTHERS = 2
+"""Others that say the same that are named."""
+
+
+def parts_of(line: Line) -> list[Ranked]:
+    """Return what somebody can do and what gains a good part of a bound."""
+    return [row for row in line.part if row.gain_ns >= CURE * line.head.gain_ns]
+
+
+def meaning(line: Line) -> str:
+    """Return in words what a change does, where calls then wait less, and what it takes for granted."""
+    return f"{line.head.what}{_falls(line)}{_posted(line.head)}{only_if(line.head)}"
+
+
+def shown(row: Ranked) -> str:
+    """Return the option that asks for a change."""
+    return words.shown(row.change, WHOLE)
+
+
+def _falls(line: Line) -> str:
+    if line.waits_less is None:
+        return ""
+    before, then = words.duration(line.waiting_ns), words.duration(line.waiting_then_ns)
+    return f"; waiting in {words.shown(line.waits_less, 60)} falls from {before} to {then}" if before != then else ""
+
+
+def worth_of(domino: DominoDocument, row: Ranked) -> tuple[str, str, str]:
+    """Return what a change gains, as a share, and the makespan with it."""
+    return words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns), words.duration(row.makespan_ns)
+
+
+def _posted(row: Ranked) -> str:
+    return f"; the receives are posted in {words.shown(row.posted, 60)}" if row.posted else ""
+
+
+def only_if(row: Ranked) -> str:
+    """Return under which condition calls may run ahead of receives; empty where they do not."""
+    return f"; only if it needs nothing of the {receives(row)} it then runs ahead of" if row.receives_passed else ""
+
+
+def named(domino: DominoDocument, rows: Sequence[Ranked]) -> str:
+    """Return the first of several changes by name, each with its gain."""
+    named = ", ".join(f"{row.kind} {shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in rows[:_OTHERS])
+    return f"{named} and {len(rows) - _OTHERS} more" if len(rows) > _OTHERS else named
+
+
+def gained(domino: DominoDocument, makespan: int) -> str:
+    """Return a makespan and what it gains."""
+    gain = domino.replayed_ns - makespan
+    return f"{words.duration(makespan)}, gain {words.duration(gain)} ({words.percent(gain, domino.shares_of_ns)})"
+
+
+def receives(row: Change | Ranked) -> str:
+    """Return how many receives calls run ahead of."""
+    return words.several(row.receives_passed, "receive")

@@ -1,0 +1,90 @@
+"""The lists of `perwiz domino`: the best change of each kind, what could be changed, and what there is to gain at best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perwiz import words
+from perwiz.report.domino.change import CURE, INDENT, WHOLE, meaning, named, parts_of, shown, worth_of
+from perwiz.report.domino.records import DominoDocument, Line, Placed, first_bound, first_line, negligible, pays
+
+
+def kinds(domino: DominoDocument) -> list[str]:
+    """Return the table of the best changes, each with between which makespans it lies."""
+    head = ["kind", "gain", "", "", "makespan", "between", "", "change"]
+    rows = []
+    for row, span in zip(domino.best, domino.best_spans, strict=True):
+        gain, share, makespan = worth_of(domino, row)
+        between = words.duration(span.least_ns), words.duration(span.most_ns)
+        rows.append([row.kind, gain, share, "at best" if row.bound else "", makespan, *between, shown(row)])
+    return words.table(head, rows, (0, 3, 7), spare=(6, 5, 4))
+
+
+def lists(domino: DominoDocument) -> list[str]:
+    """Return what somebody can do, and what there is to gain at best, each with what to paste behind `perwiz predict TRACE`, what says
+    the same, and once what to do.
+    """
+    said, out = set[str](), list[str]()
+    lists = (
+        ("what could be changed", domino.ranked, domino.lines, domino.small_lines, first_line(domino) if pays(domino) else None),
+        ("what there is to gain at best", domino.at_best, domino.at_best_lines, domino.small_at_best, first_bound(domino)),
+    )
+    for title, lines, total, small, above in lists:
+        if total:
+            out += ["", *_list(domino, title, lines, total - small, small, above, said)]
+    told = [line for line in (*domino.ranked, *domino.at_best) if not negligible(line.head.gain_ns, domino.shares_of_ns)]
+    return [*out, *(_legend(domino, told) if told else [])]
+
+
+def _list(
+    domino: DominoDocument, title: str, lines: Sequence[Line], worth: int, small: int, above: Line | None, said: set[str]
+) -> list[str]:
+    """Return a list: of `worth` lines those there are, but for `small` further ones; `above` and the remedies `said` are told already."""
+    lines = [line for line in lines if not negligible(line.head.gain_ns, domino.shares_of_ns)]
+    first = f", the first {len(lines)} of {worth}" if len(lines) < worth else ""
+    rows = list[words.Line]()
+    for number, line in enumerate(lines, 1):
+        told = [] if line is above else [meaning(line)]
+        told += _same(domino, line)
+        told += [f"do: {line.head.remedy}"] if line is not above and line.head.remedy not in said else []
+        said.add(line.head.remedy)
+        place = _place(line.place) if line.place else ""
+        tie = "=" if line.place and line.place.tied else ""
+        rows.append([f"{tie}{number}", *worth_of(domino, line.head), place, line.head.kind, shown(line.head)])
+        rows += [part for text in told for part in words.wrapped(f"{INDENT}{text}", len(INDENT) + 2)]
+    head = ["", "gain", "", "makespan", "in drawn runs", "kind", "change"]
+    if not domino.draws:
+        head, rows = _without(head, 4), [row if isinstance(row, str) else _without(row, 4) for row in rows]
+    table = words.table(head, rows, (0, len(head) - 2, len(head) - 1), spare=(3,)) if rows else []
+    gain = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
+    further = f"{words.several(small, 'further line' if rows else 'line')} {gain}"
+    return [f"{title}{first}", *table, *([further] if small else [])]
+
+
+def _without(row: Sequence[str], column: int) -> list[str]:
+    return [cell for k, cell in enumerate(row) if k != column]
+
+
+def _place(place: Placed) -> str:
+    """Return how often a line is first, or if it never is among the first three."""
+    if place.first:
+        return f"first {words.percent(place.first, 1)}"
+    return f"top 3 {words.percent(place.first_three, 1)}" if place.first_three else "-"
+
+
+def _legend(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
+    """Return what gains are, and what the column of places says."""
+    told = [f"gain: by which the recorded run, replayed with the change, is shorter; {words.shown(domino.predict, WHOLE)} CHANGE"]
+    if domino.draws:
+        tied = any(line.place and line.place.tied for line in lines)
+        ties = "; = whether it gains less than the line before it is open" if tied else ""
+        told.append(f"in drawn runs: in how many of {domino.draws} drawn anew it gains most, or is among the first three{ties}")
+    return [line for text in told for line in words.wrapped(text, 2)]
+
+
+def _same(domino: DominoDocument, line: Line) -> list[str]:
+    """Return what says the same, first a larger eager limit that gains a good part: of a held sender it is a cure of its own."""
+    much = CURE * line.head.gain_ns
+    includes = sorted(line.includes, key=lambda row: row.kind != "protocol" or row.gain_ns < much)
+    told = (("a little more", line.more), ("includes", includes), ("a part of it", parts_of(line)))
+    return [f"{label}: {named(domino, rows)}" for label, rows in told if rows]
