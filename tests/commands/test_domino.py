@@ -10,6 +10,7 @@ import shlex
 import pytest
 
 import perwiz
+from perwiz import words
 from perwiz.cli import main
 from perwiz.commands import domino as command
 from perwiz.whatif.ranking import WORDS, ranking
@@ -145,12 +146,12 @@ def test_target__of_every_kind(document, capsys):
 
 
 def test_target__missed(domino):
-    for kind, words in ((["--kind", "wait"], "nothing that can be done gains 0.1 %; "), ([], "what can be done reaches 1.07x with 2 ")):
+    for kind, said in ((["--kind", "wait"], "nothing that can be done gains 0.1 %; "), ([], "what can be done reaches 1.07x with 2 ")):
         code, out, _ = domino("--target", "9x", *kind)
         assert code == 5
-        assert f"\ntarget        9x, 45.84 ms: out of reach: {words}" in out
+        assert f"\ntarget        9x, 45.84 ms: out of reach: {said}" in out
         assert "\nperwiz predict " in out
-        assert f"\ntarget        9x, 45.84 ms: out of reach: {words}" in domino("--target", "9x", "-q", *kind)[1]
+        assert f"\ntarget        9x, 45.84 ms: out of reach: {said}" in domino("--target", "9x", "-q", *kind)[1]
 
 
 def test_incomplete_trace(domino):
@@ -201,3 +202,54 @@ def test_help(domino):
     code, out, _ = domino("--help")
     assert code == 0
     assert "  perwiz domino run.alog --target 1.3x " in out
+
+
+LONG = [(name, options) for name in ("monte.log", "cpilog.alog", "gmm.log") for options in ("", "--clock none")]
+LONG += [(name, "") for name in ("npb-is.S-4", "halo-before", "team-dynamic.alog.gz", "sync.log", "ring-ti")]
+ASKED = (
+    ("srtest.alog", "--model default --clock none"),
+    ("srtest.alog", "--clock linear"),
+    ("npb-is.S-4", "--iterations 2..5"),
+    *(pytest.param(name, options, marks=pytest.mark.slow) for name, options in LONG),
+    pytest.param("npb-mg.S_timens-4", "--model cacau --iterations 2..3", marks=pytest.mark.slow),
+)
+
+
+@pytest.mark.parametrize(("name", "options"), ASKED)
+def test_law__each_line_is_what_its_command_answers(name, options, capsys):
+    """As printed: with the part of the run, the machine and the clocks that were asked for; single calls and sets as everything else."""
+
+    def answer(*asked):
+        main([*asked, "--json", "--draws", "0"])
+        return json.loads(capsys.readouterr().out)
+
+    block = answer("domino", str(TRACES / name), *options.split())
+    perwiz, *predict = shlex.split(block["predict"])
+    assert perwiz == "perwiz"
+    told = [*block["best"], *(line["head"] for line in (*block["ranked"], *block["at_best"])), *block["changes"][:3]]
+    of = {row["change"]: row for row in told}
+    assert of
+    for change, row in of.items():
+        found = answer(*predict, *shlex.split(change))
+        assert found["predicted_ns"] == row["makespan_ns"], change
+        assert words.duration(found["gain_ns"]) == words.duration(row["gain_ns"]), change
+        assert words.percent(found["gain_ns"], found["shares_of_ns"]) == words.percent(row["gain_ns"], block["shares_of_ns"]), change
+
+
+@pytest.mark.parametrize("options", ["", "--iterations 2..5", "--model default --clock linear"])
+def test_target__its_command_reaches_what_it_says(options, capsys):
+    """The last line of what reaches a target is a command: it gives the makespan of the last change before it."""
+    asked = [str(TRACES / "npb-is.S-4"), *options.split(), "--draws", "0"]
+    main(["domino", *asked, "--target", "2x", "--json"])
+    target = json.loads(capsys.readouterr().out)["target"]
+    main(["domino", *asked, "--target", "2x", "-q"])
+    command = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("perwiz predict"))
+    main([*shlex.split(command)[1:], "--json", "--draws", "0"])
+    done = target["changes"][: target["feasible"]] or target["changes"]
+    assert json.loads(capsys.readouterr().out)["predicted_ns"] == done[-1]["makespan_ns"]
+
+
+def test_quiet__has_the_fixes_that_were_asked_for(domino):
+    _, out, _ = domino("--greedy", "2", "-q")
+    assert "\none fix after the other, each the one that gains most by then\n" in out
+    assert "for contrast" not in out

@@ -63,7 +63,8 @@ def _answer(document: PatternsDocument) -> Facts:
     if best and best.gain_ns:
         name = f"{words.shown(best.title)} in {words.shown(best.call_path, _PATH)}"
         waits = f"waiting {words.duration(best.severity_ns)} in {words.several(best.instances, 'call')}"
-        every = f", of {words.duration(best.sites_wait_ns)} that all calls there wait" if (best.sites_wait_ns or 0) > best.severity_ns else ""
+        there = best.sites_wait_ns or 0
+        every = f", of {words.duration(there)} that all calls there wait" if there > best.severity_ns else ""
         facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)} if no call there waited; {waits}{every}"))
         facts += spans.facts(document.best_span, document.makespan_ns - best.gain_ns)
     facts += causes.answer(document.causes, _who(document))

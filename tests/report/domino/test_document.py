@@ -18,6 +18,7 @@ from perwiz.report.domino.change import meaning
 from perwiz.report.domino.records import Line, first_bound, first_line, pays
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
+from perwiz.report.records import GainBetween, Possible
 from perwiz.trace.trace import Counts
 from perwiz.whatif.ranking import order, ranking
 from perwiz.whatif.ranking import plan as plans
@@ -268,9 +269,51 @@ def test_text__nothing_that_was_tried_pays():
     told = text(document(small_beside_a_bound()))
     first = " ".join(told.partition("\nfirst change")[2].partition("\n\n")[0].split())
     assert first.startswith("none that pays: of what was tried and can be done "), first
-    assert " gains most, 5 ns (0.2 %) time goes to MPI_Send 500 ns (24.9 %); MPI_Recv 486 ns (24.2 %), 486 ns of it waiting;" in first
+    assert " gains most, 5 ns (0.2 %), less than a tenth of what there is at best time goes to MPI_Send 500 ns (24.9 %); " in first
+    assert "; MPI_Recv 486 ns (24.2 %), 486 ns of it waiting;" in first
     assert " at best --zero-time site:MPI_Send: " in first
     assert f"what to do what may gain a part of that, by how much no trace tells: {REMEDIES['messages']}" in first
+
+
+def test_text__not_sure_to_gain():
+    """Of 10 to 400 in runs drawn anew, of which fitted costs take less than 10, it gains for sure; else it says so first."""
+    block = document(uneven_and_late(), kinds=["balance"])
+    span = block.ranked_span
+    gain = GainBetween(least_ns=10, most_ns=400, draws=200, mean_ns=100, least_open_ns=10, most_open_ns=400, deviation_ns=1)
+
+    def told(**now):
+        return lines(block_with(block, span, gain, **now), "first change")
+
+    assert told().startswith("--balance-time ")
+    for changed in ({"least_ns": 0}, {"least_ns": -5}, {"least_open_ns": 0}):
+        assert told(gain=replace(gain, **changed)).startswith("not sure to gain: --balance-time "), changed
+    assert told(costs_ns=9).startswith("--balance-time ")
+    assert told(costs_ns=10).startswith("not sure to gain: ")
+    assert told(gain=None, others=[Possible(["L_ns=0"], block.replayed_ns - 1)]).startswith("--balance-time ")
+    assert told(gain=None, others=[Possible(["L_ns=0"], block.replayed_ns)]).startswith("not sure to gain: ")
+
+
+def block_with(block, span, gain, **changed):
+    return replace(block, ranked_span=replace(span, **{"gain": gain, "costs_ns": 0, "others": [], **changed}))
+
+
+def test_text__what_a_target_is_counted_from():
+    """Of 1812, all is the program's; where 812 were before the end of MPI_Init a target of 1449 is 1.57 times as fast as what is left."""
+    block = with_target("1.25x", trace=uneven_and_late(), kinds=["balance"])
+    assert "counted from" not in text(block)
+    block.shares_of_ns = 1000
+    said = "counted from the whole run, 1.812 us with MPI_Init; of the 1.000 us after MPI_Init it asks for 1.57x"
+    assert said in " ".join(text(block).split())
+    block.shares_of_ns = 363
+    assert "it leaves nothing of the 363 ns after MPI_Init" in " ".join(text(block).split())
+    block.shares_of_ns = 1800
+    assert "counted from" not in text(block)
+
+
+def test_text__says_what_gains_are_and_how_to_ask():
+    block = replace(document(falling()), predict="perwiz predict falling.alog --clock none")
+    said = "gain: by which the recorded run, replayed with the change, is shorter; perwiz predict falling.alog --clock none CHANGE"
+    assert said in " ".join(text(block).split())
 
 
 def test_pays():

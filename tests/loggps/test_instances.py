@@ -1,0 +1,53 @@
+"""How many bytes a collective has, by what formats count of it: every number by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from build import Builder
+from perwiz.loggps.instances import sizes
+
+
+def counted(*routines):
+    """Return the sizes of collectives of four, each (routine, what rank 0 sends, the others send, rank 0 receives, the others receive)."""
+    b = Builder(4)
+    for routine, *_ in routines:
+        b.everyone(routine, root=0 if routine in ("Bcast", "Reduce") else None)
+    trace = b.trace()
+    sent, received = trace.calls.bytes_sent.copy(), trace.calls.bytes_received.copy()
+    for row, (_, first_sends, others_send, first_receives, others_receive) in enumerate(routines):
+        calls = trace.members.call[trace.members.collective == row]
+        first = trace.calls.location[calls] == 0
+        sent[calls] = np.where(first, first_sends, others_send)
+        received[calls] = np.where(first, first_receives, others_receive)
+    return sizes(dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, bytes_sent=sent, bytes_received=received))).tolist()
+
+
+ALL = ("Allreduce", 32, 32, 32, 32)
+
+
+@pytest.mark.parametrize(
+    ("routines", "found"),
+    [
+        ([ALL], [32]),  # nothing says how it is counted
+        ([ALL, ("Bcast", 8, 0, 0, 8)], [32, 8]),
+        ([ALL, ("Bcast", 32, 0, 0, 8)], [8, 8]),  # the root counts what all get together: so does everybody of an allreduce
+        ([ALL, ("Reduce", 8, 8, 32, 0)], [8, 8]),
+        ([ALL, ("Reduce", 8, 8, 32, 0), ("Bcast", 8, 0, 0, 8)], [32, 8, 8]),  # they do not agree
+        ([("Allreduce", 30, 30, 30, 30), ("Bcast", 32, 0, 0, 8)], [30, 8]),  # of nobody
+        ([("Allgather", 32, 32, 32, 32), ("Bcast", 32, 0, 0, 8)], [32, 8]),  # parts of all
+        ([("Bcast", 0, 0, 0, 0), ALL], [0, 32]),
+    ],
+)
+def test_sizes(routines, found):
+    assert counted(*routines) == found
+
+
+def test_sizes__of_one_process():
+    b = Builder(1)
+    b.everyone("Allreduce", bytes=32)
+    b.everyone("Bcast", root=0, bytes=8)
+    assert sizes(b.trace()).tolist() == [32, 8]
