@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import shlex
 from collections.abc import Sequence
 from functools import partial
 
@@ -61,10 +62,10 @@ _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
 
 
-def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, predict: str = "perwiz predict TRACE") -> DominoDocument:
+def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, predict: str = "") -> DominoDocument:
     """Return what to change first, at most `most` rows a list; so many runs are drawn to tell how much gains vary.
 
-    `predict` is the command that asks for a change of this run, on this machine, the change left out.
+    `predict` is the command that asks for a change as it was asked here, the change left out; by default that of the trace alone.
     """
     run, trace, question = domino.run, domino.run.trace, domino.question
     calls = domino.ranked(most).tolist()
@@ -76,7 +77,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
         **blocks.head(trace),
-        predict=predict,
+        predict=predict or shlex.join(["perwiz", "predict", trace.path]),
         question=asked,
         block=region,
         recorded_ns=trace.timeline.makespan,

@@ -47,14 +47,15 @@ def test_answer():
     """Without the wait rank 0 ends at 938 and rank 1 at 950."""
     made = document(late(), hand_model())
     assert (made.waiting_ns, made.model_waiting_ns, made.bound_ns, made.shares_of_ns) == (38, 50, 950, 100)
-    assert shown(made)[:8] == [
+    assert shown(made)[:9] == [
         "late.alog: wait states",
         "",
         "recorded      1.000 us",
         "waiting       38 ns in these patterns, 50 ns under the model, all processes together",
         "              percentages are of the 100 ns after MPI_Init; `of all` leaves MPI_Init out",
         "no waits      950 ns, gain 50 ns (50.0 %), if no call waited: --zero-wait all",
-        "best pattern  Late Sender in MPI_Recv: gain 50 ns (50.0 %) if no call there waited; waiting 38 ns in 1 call",
+        "best pattern  Late Sender in MPI_Recv: gain 50 ns (50.0 %) if no call there waited; waiting 38 ns in 1 call, of 50 ns",
+        "              that all calls there wait",
         "main cause    program: 38 ns (100.0 %) of the waiting is for a process that spends more time there than others",
     ]
 
