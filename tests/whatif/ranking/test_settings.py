@@ -151,6 +151,10 @@ def test_the_smallest_limit_that_gains_about_as_much():
     assert _powers(np.array([3000, 5000, 70_000]), np.array([60, 30, 10])) == [4096, 8192, 131_072]
     assert _powers(np.array([4096, 0]), np.array([10, 0])) == [4096]
     assert _powers(np.array([4096]), np.array([0])) == _powers(np.zeros(0, "i8"), np.zeros(0, "i8")) == []
+    assert _powers(np.array([200, 3000]), np.array([50, 50])) == [256, 4096]  # half, to the byte
+    assert _powers(np.array([200, 3000]), np.array([49, 51])) == [4096]
+    assert _powers(np.array([200, 3000, 9000]), np.array([50, 41, 9])) == [256, 4096, 16_384]
+    assert _powers(np.array([257, 256, 1]), np.array([1, 1, 2])) == [1, 512]
     b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
     b.compute(1, 1000)
     b.send(0, 1, 200)
