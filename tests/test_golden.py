@@ -38,7 +38,7 @@ MORE = {
     "early-late-compare": "compare traces/early_send.log.gz traces/late_send.log.gz",
     "scaling-series": "series traces/scaling",
     "srtest-alog-patterns": "patterns traces/srtest.alog -n 1 --no-causes",
-    "npb-is-patterns": "patterns traces/npb-is.S-4 --of mpi_wait_nxn -n 2 --no-causes",
+    "npb-is-patterns": "patterns traces/npb-is.S-4 --of mpi_wait_nxn -n 1 --no-causes",
     "halo-iterations": "info traces/halo-before --iterations",
     "pmandel-iterations": "info traces/pmandel.alog.gz --iterations -q",
     "team-iterations": "predict traces/team-static.alog.gz --iterations 3..5 --waits 2",
