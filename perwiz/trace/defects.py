@@ -24,6 +24,7 @@ REASONS = (
     "partner outside its communicator",
     "completion of a request that was not posted",
     "process or thread whose records cannot all be read",
+    "no record of numbers between colons",
 )
 (
     NOT_INTEGERS,
@@ -41,6 +42,7 @@ REASONS = (
     NOT_A_MEMBER,
     NOT_POSTED,
     UNREADABLE,
+    NO_RECORD,
 ) = range(len(REASONS))
 
 

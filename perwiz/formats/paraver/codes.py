@@ -40,6 +40,25 @@ LABELS = {
 """Types of events that begin, or with the value of `ENDED` end, a call."""
 PARALLEL = 60000001
 """The type of events that open a parallel region, where its threads are called, and close it, where they have ended."""
+NAMED_LOCK, LOCK_ADDRESS = 60000006, 60000032
+"""Types of events of locks with a name, and of the address of a lock, which comes with the end of its call."""
+CALLS = (*(kind for kind in LABELS if kind != PARALLEL), NAMED_LOCK)
+"""Types of events that begin and end calls."""
+OF_MPI = tuple(kind for kind in LABELS if kind < 51000000)
+ALSO = {
+    (NAMED_LOCK, 3): "omp_critical",
+    (NAMED_LOCK, 5): "omp_release",
+    (60000005, 1): "omp_barrier",
+}
+"""Types and values that Extrae writes for routines that are written with others."""
+REGIONS = {REGION: "REGION", 60000018: "TEAM", 60000023: "TASK", 60000020: "REGION"}
+"""Types of events in which a function runs, as their value: one of the user, of a team, of a task, of a thread."""
+COUNTERS = range(42000000, 43000000)
+"""Types of hardware counters: what they counted since they were read last."""
+CALLER, CALLER_LINE, DEEPEST_CALLER = 70000000, 80000000, 100
+"""Types of events of who called and from where, plus the level of the stack, from 1."""
+SWITCHED = 40000012
+"""The type of events that say that tracing is on, or with value 0 off."""
 LOCKED = 6
 """The value that says that a lock is held."""
 IDLE, RUNNING, NOT_CREATED, WAITING, SENDING, SYNCHRONIZATION, TEST, FORK, WAIT, BLOCKED, ISEND, IRECV, IO, GROUP = range(14)

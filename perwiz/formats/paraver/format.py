@@ -1,4 +1,4 @@
-"""Paraver, as Extrae and the tools of BSC write and show it: the records, the configuration and the names."""
+"""Paraver, as Extrae and the tools of BSC write, read and show it: the records, the configuration and the names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
-from perwiz.formats.format import Format
+from perwiz.formats.format import Format, Progress
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Timeline, Trace
@@ -15,11 +15,43 @@ _MAGIC = {".prv": b"#Paraver", ".prv.gz": b"\x1f\x8b"}
 
 
 class Paraver(Format):
-    """Paraver, written alone."""
+    """Paraver, three files of one name."""
 
     name = "Paraver"
     noun = "a Paraver trace"
     suffixes = (".prv", ".prv.gz")
+
+    def looks_like(self, path: str) -> bool:
+        """Return whether there is a file that begins as records of Paraver do, packed or not."""
+        from perwiz.errors import TraceError
+        from perwiz.formats.paraver.header import MAGIC
+        from perwiz.formats.source import Source
+
+        if not os.path.isfile(path):
+            return False
+        try:
+            with Source(path) as source:
+                return source.head().startswith(MAGIC)
+        except TraceError:
+            return False
+
+    def read(self, path: str, progress: Progress | None) -> Trace:
+        """Return the trace whose records are in `path`; the files beside it tell what its numbers mean, if they are there.
+
+        Raises TraceError for records without a header or without events, and for a file beside them that cannot be read.
+        """
+        from perwiz.formats.paraver import read, tables
+        from perwiz.formats.paraver.labels import Labels
+        from perwiz.formats.source import Source
+
+        _, *others = self.files(path)
+        labels = Labels(*others)
+        with Source(path, progress) as source:
+            return tables.Builder(read.record(source, labels), path).trace()
+
+    def sources(self, path: str) -> list[str]:
+        """Return the configuration and the names, if they are there."""
+        return [file for file in self.files(path)[1:] if os.path.exists(file)]
 
     def missing(self, trace: Trace) -> list[tuple[str, int]]:
         """Return what a Paraver trace does not hold of a trace, and how many of each."""

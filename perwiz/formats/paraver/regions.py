@@ -1,0 +1,77 @@
+"""The user functions of a Paraver trace, their paths and times, and the places that calls were made from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.paraver import codes
+from perwiz.formats.paraver.labels import Labels
+from perwiz.trace.arrays import I4, I8
+from perwiz.trace.numbers import paths, running
+from perwiz.trace.tables import NONE, Paths, Regions, Times
+
+_LINE = re.compile(r"(\d+) \(([^,)]+)")
+_OF_LINES = 100
+"""The lines of functions have types of events that are greater by this."""
+_TYPES = tuple(codes.REGIONS)
+
+
+class RegionInstances:
+    """The table of regions with its times, the names that occur and where they are defined, and the path per row of what was recorded."""
+
+    def __init__(self, made: NDArray[Any], location: I4, labels: Labels, first: I8, returned: I8) -> None:
+        """`location` is per instance that was made, `first` the first call of each location, `returned` when each call did."""
+        order = np.argsort(location, kind="stable")
+        new = np.empty(len(order) + 1, "i4")
+        new[order] = np.arange(len(order), dtype="i4")
+        new[-1] = NONE
+        made, location = made[order], location[order]
+        parent = new[made.parent]
+        number = made.number.astype("i8")
+        kinds, name = np.unique(np.stack([number, made.name]), axis=1, return_inverse=True)
+        told = [(_TYPES[kind], value) for kind, value in kinds.T.tolist()]
+        self.names = tuple(labels.value(kind, value) for kind, value in told)
+        sources = tuple(_source(labels.values.get(kind + _OF_LINES, {}).get(value, "")) for kind, value in told)
+        self.sources = sources if any(sources) else ()
+        path, *above = paths(parent, name.ravel().astype("i4"))
+        self.paths = Paths(*above)
+        self.path_of = np.append(path, np.int32(NONE))[new]
+        """Path per row of what was recorded; the last, so also -1, is none."""
+        begin, end = (made[key] + first[location] for key in ("first_call", "end_call"))
+        self.times = Times(*(_outside(made[key].copy(), call, first[location], returned) for key, call in (("enter", begin), ("leave", end))))
+        instance = running(location, name.ravel().astype("i4")).astype("i4") + np.int32(1)
+        self.table = Regions(location, path, parent, instance, begin.astype("i4"), end.astype("i4"))
+
+
+def _outside(times: I8, call: I8, first: I8, returned: I8) -> I8:
+    """Return the times of region boundaries, each before `call`; one inside the call before that moves to its return."""
+    has = call > first
+    times[has] = np.maximum(times[has], returned[call[has] - 1])
+    return times
+
+
+def _source(text: str) -> str:
+    """Return `file:line` of what Extrae writes as `line (file, library)`, empty for anything else and for line 0."""
+    found = _LINE.match(text)
+    return f"{found[2]}:{found[1]}" if found and int(found[1]) else ""
+
+
+def sites(calls: NDArray[Any], labels: Labels) -> tuple[I4, tuple[str, ...]]:
+    """Return where each call was made, and the names of these places, both empty if nothing tells."""
+    if not (calls.level.any() or calls.line_level.any()):
+        return np.empty(0, "i4"), ()
+    keys = np.stack([calls.caller, calls.level, calls.line, calls.line_level])
+    places, which = np.unique(keys, axis=1, return_inverse=True)
+    names = [_site(labels, *place) for place in places.T.tolist()]
+    row = {name: k for k, name in enumerate(dict.fromkeys(filter(None, names)))}
+    return np.array([row.get(name, NONE) for name in names], "i4")[which.ravel()], tuple(row)
+
+
+def _site(labels: Labels, caller: int, level: int, line: int, line_level: int) -> str:
+    """Return `file:line function` as far as they are told."""
+    source = _source(labels.values.get(codes.CALLER_LINE + line_level, {}).get(line, "")) if line_level else ""
+    return f"{source} {labels.value(codes.CALLER + level, caller) if level else ''}".strip()

@@ -1,0 +1,251 @@
+"""From a recording of Paraver to the tables of a trace: rows in program order, messages put to their calls, collectives matched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.otf2 import repair
+from perwiz.formats.paraver import codes
+from perwiz.formats.paraver.locations import RecordedLocations
+from perwiz.formats.paraver.read import ROLES, Recording
+from perwiz.formats.paraver.regions import RegionInstances, sites
+from perwiz.formats.paraver.threads import Threads
+from perwiz.kernels import paraver, paraver_calls
+from perwiz.trace import matching, matching_collectives, operations, roots
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.defects import UNDEFINED_COMMUNICATOR
+from perwiz.trace.origin import MEASURED
+from perwiz.trace.table import dtypes
+from perwiz.trace.tables import NONE, STREAM, Calls, Counters, Labels, Messages, Offsets, Records, Requests, Times
+from perwiz.trace.trace import Counts, Timeline, Trace
+from perwiz.trace.unrecorded import ON_OFF
+
+_ON, _OFF = 1, 2
+_IDLES = operations.OP["omp_idle"], operations.OP["device_idle"]
+
+
+class Builder:
+    """Builds the trace step by step; each step uses what the ones before it made."""
+
+    def __init__(self, recording: Recording, path: str) -> None:
+        self.recording, self.path = recording, path
+        used = np.flatnonzero(recording.places.first > 0)
+        self._row = np.full(len(recording.places), NONE, "i4")
+        self._row[used] = np.arange(len(used), dtype="i4")
+        self._places = recording.places[used]
+        self.locations = RecordedLocations(recording.header, recording.labels, used)
+
+    def trace(self) -> Trace:
+        """Return the trace."""
+        self._calls()
+        self.regions = self._regions()
+        self._collective_columns()
+        self._messages()
+        self._threads()
+        self._collectives()
+        return self._assemble()
+
+    def _calls(self) -> None:
+        made, count = self.recording.calls, len(self.locations.table)
+        location = self._row[made.location]
+        order = np.argsort(location, kind="stable")
+        self._order = order
+        self._new = np.empty(len(order), "i4")
+        self._new[order] = np.arange(len(order), dtype="i4")
+        made = made[order]
+        self.first = np.searchsorted(location[order], np.arange(count + 1))
+        self._made = made
+        get: dict[str, NDArray[Any]] = {"location": location[order]}
+        for name in ("op", "enter", "leave", "sent", "received"):
+            get[name] = made[name].copy()
+        devices = (get["op"] == _IDLES[0]) & (self.locations.table.kind[get["location"]] == STREAM)
+        get["op"][devices] = _IDLES[1]
+        joins = (get["op"] == operations.OP["omp_join"]) & ((made.bits & paraver.CLOSES) == 0)
+        get["op"][joins] = operations.OP["omp_implicit_barrier"]
+        for name in ("peer", "tag", "comm", "root"):
+            get[name] = np.full(len(made), NONE, "i4")
+        self.column = get
+        instants = self._places.first - 1, np.maximum(self._places.clock, self._places.busy)
+        self.instants = Times(*(np.array(times, "i8") for times in instants))
+
+    def _regions(self) -> RegionInstances:
+        made = self.recording.regions
+        regions = RegionInstances(made, self._row[made.location], self.recording.labels, self.first, self.column["leave"])
+        self.column["path"] = regions.path_of[self._made.region]
+        return regions
+
+    def _collective_columns(self) -> None:
+        get = self.column
+        of_processes = operations.COLLECTIVE[get["op"]] & operations.OF_PROCESSES[get["op"]]
+        rows = np.flatnonzero(of_processes & (self._made.comm > 0))
+        location = get["location"]
+        get["comm"][rows] = self.locations.rows(self.locations.application[location[rows]], self._made.comm[rows])
+        undefined = int(np.count_nonzero(get["comm"][rows] == NONE))
+        self.recording.defects.add(np.full(undefined, -1), UNDEFINED_COMMUNICATOR)
+        untold = np.flatnonzero(of_processes & (self._made.comm == 0))
+        get["comm"][untold[self._of_world(untold)]] = 0
+        talks = operations.TALKS[get["op"]] & ~of_processes
+        get["comm"][talks] = 0
+        is_root = of_processes & operations.ROOTED[get["op"]] & ((self._made.bits & paraver.IS_ROOT) != 0)
+        get["root"][is_root] = self.locations.task[location[is_root]]
+
+    def _of_world(self, calls: I8) -> Mask:
+        """Return which collective calls that tell no communicator are of the world: the last of a process, and all if all make the same."""
+        op, process = self.column["op"][calls], self.locations.task[self.column["location"][calls]]
+        out = np.isin(op, operations.FINALIZES)
+        sequences = {tuple(op[process == one].tolist()) for one in np.unique(self.locations.task).tolist()} if len(calls) else set()
+        return np.asarray(out | (len(sequences) == 1))
+
+    def _messages(self) -> None:
+        get, take = self.column, self.recording.messages.take
+        count = int(self.recording.lines.messages[0])
+        rows = np.recarray(count, paraver.MESSAGE)
+        for name in paraver.MESSAGE.names or ():
+            rows[name] = take(name)
+        self.records = count
+        known = (self._row[rows.sender] >= 0) & (self._row[rows.receiver] >= 0)
+        rows = rows[known]
+        rows.sender, rows.receiver = self._row[rows.sender], self._row[rows.receiver]
+        send, receive, done = (np.empty(len(rows), "i4") for _ in range(3))
+        roles = ROLES[get["op"]]
+        taken = np.zeros(len(roles), "u1")
+        paraver_calls.place(rows, self.first, get["enter"], get["leave"], roles, taken, send, receive, done)
+        good = np.flatnonzero((send >= 0) & (receive >= 0) & (done >= receive))
+        good = good[np.argsort(send[good], kind="stable")]
+        rows, send, receive, done = rows[good], send[good], receive[good], done[good]
+        task = self.locations.task
+        for call, peer in ((receive, task[rows.sender]), (send, task[rows.receiver])):
+            get["peer"][call], get["tag"][call], get["comm"][call] = peer, rows.tag, 0
+        np.add.at(get["sent"], send, rows.bytes)
+        np.add.at(get["received"], done, rows.bytes)
+        self._requests(send, receive, done)
+        posted = operations.NONBLOCKING[get["op"][send]]
+        send_done = np.where(posted, self._done[send], send).astype("i4")
+        none, mode = np.zeros(len(good), "i8"), operations.MODE[get["op"][send]]
+        comm = np.zeros(len(good), "i4")
+        tag = rows.tag.astype("i4")
+        self.messages = Messages(send, send_done, receive, done, tag, comm, mode, rows.bytes.copy(), none, none.copy())
+
+    def _requests(self, send: I4, receive: I4, done: I4) -> None:
+        """Make a request of each call that posts one: messages tell when a receive was completed, waits in program order the rest."""
+        get = self.column
+        posted = np.flatnonzero(operations.NONBLOCKING[get["op"]]).astype("i4")
+        by = np.full(len(get["op"]), NONE, "i4")
+        by[receive[receive != done]] = done[receive != done]
+        posts = np.zeros(len(by), bool)
+        posts[send] = True
+        requests = Requests(posted, by[posted], np.zeros(len(posted), "u1"))
+        self.requests, self.inferred = repair.completions(get["op"], get["location"], requests, posts[posted])
+        self._done = matching.completions(get["op"], self.requests)
+
+    def _threads(self) -> None:
+        get = self.column
+        locations = self.locations.table
+        self.threads = Threads(get, self.first, locations, self._made.comm, self._places.teams != 0)
+
+    def _collectives(self) -> None:
+        get, comms = self.column, self.locations.communicators
+        process = self.locations.task.astype("i8")
+        instances = matching_collectives.collectives(
+            self._call_table(), self._done, process, np.full(len(get["op"]), NONE, "i8"), np.zeros(len(get["op"]), "u1"), comms, get["enter"]
+        )
+        times = Times(get["enter"], get["leave"])
+        self.roots = roots.inferred(instances, self._call_table(), times, self.locations.task, self.messages, comms)
+        self.instances = matching_collectives.with_teams(self.roots.instances, get["op"], *self.threads.barriers)
+        get["root"] = get["root"].copy()
+        get["root"][self.instances.members.call] = self.instances.collectives.root[self.instances.members.collective]
+
+    def _call_table(self) -> Calls:
+        names = ("location", "op", "path", "peer", "tag", "comm", "root", "sent", "received")
+        return Calls(*(self.column[name] for name in names))
+
+    def _kept(self) -> tuple[Records, I8, tuple[str, ...]]:
+        """Return the records of events that have no table, their values, and the names of their types."""
+        kept = self.recording.kept
+        order = np.argsort(self._row[kept.location], kind="stable")
+        kept = kept[order]
+        location = self._row[kept.location]
+        kinds, kind = np.unique(kept.type, return_inverse=True)
+        names = [self.recording.labels.types.get(one, str(one)) for one in kinds.tolist()]
+        switches = kept.type == codes.SWITCHED
+        value = np.where(switches, np.where(kept.value != 0, _ON, _OFF), kept.value)
+        texts = [ON_OFF if one == codes.SWITCHED else name for one, name in zip(kinds.tolist(), names, strict=True)]
+        text = {name: row for row, name in enumerate(dict.fromkeys(texts))}
+        row = np.array([text[name] for name in texts], "i4").reshape(-1)[kind.ravel()]
+        call = (self.first[location] + kept.call).astype("i4")
+        return Records(location, row, call, kept.time.copy(), np.arange(len(kept), dtype="i8")), value, tuple(text)
+
+    def _counters(self) -> tuple[Counters, tuple[str, ...]]:
+        """Return the values of counters around calls, and their names, without what Extrae says of them in brackets."""
+        counted = self.recording.counted
+        call = self._new[counted.call]
+        order = np.lexsort((counted.counter, call))
+        table = Counters(call[order], counted.counter[order], counted.entered[order], counted.returned[order])
+        labels = self.recording.labels.types
+        told = sorted((number, kind) for kind, (what, number) in self.recording.kinds.items() if what == paraver.COUNTER)
+        return table, tuple(labels.get(kind, str(kind)).split(" [")[0].strip() or str(kind) for _, kind in told)
+
+    def _counts(self) -> Counts:
+        lines, rows = self.recording.lines[0], self.recording.rows[0]
+        op, placed = self.column["op"], len(self.messages)
+        kind = operations.KIND[op]
+        talks = np.isin(kind, (operations.SEND, operations.ISEND, operations.SENDRECV, operations.RECV)) & (self.column["peer"] < 0)
+        return Counts(
+            records=int(lines.states + lines.events + lines.messages),
+            states=len(op) + len(self.recording.regions),
+            sends=self.records,
+            receives=self.records,
+            unmatched_sends=self.records - placed,
+            unmatched_receives=self.records - placed,
+            internal_calls=int(rows.inner),
+            to_nobody=int(np.count_nonzero(talks)),
+            incomplete_collectives=self.instances.incomplete,
+            unmatched_collectives=self.instances.unmatched,
+            rootless_collectives=self.instances.rootless,
+            inferred_roots=self.roots.inferred,
+            adopted_roots=self.roots.adopted,
+            assumed_roots=self.roots.assumed,
+            inferred_completions=self.inferred,
+            silent_processes=self.locations.silent,
+        )
+
+    def _assemble(self) -> Trace:
+        records, values, texts = self._kept()
+        counters, counter_names = self._counters()
+        site, site_names = sites(self._made, self.recording.labels)
+        regions = self.regions
+        return Trace(
+            path=self.path,
+            format="Paraver",
+            locations=self.locations.table,
+            communicators=self.locations.communicators,
+            names=regions.names,
+            parallel=np.zeros(len(regions.names), bool),
+            paths=regions.paths,
+            calls=self._call_table(),
+            requests=self.requests,
+            regions=regions.table,
+            messages=self.messages,
+            collectives=self.instances.collectives,
+            members=self.instances.members,
+            links=self.threads.links,
+            timeline=Timeline(Times(self.column["enter"], self.column["leave"]), regions.times, self.instants, MEASURED),
+            labels=Labels.empty(),
+            texts=texts,
+            nodes=self.locations.nodes,
+            offsets=Offsets.empty(),
+            defects=self.recording.defects.table(),
+            counts=self._counts(),
+            properties={},
+            wildcards_told=False,
+            sources=regions.sources,
+            counters=counters,
+            counter_names=counter_names,
+            records=records,
+            values=values,
+            site=site,
+            sites=site_names,
+        )

@@ -1,0 +1,432 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""Events of Paraver to calls, regions and counters: one pass in file order; and messages to the calls that they belong to."""
+
+import cython
+
+from perwiz.kernels import paraver
+
+IDLES = cython.declare(cython.int, paraver.IDLES)
+NOT_OPEN = cython.declare(cython.int, paraver.NOT_OPEN)
+NEVER_ENDS = cython.declare(cython.int, paraver.NEVER_ENDS)
+BACKWARDS = cython.declare(cython.int, paraver.BACKWARDS)
+CALL = cython.declare(cython.int, paraver.CALL)
+PARALLEL = cython.declare(cython.int, paraver.PARALLEL)
+TEAM = cython.declare(cython.int, paraver.TEAM)
+TASK = cython.declare(cython.int, paraver.TASK)
+COUNTER = cython.declare(cython.int, paraver.COUNTER)
+SENT = cython.declare(cython.int, paraver.SENT)
+RECEIVED = cython.declare(cython.int, paraver.RECEIVED)
+ROOT = cython.declare(cython.int, paraver.ROOT)
+COMM = cython.declare(cython.int, paraver.COMM)
+CALLER = cython.declare(cython.int, paraver.CALLER)
+CALLER_LINE = cython.declare(cython.int, paraver.CALLER_LINE)
+VALUES = cython.declare(cython.int, paraver.VALUES)
+COUNTERS = cython.declare(cython.int, paraver.COUNTERS)
+SENDS = cython.declare(cython.int, paraver.SENDS)
+POSTS = cython.declare(cython.int, paraver.POSTS)
+RECEIVES = cython.declare(cython.int, paraver.RECEIVES)
+COMPLETES = cython.declare(cython.int, paraver.COMPLETES)
+SEVERAL = cython.declare(cython.int, paraver.SEVERAL)
+MOST_LOOKED = cython.declare(cython.int, 1000)
+IS_ROOT = cython.declare(cython.int, paraver.IS_ROOT)
+CLOSES = cython.declare(cython.int, paraver.CLOSES)
+MOST_SMALL = cython.declare(cython.longlong, 2**31 - 1)
+MOST_BYTES = cython.declare(cython.longlong, 2**50)
+
+I8 = cython.typedef(cython.longlong)
+I4 = cython.typedef(cython.int)
+U1 = cython.typedef(cython.uchar)
+U2 = cython.typedef(cython.ushort)
+F8 = cython.typedef(cython.double)
+
+Pair = cython.struct(time=I8, type=I8, value=I8, line=I8, location=I4, last=U1)
+Kind = cython.struct(type=I8, what=I4, number=I4)
+Place = cython.struct(
+    clock=I8, first=I8, busy=I8, calls=I8, current=I8, latest=I8, inside=I8, told=I8, kind=I4, ignored=I4, waits=U1, teams=U1, resumes=U1
+)
+Made = cython.struct(
+    enter=I8, leave=I8, sent=I8, received=I8, comm=I8, location=I4, region=I4, caller=I4, line=I4, op=U2, bits=U1, level=U1, line_level=U1
+)
+Instance = cython.struct(enter=I8, leave=I8, name=I8, location=I4, parent=I4, number=I4, first_call=I4, end_call=I4)
+Keep = cython.struct(time=I8, type=I8, value=I8, location=I4, call=I4)
+Counted = cython.struct(entered=F8, returned=F8, call=I4, counter=I4)
+Defect = cython.struct(line=I8, location=I4, reason=I4)
+Rows = cython.struct(calls=I8, regions=I8, kept=I8, counted=I8, defects=I8, inner=I8, unended=I8)
+Ops = cython.struct(fork=I4, join=I4, idle=I4, barrier=I4, taskwait=I4)
+"""The routines of teams, which no event has."""
+Message = cython.struct(posted=I8, awaited=I8, came=I8, bytes=I8, tag=I8, sender=I4, receiver=I4)
+
+
+@cython.cfunc
+def _kind(kinds: cython.const[Kind][::1], wanted: I8) -> cython.Py_ssize_t:
+    """Return the row of a type among `kinds`, sorted by it, or -1."""
+    low: cython.Py_ssize_t = 0
+    high: cython.Py_ssize_t = len(kinds)
+    while low < high:
+        middle = (low + high) // 2
+        if kinds[middle].type < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(kinds) and kinds[low].type == wanted else -1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _wrong(pair: Pair, reason: I4, defects: Defect[::1], rows: Rows[::1]) -> cython.void:
+    k = rows[0].defects
+    defects[k].line, defects[k].location, defects[k].reason = pair.line, pair.location, reason
+    rows[0].defects += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _begin(places: Place[::1], location: I4, op: I4, calls: Made[::1], rows: Rows[::1], sums: F8[::1], entered: F8[::1]) -> cython.void:
+    """Begin a call of a location now, or when the call before it has ended."""
+    k = rows[0].calls
+    now = places[location].clock
+    calls[k].enter = now if now > places[location].busy else places[location].busy
+    calls[k].leave, calls[k].sent, calls[k].received, calls[k].comm = calls[k].enter, 0, 0, 0
+    calls[k].location, calls[k].region = location, cython.cast(I4, places[location].inside - 1)
+    calls[k].caller = calls[k].line = 0
+    calls[k].op, calls[k].bits, calls[k].level, calls[k].line_level = cython.cast(U2, op), 0, 0, 0
+    rows[0].calls += 1
+    places[location].calls += 1
+    places[location].current = places[location].latest = k + 1
+    told = places[location].told
+    counter: I8 = cython.cast(I8, location) * COUNTERS
+    while told != 0:
+        if told & 1:
+            entered[counter] = sums[counter]
+        told >>= 1
+        counter += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _return(
+    places: Place[::1], location: I4, calls: Made[::1], counted: Counted[::1], rows: Rows[::1], sums: F8[::1], entered: F8[::1]
+) -> cython.void:
+    """Let the open call of a location return now."""
+    k = places[location].current - 1
+    if places[location].clock > calls[k].enter:
+        calls[k].leave = places[location].clock
+    places[location].busy = calls[k].leave
+    places[location].current, places[location].kind, places[location].waits, places[location].ignored = 0, 0, 0, 0
+    told = places[location].told
+    counter: I4 = 0
+    base: I8 = cython.cast(I8, location) * COUNTERS
+    while told != 0:
+        if told & 1:
+            n = rows[0].counted
+            counted[n].call, counted[n].counter = cython.cast(I4, k), counter
+            counted[n].entered, counted[n].returned = entered[base + counter], sums[base + counter]
+            rows[0].counted += 1
+        told >>= 1
+        counter += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _count(
+    pairs: cython.const[Pair][::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    kinds: cython.const[Kind][::1],
+    places: Place[::1],
+    sums: F8[::1],
+) -> cython.void:
+    """Add the counters of a line to those of its location: what they counted since they were read last."""
+    for k in range(first, end):
+        row = _kind(kinds, pairs[k].type)
+        if row >= 0 and kinds[row].what == COUNTER:
+            location = pairs[k].location
+            one: I8 = 1
+            places[location].told |= one << kinds[row].number
+            sums[cython.cast(I8, location) * COUNTERS + kinds[row].number] += pairs[k].value
+
+
+def run(
+    pairs: cython.const[Pair][::1],
+    kinds: cython.const[Kind][::1],
+    ops: cython.const[I4][:, ::1],
+    ends: cython.const[I4][::1],
+    teams: Ops,
+    workers: cython.const[U1][::1],
+    places: Place[::1],
+    sums: F8[::1],
+    entered: F8[::1],
+    calls: Made[::1],
+    regions: Instance[::1],
+    kept: Keep[::1],
+    counted: Counted[::1],
+    defects: Defect[::1],
+    rows: Rows[::1],
+) -> None:
+    """Add what whole lines of events tell to the outputs; each has room for four more rows an event, `counted` for COUNTERS times as many.
+
+    `ops` is the routine per number of a type and value, -1 none; the last column is that of other values but 0. `ends` is per routine
+    the value that ends it.
+    """
+    until: cython.Py_ssize_t = 0
+    for k in range(len(pairs)):
+        if k == until:
+            until = k + 1
+            while until < len(pairs) and not pairs[until - 1].last:
+                until += 1
+            _count(pairs, k, until, kinds, places, sums)
+        location = pairs[k].location
+        value = pairs[k].value
+        if places[location].first == 0:
+            places[location].first = pairs[k].time + 1
+        if pairs[k].time < places[location].clock:
+            _wrong(pairs[k], BACKWARDS, defects, rows)
+        else:
+            places[location].clock = pairs[k].time
+        if pairs[k].type == IDLES:
+            if workers[location] and not places[location].teams and places[location].current == 0 and value > pairs[k].time:
+                _begin(places, location, teams.idle, calls, rows, sums, entered)
+                calls[places[location].current - 1].leave = value
+                _return(places, location, calls, counted, rows, sums, entered)
+            continue
+        row = _kind(kinds, pairs[k].type)
+        what: I4 = kinds[row].what if row >= 0 else 0
+        current = places[location].current - 1
+        if CALL <= what <= TASK and current >= 0 and places[location].waits and (value > 0 or what == PARALLEL):
+            resumes: cython.bint = what == TASK
+            if resumes:
+                calls[current].op = cython.cast(U2, teams.taskwait)
+            _return(places, location, calls, counted, rows, sums, entered)
+            if resumes:
+                places[location].resumes = 1
+            elif workers[location]:
+                _begin(places, location, teams.idle, calls, rows, sums, entered)
+                _return(places, location, calls, counted, rows, sums, entered)
+            current = -1
+        if CALL < what <= TASK and current >= 0 and places[location].kind == -1 and (value > 0 or what != PARALLEL):
+            _return(places, location, calls, counted, rows, sums, entered)
+            current = -1
+            if what == PARALLEL:
+                continue
+        if what == CALL:
+            number = kinds[row].number
+            op: I4 = 0
+            if value != 0:
+                op = ops[number, value] if 0 < value < VALUES else ops[number, VALUES]
+            if current >= 0 and places[location].kind == number + 1 and ends[calls[current].op] == value:
+                _return(places, location, calls, counted, rows, sums, entered)
+            elif value == 0 or op < 0:
+                if current >= 0 and places[location].ignored == number + 1:
+                    places[location].ignored = 0
+                elif value == 0:
+                    _wrong(pairs[k], NOT_OPEN, defects, rows)
+                else:
+                    _keep(pairs[k], places, kept, rows)
+            elif current >= 0 and places[location].kind > 0 and places[location].kind != number + 1:
+                places[location].ignored = number + 1
+                rows[0].inner += 1
+            else:
+                if current >= 0:
+                    if places[location].kind > 0:
+                        _wrong(pairs[k], NEVER_ENDS, defects, rows)
+                    _return(places, location, calls, counted, rows, sums, entered)
+                _begin(places, location, op, calls, rows, sums, entered)
+                places[location].kind = number + 1
+        elif what == PARALLEL:
+            latest = places[location].latest - 1
+            if value != 0 and current < 0:
+                _begin(places, location, teams.fork, calls, rows, sums, entered)
+                places[location].kind = -1
+            elif value == 0:
+                if current >= 0 and places[location].kind == -1:
+                    _return(places, location, calls, counted, rows, sums, entered)
+                    current = -1
+                if current < 0 and (latest < 0 or calls[latest].op != teams.join or calls[latest].leave < places[location].clock):
+                    _begin(places, location, teams.join, calls, rows, sums, entered)
+                    _return(places, location, calls, counted, rows, sums, entered)
+                    latest = places[location].latest - 1
+                if latest >= 0:
+                    calls[latest].bits |= CLOSES
+        elif PARALLEL < what <= TASK:
+            inside = places[location].inside - 1
+            if value != 0:
+                if what == TEAM:
+                    if workers[location] and not places[location].teams and current < 0:
+                        _begin(places, location, teams.idle, calls, rows, sums, entered)
+                        if places[location].busy == 0:
+                            calls[places[location].current - 1].enter = places[location].first - 1
+                        _return(places, location, calls, counted, rows, sums, entered)
+                    places[location].teams = 1
+                n = rows[0].regions
+                regions[n].enter, regions[n].leave, regions[n].name = places[location].clock, -1, value
+                regions[n].location, regions[n].parent, regions[n].number = location, cython.cast(I4, inside), kinds[row].number
+                regions[n].first_call = regions[n].end_call = cython.cast(I4, places[location].calls)
+                rows[0].regions += 1
+                places[location].inside = n + 1
+            else:
+                found = inside
+                looked: cython.int = 0
+                while found >= 0 and regions[found].number != kinds[row].number and looked < MOST_LOOKED:
+                    found = regions[found].parent
+                    looked += 1
+                if found < 0 or looked == MOST_LOOKED:
+                    _wrong(pairs[k], NOT_OPEN, defects, rows)
+                    continue
+                while True:
+                    regions[inside].leave = places[location].clock
+                    regions[inside].end_call = cython.cast(I4, places[location].calls)
+                    places[location].inside = regions[inside].parent + 1
+                    if inside == found:
+                        break
+                    _wrong(pairs[k], NEVER_ENDS, defects, rows)
+                    inside = regions[inside].parent
+                if (what == TEAM or (what == TASK and places[location].resumes)) and places[location].current == 0:
+                    places[location].resumes = 0
+                    _begin(places, location, teams.barrier, calls, rows, sums, entered)
+                    places[location].kind, places[location].waits = -2, 1
+        elif what == COUNTER:
+            continue
+        elif what >= SENT:
+            _describe(pairs[k], what, kinds[row].number, places, calls)
+        else:
+            _keep(pairs[k], places, kept, rows)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _keep(pair: Pair, places: Place[::1], kept: Keep[::1], rows: Rows[::1]) -> cython.void:
+    """Keep an event as it is; the first call entered after it has the number of those that began."""
+    k = rows[0].kept
+    kept[k].time, kept[k].type, kept[k].value, kept[k].location = places[pair.location].clock, pair.type, pair.value, pair.location
+    kept[k].call = cython.cast(I4, places[pair.location].calls)
+    rows[0].kept += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _describe(pair: Pair, what: I4, number: I4, places: Place[::1], calls: Made[::1]) -> cython.void:
+    """Say more of the call that is open, or of the latest one: a lock is named when it is had."""
+    value = pair.value
+    current = places[pair.location].current - 1
+    if what > CALLER_LINE:
+        current = places[pair.location].latest - 1
+    if current < 0 or places[pair.location].ignored or value < 0:
+        return
+    small: I4 = cython.cast(I4, value) if value <= MOST_SMALL else 0
+    if what == SENT and value <= MOST_BYTES:
+        calls[current].sent = value
+    elif what == RECEIVED and value <= MOST_BYTES:
+        calls[current].received = value
+    elif what == ROOT and value > 0:
+        calls[current].bits |= IS_ROOT
+    elif what == COMM or (what > CALLER_LINE and value > 0):
+        calls[current].comm = value
+    elif what == CALLER and small > 0 and (calls[current].level == 0 or number < calls[current].level):
+        calls[current].caller, calls[current].level = small, cython.cast(U1, number)
+    elif what == CALLER_LINE and small > 0 and (calls[current].line_level == 0 or number < calls[current].line_level):
+        calls[current].line, calls[current].line_level = small, cython.cast(U1, number)
+
+
+def close(
+    teams: Ops,
+    workers: cython.const[U1][::1],
+    places: Place[::1],
+    sums: F8[::1],
+    entered: F8[::1],
+    calls: Made[::1],
+    regions: Instance[::1],
+    counted: Counted[::1],
+    rows: Rows[::1],
+) -> None:
+    """End what is open at the last instant of its location; each output has room for two rows a location, `counted` for COUNTERS as many."""
+    for location in range(len(places)):
+        if places[location].current > 0:
+            waits: cython.bint = places[location].waits != 0
+            rows[0].unended += not waits
+            _return(places, location, calls, counted, rows, sums, entered)
+            if waits and workers[location]:
+                _begin(places, location, teams.idle, calls, rows, sums, entered)
+                _return(places, location, calls, counted, rows, sums, entered)
+        inside = places[location].inside - 1
+        while inside >= 0:
+            regions[inside].leave = places[location].clock
+            regions[inside].end_call = cython.cast(I4, places[location].calls)
+            rows[0].unended += 1
+            inside = regions[inside].parent
+        places[location].inside = 0
+
+
+@cython.cfunc
+def _call(
+    time: I8,
+    wanted: cython.int,
+    first: I8,
+    end: I8,
+    enter: cython.const[I8][::1],
+    leave: cython.const[I8][::1],
+    roles: cython.const[U1][::1],
+    taken: U1[::1],
+    at_begin: cython.bint,
+) -> I8:
+    """Return the call that does what is wanted at a time, -1 if there is none: one that begins (or ends) then, else one around it.
+
+    One that is for a single message is taken once; of several, the first.
+    """
+    low = first
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if leave[middle] < time:
+            low = middle + 1
+        else:
+            high = middle
+    around: I8 = -1
+    e = low
+    while e < end and enter[e] <= time and e - low < MOST_LOOKED:
+        free: cython.bint = (roles[e] & wanted) != 0 and ((taken[e] & wanted) == 0 or (roles[e] & SEVERAL) != 0)
+        if free and (enter[e] == time if at_begin else leave[e] == time):
+            return e
+        if free and around < 0:
+            around = e
+        e += 1
+    return around
+
+
+def place(
+    messages: cython.const[Message][::1],
+    first: cython.const[I8][::1],
+    enter: cython.const[I8][::1],
+    leave: cython.const[I8][::1],
+    roles: cython.const[U1][::1],
+    taken: U1[::1],
+    send: I4[::1],
+    receive: I4[::1],
+    done: I4[::1],
+) -> None:
+    """Write the calls that send, receive or post the receive, and complete it, of each message; -1 where there is none.
+
+    `first` is per location, and one more, the first of its calls; `roles` and `taken`, all 0 before, are per call.
+    """
+    for k in range(len(messages)):
+        one, its = messages[k].sender, messages[k].receiver
+        e = _call(messages[k].posted, SENDS, first[one], first[one + 1], enter, leave, roles, taken, True)
+        if e >= 0:
+            taken[e] |= SENDS
+        send[k] = cython.cast(I4, e)
+        came, awaited = messages[k].came, messages[k].awaited
+        e = _call(came, RECEIVES, first[its], first[its + 1], enter, leave, roles, taken, False)
+        if e >= 0 and leave[e] == came and enter[e] <= awaited <= came:
+            taken[e] |= RECEIVES
+            receive[k] = done[k] = cython.cast(I4, e)
+            continue
+        done[k] = cython.cast(I4, _call(came, COMPLETES, first[its], first[its + 1], enter, leave, roles, taken, False))
+        posts = _call(awaited, POSTS, first[its], first[its + 1], enter, leave, roles, taken, False)
+        if done[k] >= 0 and posts >= 0:
+            taken[done[k]] |= COMPLETES
+            taken[posts] |= POSTS
+            receive[k] = cython.cast(I4, posts)
+        elif e >= 0:
+            taken[e] |= RECEIVES
+            receive[k] = done[k] = cython.cast(I4, e)
+        else:
+            receive[k] = -1

@@ -1,0 +1,224 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""Lines of Paraver to rows: numbers between colons, `1:` a state, `2:` events, `3:` a message."""
+
+import cython
+
+from perwiz.kernels import paraver
+
+HEADER = cython.declare(cython.int, paraver.HEADER)
+OUT_OF_RANGE = cython.declare(cython.int, paraver.OUT_OF_RANGE)
+NO_RECORD = cython.declare(cython.int, paraver.NO_RECORD)
+IDLES = cython.declare(cython.int, paraver.IDLES)
+GOOD = cython.declare(cython.int, 0)
+LEAST_ROOM = cython.declare(cython.int, 2)
+IDLE = cython.declare(cython.int, 0)
+LARGEST = cython.declare(cython.longlong, 2**63 - 1)
+LAST_TIME = cython.declare(cython.longlong, 2**60)
+MOST_BYTES = cython.declare(cython.longlong, 2**50)
+MOST_SMALL = cython.declare(cython.longlong, 2**31 - 1)
+
+I8 = cython.typedef(cython.longlong)
+I4 = cython.typedef(cython.int)
+U1 = cython.typedef(cython.uchar)
+
+Pair = cython.struct(time=I8, type=I8, value=I8, line=I8, location=I4, last=U1)
+Message = cython.struct(posted=I8, awaited=I8, came=I8, bytes=I8, tag=I8, sender=I4, receiver=I4)
+Other = cython.struct(line=I8, begin=I8, end=I8, what=I8)
+Lines = cython.struct(states=I8, events=I8, pairs=I8, messages=I8, others=I8, lines=I8, following=I8)
+Number = cython.struct(value=I8, end=cython.Py_ssize_t)
+"""A number and the place behind it, or -1 as its end if there is none."""
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _number(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> Number:
+    """Return the number at i, that and the colon behind it passed; one beyond 2**63 - 1 as that; behind no number, none."""
+    value: I8 = 0
+    if i < 0:
+        return Number(value=0, end=-1)
+    negative: cython.bint = i < end and text[i] == ord("-")
+    if negative:
+        i += 1
+    first = i
+    while i < end and ord("0") <= text[i] <= ord("9"):
+        digit: I8 = text[i] - ord("0")
+        value = value * 10 + digit if value <= (LARGEST - digit) // 10 else LARGEST
+        i += 1
+    if i == first:
+        return Number(value=0, end=-1)
+    if i < end:
+        if text[i] != ord(":") or i + 1 == end:
+            return Number(value=0, end=-1)
+        i += 1
+    return Number(value=-value if negative else value, end=i)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _place(
+    text: cython.const[cython.uchar][::1],
+    i: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    tasks: cython.const[cython.int][::1],
+    threads: cython.const[cython.int][::1],
+) -> Number:
+    """Return the location of `cpu:application:task:thread:` at i, -1 for one that the header does not declare."""
+    number = _number(text, i, end)
+    application = _number(text, number.end, end)
+    task = _number(text, application.end, end)
+    thread = _number(text, task.end, end)
+    location: I8 = -1
+    if thread.end >= 0 and 1 <= application.value < len(tasks):
+        application_tasks: I8 = tasks[application.value] - tasks[application.value - 1]
+        if 1 <= task.value <= application_tasks:
+            row = tasks[application.value - 1] + task.value - 1
+            of_task: I8 = threads[row + 1] - threads[row]
+            if 1 <= thread.value <= of_task:
+                location = threads[row] + thread.value - 1
+    return Number(value=location, end=thread.end)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _state(
+    text: cython.const[cython.uchar][::1], begin: Number, end: cython.Py_ssize_t, scale: I8, pairs: Pair[::1], counts: Lines[::1]
+) -> cython.int:
+    """Read a state behind its place; return GOOD or what is wrong."""
+    since = _number(text, begin.end, end)
+    until = _number(text, since.end, end)
+    state = _number(text, until.end, end)
+    if state.end != end:
+        return NO_RECORD
+    if begin.value < 0 or since.value < 0 or until.value < since.value or until.value > LAST_TIME // scale:
+        return OUT_OF_RANGE
+    counts[0].states += 1
+    if state.value == IDLE:
+        k = counts[0].pairs
+        pairs[k].time, pairs[k].type, pairs[k].value, pairs[k].last = since.value * scale, IDLES, until.value * scale, 1
+        pairs[k].line, pairs[k].location = counts[0].lines, cython.cast(I4, begin.value)
+        counts[0].pairs += 1
+    return GOOD
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _events(
+    text: cython.const[cython.uchar][::1], begin: Number, end: cython.Py_ssize_t, scale: I8, pairs: Pair[::1], counts: Lines[::1]
+) -> cython.int:
+    """Read the events of a line behind its place; return GOOD, what is wrong, or -1 if there is no room for them."""
+    first = k = counts[0].pairs
+    time = _number(text, begin.end, end)
+    at = time.end
+    if at == end:
+        return NO_RECORD
+    while at < end:
+        kind = _number(text, at, end)
+        value = _number(text, kind.end, end)
+        if value.end < 0 or kind.end == end:
+            return NO_RECORD
+        if k == len(pairs):
+            return -1
+        pairs[k].time, pairs[k].type, pairs[k].value, pairs[k].last = time.value * scale, kind.value, value.value, 0
+        pairs[k].line, pairs[k].location = counts[0].lines, cython.cast(I4, begin.value)
+        if kind.value < 0:
+            return OUT_OF_RANGE
+        k += 1
+        at = value.end
+    if begin.value < 0 or time.value < 0 or time.value > LAST_TIME // scale:
+        return OUT_OF_RANGE
+    if k > first:
+        pairs[k - 1].last = 1
+    counts[0].events += 1
+    counts[0].pairs = k
+    return GOOD
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _message(
+    text: cython.const[cython.uchar][::1],
+    sender: Number,
+    end: cython.Py_ssize_t,
+    tasks: cython.const[cython.int][::1],
+    threads: cython.const[cython.int][::1],
+    scale: I8,
+    messages: Message[::1],
+    counts: Lines[::1],
+) -> cython.int:
+    """Read a message behind the place of its sender; return GOOD or what is wrong."""
+    posted = _number(text, sender.end, end)
+    gone = _number(text, posted.end, end)
+    receiver = _place(text, gone.end, end, tasks, threads)
+    awaited = _number(text, receiver.end, end)
+    came = _number(text, awaited.end, end)
+    size = _number(text, came.end, end)
+    tag = _number(text, size.end, end)
+    if tag.end != end or size.end == end:
+        return NO_RECORD
+    latest = came.value if came.value > awaited.value else awaited.value
+    latest = posted.value if posted.value > latest else latest
+    early = posted.value if posted.value < awaited.value else awaited.value
+    early = came.value if came.value < early else early
+    if sender.value < 0 or receiver.value < 0 or early < 0 or latest > LAST_TIME // scale:
+        return OUT_OF_RANGE
+    if size.value < 0 or size.value > MOST_BYTES or tag.value < -1 or tag.value > MOST_SMALL:
+        return OUT_OF_RANGE
+    k = counts[0].messages
+    messages[k].posted, messages[k].awaited, messages[k].came = posted.value * scale, awaited.value * scale, came.value * scale
+    messages[k].bytes, messages[k].tag = size.value, tag.value
+    messages[k].sender, messages[k].receiver = cython.cast(I4, sender.value), cython.cast(I4, receiver.value)
+    counts[0].messages += 1
+    return GOOD
+
+
+def parse(
+    text: cython.const[cython.uchar][::1],
+    start: cython.Py_ssize_t,
+    tasks: cython.const[cython.int][::1],
+    threads: cython.const[cython.int][::1],
+    scale: I8,
+    pairs: Pair[::1],
+    messages: Message[::1],
+    others: Other[::1],
+    counts: Lines[::1],
+) -> None:
+    """Read lines of `text` from `start` on until a buffer is full; `counts` holds the number of lines before, and no rows.
+
+    `tasks` are those before each application, `threads` the locations before each task; `scale` is the unit of time in ns.
+    """
+    i = start
+    stop: cython.bint = False
+    while i < len(text) and not stop:
+        if counts[0].messages == len(messages) or counts[0].others == len(others) or counts[0].pairs + LEAST_ROOM > len(pairs):
+            break
+        end = i
+        while end < len(text) and text[end] != ord("\n"):
+            end += 1
+        following = end + 1
+        if end > i and text[end - 1] == ord("\r"):
+            end -= 1
+        counts[0].lines += 1
+        what: cython.int = GOOD
+        if end - i > 1 and text[i + 1] == ord(":") and ord("1") <= text[i] <= ord("3"):
+            place = _place(text, i + 2, end, tasks, threads)
+            if place.end < 0 or place.end == end:
+                what = NO_RECORD
+            elif text[i] == ord("1"):
+                what = _state(text, place, end, scale, pairs, counts)
+            elif text[i] == ord("2"):
+                what = _events(text, place, end, scale, pairs, counts)
+                if what < 0:
+                    stop = True
+                    counts[0].lines -= 1
+                    continue
+            else:
+                what = _message(text, place, end, tasks, threads, scale, messages, counts)
+        elif end > i and text[i] != ord("#"):
+            header: cython.bint = text[i] == ord("c") or text[i] == ord("C") or text[i] == ord("i") or text[i] == ord("I")
+            what = HEADER if header else NO_RECORD
+        if what != GOOD:
+            k = counts[0].others
+            others[k].line, others[k].begin, others[k].end, others[k].what = counts[0].lines, i, end, what
+            counts[0].others += 1
+        i = following
+    counts[0].following = i
