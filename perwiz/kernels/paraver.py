@@ -1,4 +1,4 @@
-"""The rows and codes that the kernels which read Paraver share with their callers; a test compares the structs of the kernels with the dtypes.
+"""The rows and codes that the kernels which read Paraver share with their callers; a test compares the structs with the dtypes.
 
 No field has the name of an attribute of arrays, so that `rows[k].time` reads a record array too.
 """
@@ -40,9 +40,11 @@ PLACE = np.dtype(
     align=True,
 )
 """A location between two events, all 0 before the first: its clock; 1 + its first time; until when its calls last; how many began; 1 + the
-row of the call that is open, of the latest call, of the innermost region; bits of the counters it told; the number of the type that opened the
-call, and of a call inside it that is not kept, each + 1; whether the open call is the wait at the end of a team, whether it was in a team,
-whether it waits again when a task ends."""
+row of the call that is open, of the latest call, of the innermost region; bits of the counters it told; 1 + the number of the type that
+opened the call, or TEAM_BEGINS or TEAM_ENDS, and 1 + that of a call inside it that is not kept; whether the open call is the wait at the
+end of a team, whether it was in a team, whether it waits again when a task ends."""
+TEAM_BEGINS, TEAM_ENDS = -1, -2
+"""Values of `kind`: a fork, which lasts until the next event; the wait at the end of a team."""
 MADE = np.dtype(
     [
         *((name, "i8") for name in ("enter", "leave", "sent", "received", "comm")),
@@ -56,7 +58,12 @@ from where, as values of their events; from which levels of the stack, 0 none.""
 IS_ROOT, CLOSES = 1, 2
 """Bits: the root of a collective; a join that closes a parallel region."""
 INSTANCE = np.dtype(
-    [("enter", "i8"), ("leave", "i8"), ("name", "i8"), *((name, "i4") for name in ("location", "parent", "number", "first_call", "end_call"))],
+    [
+        ("enter", "i8"),
+        ("leave", "i8"),
+        ("name", "i8"),
+        *((name, "i4") for name in ("location", "parent", "number", "first_call", "end_call")),
+    ],
     align=True,
 )
 """A region instance: ns, the value of its event, row of the one around it or -1, number of its type, calls inside."""

@@ -28,6 +28,8 @@ RECEIVES = cython.declare(cython.int, paraver.RECEIVES)
 COMPLETES = cython.declare(cython.int, paraver.COMPLETES)
 SEVERAL = cython.declare(cython.int, paraver.SEVERAL)
 MOST_LOOKED = cython.declare(cython.int, 1000)
+TEAM_BEGINS = cython.declare(cython.int, paraver.TEAM_BEGINS)
+TEAM_ENDS = cython.declare(cython.int, paraver.TEAM_ENDS)
 IS_ROOT = cython.declare(cython.int, paraver.IS_ROOT)
 CLOSES = cython.declare(cython.int, paraver.CLOSES)
 MOST_SMALL = cython.declare(cython.longlong, 2**31 - 1)
@@ -85,7 +87,7 @@ def _begin(places: Place[::1], location: I4, op: I4, calls: Made[::1], rows: Row
     """Begin a call of a location now, or when the call before it has ended."""
     k = rows[0].calls
     now = places[location].clock
-    calls[k].enter = now if now > places[location].busy else places[location].busy
+    calls[k].enter = max(places[location].busy, now)
     calls[k].leave, calls[k].sent, calls[k].received, calls[k].comm = calls[k].enter, 0, 0, 0
     calls[k].location, calls[k].region = location, cython.cast(I4, places[location].inside - 1)
     calls[k].caller = calls[k].line = 0
@@ -203,7 +205,7 @@ def run(
                 _begin(places, location, teams.idle, calls, rows, sums, entered)
                 _return(places, location, calls, counted, rows, sums, entered)
             current = -1
-        if CALL < what <= TASK and current >= 0 and places[location].kind == -1 and (value > 0 or what != PARALLEL):
+        if CALL < what <= TASK and current >= 0 and places[location].kind == TEAM_BEGINS and (value > 0 or what != PARALLEL):
             _return(places, location, calls, counted, rows, sums, entered)
             current = -1
             if what == PARALLEL:
@@ -236,9 +238,9 @@ def run(
             latest = places[location].latest - 1
             if value != 0 and current < 0:
                 _begin(places, location, teams.fork, calls, rows, sums, entered)
-                places[location].kind = -1
+                places[location].kind = TEAM_BEGINS
             elif value == 0:
-                if current >= 0 and places[location].kind == -1:
+                if current >= 0 and places[location].kind == TEAM_BEGINS:
                     _return(places, location, calls, counted, rows, sums, entered)
                     current = -1
                 if current < 0 and (latest < 0 or calls[latest].op != teams.join or calls[latest].leave < places[location].clock):
@@ -283,7 +285,7 @@ def run(
                 if (what == TEAM or (what == TASK and places[location].resumes)) and places[location].current == 0:
                     places[location].resumes = 0
                     _begin(places, location, teams.barrier, calls, rows, sums, entered)
-                    places[location].kind, places[location].waits = -2, 1
+                    places[location].kind, places[location].waits = TEAM_ENDS, 1
         elif what == COUNTER:
             continue
         elif what >= SENT:
@@ -338,7 +340,7 @@ def close(
     counted: Counted[::1],
     rows: Rows[::1],
 ) -> None:
-    """End what is open at the last instant of its location; each output has room for two rows a location, `counted` for COUNTERS as many."""
+    """End what is open at the last instant of its location; `calls` has room for two rows of each, `counted` for COUNTERS as many."""
     for location in range(len(places)):
         if places[location].current > 0:
             waits: cython.bint = places[location].waits != 0

@@ -10,7 +10,7 @@ OUT_OF_RANGE = cython.declare(cython.int, paraver.OUT_OF_RANGE)
 NO_RECORD = cython.declare(cython.int, paraver.NO_RECORD)
 IDLES = cython.declare(cython.int, paraver.IDLES)
 GOOD = cython.declare(cython.int, 0)
-LEAST_ROOM = cython.declare(cython.int, 2)
+MOST_DIGITS = cython.declare(cython.int, 18)
 IDLE = cython.declare(cython.int, 0)
 LARGEST = cython.declare(cython.longlong, 2**63 - 1)
 LAST_TIME = cython.declare(cython.longlong, 2**60)
@@ -42,7 +42,10 @@ def _number(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cy
     first = i
     while i < end and ord("0") <= text[i] <= ord("9"):
         digit: I8 = text[i] - ord("0")
-        value = value * 10 + digit if value <= (LARGEST - digit) // 10 else LARGEST
+        if i - first < MOST_DIGITS:
+            value = value * 10 + digit
+        else:
+            value = value * 10 + digit if value <= (LARGEST - digit) // 10 else LARGEST
         i += 1
     if i == first:
         return Number(value=0, end=-1)
@@ -106,15 +109,17 @@ def _events(
     text: cython.const[cython.uchar][::1], begin: Number, end: cython.Py_ssize_t, scale: I8, pairs: Pair[::1], counts: Lines[::1]
 ) -> cython.int:
     """Read the events of a line behind its place; return GOOD, what is wrong, or -1 if there is no room for them."""
-    first = k = counts[0].pairs
+    k = counts[0].pairs
     time = _number(text, begin.end, end)
     at = time.end
-    if at == end:
+    if at < 0 or at == end:
         return NO_RECORD
+    if begin.value < 0 or time.value < 0 or time.value > LAST_TIME // scale:
+        return OUT_OF_RANGE
     while at < end:
         kind = _number(text, at, end)
         value = _number(text, kind.end, end)
-        if value.end < 0 or kind.end == end:
+        if value.end < 0:
             return NO_RECORD
         if k == len(pairs):
             return -1
@@ -124,10 +129,7 @@ def _events(
             return OUT_OF_RANGE
         k += 1
         at = value.end
-    if begin.value < 0 or time.value < 0 or time.value > LAST_TIME // scale:
-        return OUT_OF_RANGE
-    if k > first:
-        pairs[k - 1].last = 1
+    pairs[k - 1].last = 1
     counts[0].events += 1
     counts[0].pairs = k
     return GOOD
@@ -153,12 +155,12 @@ def _message(
     came = _number(text, awaited.end, end)
     size = _number(text, came.end, end)
     tag = _number(text, size.end, end)
-    if tag.end != end or size.end == end:
+    if tag.end != end:
         return NO_RECORD
-    latest = came.value if came.value > awaited.value else awaited.value
-    latest = posted.value if posted.value > latest else latest
-    early = posted.value if posted.value < awaited.value else awaited.value
-    early = came.value if came.value < early else early
+    latest = max(awaited.value, came.value)
+    latest = max(latest, posted.value)
+    early = min(awaited.value, posted.value)
+    early = min(early, came.value)
     if sender.value < 0 or receiver.value < 0 or early < 0 or latest > LAST_TIME // scale:
         return OUT_OF_RANGE
     if size.value < 0 or size.value > MOST_BYTES or tag.value < -1 or tag.value > MOST_SMALL:
@@ -189,7 +191,7 @@ def parse(
     i = start
     stop: cython.bint = False
     while i < len(text) and not stop:
-        if counts[0].messages == len(messages) or counts[0].others == len(others) or counts[0].pairs + LEAST_ROOM > len(pairs):
+        if counts[0].messages == len(messages) or counts[0].others == len(others) or counts[0].pairs == len(pairs):
             break
         end = i
         while end < len(text) and text[end] != ord("\n"):
@@ -201,9 +203,7 @@ def parse(
         what: cython.int = GOOD
         if end - i > 1 and text[i + 1] == ord(":") and ord("1") <= text[i] <= ord("3"):
             place = _place(text, i + 2, end, tasks, threads)
-            if place.end < 0 or place.end == end:
-                what = NO_RECORD
-            elif text[i] == ord("1"):
+            if text[i] == ord("1"):
                 what = _state(text, place, end, scale, pairs, counts)
             elif text[i] == ord("2"):
                 what = _events(text, place, end, scale, pairs, counts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 
-from perwiz.errors import TraceError
 from perwiz.formats.source import content
 
 _MOST = 1 << 26
@@ -60,5 +59,3 @@ def _lines(path: str) -> list[str]:
     if not os.path.exists(path):
         return []
     return content(path, _MOST, "text").decode("utf-8", "replace").splitlines()
-
-

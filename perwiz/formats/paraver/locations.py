@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.header import Header
 from perwiz.formats.paraver.labels import Labels
 from perwiz.trace.arrays import I4, I8, Ints
@@ -45,9 +46,10 @@ class RecordedLocations:
     def _communicators(self, labels: Labels) -> Communicators:
         header = self._header
         every = list(range(len(header.nodes)))
-        listed = {(one.application, one.id): [int(header.tasks[one.application - 1]) + task - 1 for task in one.tasks] for one in header.communicators}
+        before = [int(tasks) - 1 for tasks in header.tasks]
+        listed = {(one.application, one.id): [before[one.application - 1] + task for task in one.tasks] for one in header.communicators}
         self._row = {key: row for row, key in enumerate(listed)}
-        names = [labels.values.get(50100004, {}).get(number) or f"communicator {number}" for _, number in listed]
+        names = [labels.values.get(codes.COMMUNICATOR, {}).get(number) or f"communicator {number}" for _, number in listed]
         members = list(listed.values())
         world = next((row for row, ranks in enumerate(members) if ranks == every), None)
         if world is None:

@@ -5,7 +5,6 @@ makes a trace of them.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from perwiz.formats.paraver.header import Header
 from perwiz.formats.paraver.labels import Labels
 from perwiz.formats.source import CHUNK, LONGEST_LINE, Source
 from perwiz.kernels import paraver, paraver_calls, paraver_lines
+from perwiz.kernels.alog import Records, empty, zeros
 from perwiz.trace import defects, operations
 from perwiz.trace.arrays import I4, Columns
 
@@ -57,16 +57,16 @@ class Recording:
     labels: Labels
     kinds: dict[int, tuple[int, int]]
     """What each type of events tells, and its number among those that tell it."""
-    places: NDArray[Any]
+    places: Records
     """paraver.PLACE per location."""
-    calls: NDArray[Any]
-    regions: NDArray[Any]
-    kept: NDArray[Any]
-    counted: NDArray[Any]
+    calls: Records
+    regions: Records
+    kept: Records
+    counted: Records
     messages: Columns
-    lines: NDArray[Any]
+    lines: Records
     """One row of paraver.LINES: how many there are."""
-    rows: NDArray[Any]
+    rows: Records
     """One row of paraver.ROWS."""
     defects: defects.DefectList
 
@@ -83,13 +83,13 @@ class _Pass:
         locations = int(self._header.threads[-1])
         self._workers = np.ones(locations, "u1")
         self._workers[self._header.threads[:-1][np.diff(self._header.threads) > 0]] = 0
-        self._places = np.zeros(locations, paraver.PLACE).view(np.recarray)
+        self._places = zeros(locations, paraver.PLACE)
         self._sums, self._entered = (np.zeros(locations * paraver.COUNTERS, "f8") for _ in range(2))
         self._calls, self._regions, self._kept, self._counted = (
-            np.recarray(0, dtype) for dtype in (paraver.MADE, paraver.INSTANCE, paraver.KEEP, paraver.COUNTED)
+            empty(0, dtype) for dtype in (paraver.MADE, paraver.INSTANCE, paraver.KEEP, paraver.COUNTED)
         )
         self._messages = Columns(paraver.MESSAGE)
-        self._defects, self._rows = np.recarray(2 * _AT_ONCE, paraver.DEFECT), np.zeros(1, paraver.ROWS).view(np.recarray)
+        self._defects, self._rows = empty(2 * _AT_ONCE, paraver.DEFECT), zeros(1, paraver.ROWS)
         self._found = defects.DefectList()
         self._kinds = _kinds()
         self._ops = _routines(labels, self._kinds)
@@ -100,7 +100,7 @@ class _Pass:
         self._table()
 
     def _table(self) -> None:
-        self._table_of_kinds = np.recarray(len(self._kinds), paraver.KIND)
+        self._table_of_kinds = empty(len(self._kinds), paraver.KIND)
         rows = sorted((kind, *told) for kind, told in self._kinds.items())
         self._table_of_kinds[:] = np.array(rows, paraver.KIND)
         self._known = self._table_of_kinds.type.copy()
@@ -109,9 +109,9 @@ class _Pass:
         """Return what the file holds."""
         header = self._header
         pairs, messages, others = (
-            np.recarray(size, dtype) for size, dtype in ((_PAIRS, paraver.PAIR), (_LINES, paraver.MESSAGE), (_LINES, paraver.OTHER))
+            empty(size, dtype) for size, dtype in ((_PAIRS, paraver.PAIR), (_LINES, paraver.MESSAGE), (_LINES, paraver.OTHER))
         )
-        lines = np.zeros(1, paraver.LINES).view(np.recarray)
+        lines = zeros(1, paraver.LINES)
         for text in self._source.chunks():
             start = 0
             while start < len(text):
@@ -144,7 +144,7 @@ class _Pass:
             defects=self._found,
         )
 
-    def _take(self, text: bytes, pairs: NDArray[Any], others: NDArray[Any]) -> None:
+    def _take(self, text: bytes, pairs: Records, others: Records) -> None:
         for other in others:
             if other.what == paraver.HEADER:
                 if not self._header.take(text[other.begin : other.end]):
@@ -159,7 +159,7 @@ class _Pass:
             self._some(pairs[begin:end])
             begin = end
 
-    def _some(self, pairs: NDArray[Any]) -> None:
+    def _some(self, pairs: Records) -> None:
         self._learn(pairs.type)
         rows, room = self._rows[0], 4 * len(pairs)
         self._calls = _roomy(self._calls, rows.calls, room)
@@ -167,7 +167,7 @@ class _Pass:
         self._kept = _roomy(self._kept, rows.kept, room)
         self._counted = _roomy(self._counted, rows.counted, room * max(self._counters, 1))
         if len(self._defects) < room:
-            self._defects = np.recarray(room, paraver.DEFECT)
+            self._defects = empty(room, paraver.DEFECT)
         paraver_calls.run(
             pairs,
             self._table_of_kinds,
@@ -255,16 +255,16 @@ def _routines(labels: Labels, kinds: dict[int, tuple[int, int]]) -> I4:
         out[rows[kind], value] = operations.OP[name]
     for kind, number in rows.items():
         for value, name in labels.values.get(kind, {}).items():
-            op = operations.find(name) if kind in codes.OF_MPI else operations.OP.get(name)
-            if op and 0 < value < paraver.VALUES:
-                out[number, value] = op
+            found = operations.find(name) if kind in codes.OF_MPI else operations.OP.get(name)
+            if found and 0 < value < paraver.VALUES:
+                out[number, value] = found
     return out
 
 
-def _roomy(rows: NDArray[Any], used: int, more: int) -> NDArray[Any]:
+def _roomy(rows: Records, used: int, more: int) -> Records:
     """Return rows with room for some more behind those that are used."""
     if used + more <= len(rows):
         return rows
-    out = np.recarray(2 * used + more, rows.dtype)
+    out = empty(2 * used + more, rows.dtype)
     out[:used] = rows[:used]
     return out

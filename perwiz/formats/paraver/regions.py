@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.labels import Labels
+from perwiz.kernels.alog import Records
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.numbers import paths, running
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 _LINE = re.compile(r"(\d+) \(([^,)]+)")
+_LINKED = re.compile(r"(\S+) \[(.+)\]")
 _OF_LINES = 100
 """The lines of functions have types of events that are greater by this."""
 _TYPES = tuple(codes.REGIONS)
@@ -23,7 +23,7 @@ _TYPES = tuple(codes.REGIONS)
 class RegionInstances:
     """The table of regions with its times, the names that occur and where they are defined, and the path per row of what was recorded."""
 
-    def __init__(self, made: NDArray[Any], location: I4, labels: Labels, first: I8, returned: I8) -> None:
+    def __init__(self, made: Records, location: I4, labels: Labels, first: I8, returned: I8) -> None:
         """`location` is per instance that was made, `first` the first call of each location, `returned` when each call did."""
         order = np.argsort(location, kind="stable")
         new = np.empty(len(order) + 1, "i4")
@@ -34,7 +34,7 @@ class RegionInstances:
         number = made.number.astype("i8")
         kinds, name = np.unique(np.stack([number, made.name]), axis=1, return_inverse=True)
         told = [(_TYPES[kind], value) for kind, value in kinds.T.tolist()]
-        self.names = tuple(labels.value(kind, value) for kind, value in told)
+        self.names = tuple(_function(labels.value(kind, value)) for kind, value in told)
         sources = tuple(_source(labels.values.get(kind + _OF_LINES, {}).get(value, "")) for kind, value in told)
         self.sources = sources if any(sources) else ()
         path, *above = paths(parent, name.ravel().astype("i4"))
@@ -42,7 +42,8 @@ class RegionInstances:
         self.path_of = np.append(path, np.int32(NONE))[new]
         """Path per row of what was recorded; the last, so also -1, is none."""
         begin, end = (made[key] + first[location] for key in ("first_call", "end_call"))
-        self.times = Times(*(_outside(made[key].copy(), call, first[location], returned) for key, call in (("enter", begin), ("leave", end))))
+        enter, leave = (_outside(made[key].copy(), call, first[location], returned) for key, call in (("enter", begin), ("leave", end)))
+        self.times = Times(enter, leave)
         instance = running(location, name.ravel().astype("i4")).astype("i4") + np.int32(1)
         self.table = Regions(location, path, parent, instance, begin.astype("i4"), end.astype("i4"))
 
@@ -60,7 +61,7 @@ def _source(text: str) -> str:
     return f"{found[2]}:{found[1]}" if found and int(found[1]) else ""
 
 
-def sites(calls: NDArray[Any], labels: Labels) -> tuple[I4, tuple[str, ...]]:
+def sites(calls: Records, labels: Labels) -> tuple[I4, tuple[str, ...]]:
     """Return where each call was made, and the names of these places, both empty if nothing tells."""
     if not (calls.level.any() or calls.line_level.any()):
         return np.empty(0, "i4"), ()
@@ -74,4 +75,10 @@ def sites(calls: NDArray[Any], labels: Labels) -> tuple[I4, tuple[str, ...]]:
 def _site(labels: Labels, caller: int, level: int, line: int, line_level: int) -> str:
     """Return `file:line function` as far as they are told."""
     source = _source(labels.values.get(codes.CALLER_LINE + line_level, {}).get(line, "")) if line_level else ""
-    return f"{source} {labels.value(codes.CALLER + level, caller) if level else ''}".strip()
+    return f"{source} {_function(labels.value(codes.CALLER + level, caller)) if level else ''}".strip()
+
+
+def _function(name: str) -> str:
+    """Return the name of a function: Extrae writes `short.. [whole]` where it is long, and `name [as linked]`."""
+    found = _LINKED.fullmatch(name)
+    return name if not found else found[2] if ".." in found[1] else found[1]

@@ -13,13 +13,12 @@ from perwiz.formats.paraver.locations import RecordedLocations
 from perwiz.formats.paraver.read import ROLES, Recording
 from perwiz.formats.paraver.regions import RegionInstances, sites
 from perwiz.formats.paraver.threads import Threads
-from perwiz.kernels import paraver, paraver_calls
+from perwiz.kernels import alog, paraver, paraver_calls
 from perwiz.trace import matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.defects import UNDEFINED_COMMUNICATOR
 from perwiz.trace.origin import MEASURED
-from perwiz.trace.table import dtypes
-from perwiz.trace.tables import NONE, STREAM, Calls, Counters, Labels, Messages, Offsets, Records, Requests, Times
+from perwiz.trace.tables import NONE, STREAM, THREAD, Calls, Counters, Labels, Messages, Offsets, Records, Requests, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 from perwiz.trace.unrecorded import ON_OFF
 
@@ -102,7 +101,7 @@ class Builder:
     def _messages(self) -> None:
         get, take = self.column, self.recording.messages.take
         count = int(self.recording.lines.messages[0])
-        rows = np.recarray(count, paraver.MESSAGE)
+        rows = alog.empty(count, paraver.MESSAGE)
         for name in paraver.MESSAGE.names or ():
             rows[name] = take(name)
         self.records = count
@@ -142,18 +141,28 @@ class Builder:
         self._done = matching.completions(get["op"], self.requests)
 
     def _threads(self) -> None:
-        get = self.column
-        locations = self.locations.table
-        self.threads = Threads(get, self.first, locations, self._made.comm, self._places.teams != 0)
+        locations, teams = self.locations.table, self._places.teams != 0
+        self._be_idle(teams)
+        self.threads = Threads(self.column, self.first, locations, self._made.comm, teams)
+
+    def _be_idle(self, teams: Mask) -> None:
+        """Let threads of teams be there, and idle, from the first instant of their process on, as long as it has no team for them."""
+        get, table = self.column, self.locations.table
+        place = np.flatnonzero(teams & (table.kind == THREAD))
+        place = place[get["op"][self.first[place]] == operations.OP["omp_idle"]]
+        begun = np.minimum.reduceat(self.instants.enter, np.flatnonzero(np.diff(table.process, prepend=-1)))
+        enter = self.instants.enter.copy()
+        enter[place] = get["enter"][self.first[place]] = begun[np.searchsorted(np.unique(table.process), table.process[place])]
+        self.instants = Times(enter, self.instants.leave)
 
     def _collectives(self) -> None:
         get, comms = self.column, self.locations.communicators
         process = self.locations.task.astype("i8")
-        instances = matching_collectives.collectives(
-            self._call_table(), self._done, process, np.full(len(get["op"]), NONE, "i8"), np.zeros(len(get["op"]), "u1"), comms, get["enter"]
-        )
+        count, table = len(get["op"]), self._call_table()
+        untold, nothing = np.full(count, NONE, "i8"), np.zeros(count, "u1")
+        instances = matching_collectives.collectives(table, self._done, process, untold, nothing, comms, get["enter"])
         times = Times(get["enter"], get["leave"])
-        self.roots = roots.inferred(instances, self._call_table(), times, self.locations.task, self.messages, comms)
+        self.roots = roots.inferred(instances, table, times, self.locations.task, self.messages, comms)
         self.instances = matching_collectives.with_teams(self.roots.instances, get["op"], *self.threads.barriers)
         get["root"] = get["root"].copy()
         get["root"][self.instances.members.call] = self.instances.collectives.root[self.instances.members.collective]

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from perwiz.formats.recorded.threads import handed_over
 from perwiz.trace import operations, tables
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Links, Locations
 
-_FORK, _JOIN, _IDLE, _BARRIER, _IMPLICIT = (operations.OP[f"omp_{name}"] for name in ("fork", "join", "idle", "barrier", "implicit_barrier"))
+_FORK, _JOIN, _IDLE = (operations.OP[f"omp_{name}"] for name in ("fork", "join", "idle"))
+_BARRIER, _IMPLICIT = operations.OP["omp_barrier"], operations.OP["omp_implicit_barrier"]
 
 
 class Threads:
@@ -31,7 +32,7 @@ class Threads:
         self.links, self.barriers = Links.empty(), (np.empty(0, "i4"), np.empty(0, "i8"))
         if operations.OF_PROCESSES[column["op"]].all():
             return
-        self._column, self._first, self._links = column, first, list[tuple[int, I4, I4]]()
+        self._column, self._first, self._links = column, first, list[tuple[int, Ints, Ints]]()
         self._process = locations.process[column["location"]]
         self._main = locations.thread[column["location"]] == 0
         self._find_teams()
