@@ -27,6 +27,7 @@ POSTS = cython.declare(cython.int, paraver.POSTS)
 RECEIVES = cython.declare(cython.int, paraver.RECEIVES)
 COMPLETES = cython.declare(cython.int, paraver.COMPLETES)
 SEVERAL = cython.declare(cython.int, paraver.SEVERAL)
+NOT_TOLD = cython.declare(cython.int, -1)
 MOST_LOOKED = cython.declare(cython.int, 1000)
 TEAM_BEGINS = cython.declare(cython.int, paraver.TEAM_BEGINS)
 TEAM_ENDS = cython.declare(cython.int, paraver.TEAM_ENDS)
@@ -144,7 +145,7 @@ def _count(
         if row >= 0 and kinds[row].what == COUNTER:
             location = pairs[k].location
             one: I8 = 1
-            places[location].told |= one << kinds[row].number
+            places[location].told |= one << cython.cast(I8, kinds[row].number)
             sums[cython.cast(I8, location) * COUNTERS + kinds[row].number] += pairs[k].value
 
 
@@ -368,11 +369,12 @@ def _call(
     leave: cython.const[I8][::1],
     roles: cython.const[U1][::1],
     taken: U1[::1],
-    at_begin: cython.bint,
+    began: I8,
 ) -> I8:
-    """Return the call that does what is wanted at a time, -1 if there is none: one that begins (or ends) then, else one around it.
+    """Return the call that does what is wanted at a time, -1 if there is none.
 
-    One that is for a single message is taken once; of several, the first.
+    The first that began at another, `began`, and ends then, or if they are the same begins then; else one that ends then, else one
+    around it. One that is for a single message is taken once.
     """
     low = first
     high = end
@@ -383,15 +385,18 @@ def _call(
         else:
             high = middle
     around: I8 = -1
+    ends: I8 = -1
     e = low
     while e < end and enter[e] <= time and e - low < MOST_LOOKED:
         free: cython.bint = (roles[e] & wanted) != 0 and ((taken[e] & wanted) == 0 or (roles[e] & SEVERAL) != 0)
-        if free and (enter[e] == time if at_begin else leave[e] == time):
+        if free and enter[e] == began and (began == time or leave[e] == time):
             return e
+        if free and ends < 0 and leave[e] == time:
+            ends = e
         if free and around < 0:
             around = e
         e += 1
-    return around
+    return ends if ends >= 0 and began != time else around
 
 
 def place(
@@ -410,25 +415,21 @@ def place(
     `first` is per location, and one more, the first of its calls; `roles` and `taken`, all 0 before, are per call.
     """
     for k in range(len(messages)):
-        one, its = messages[k].sender, messages[k].receiver
-        e = _call(messages[k].posted, SENDS, first[one], first[one + 1], enter, leave, roles, taken, True)
+        one, its, posted = messages[k].sender, messages[k].receiver, messages[k].posted
+        e = _call(posted, SENDS, first[one], first[one + 1], enter, leave, roles, taken, posted)
         if e >= 0:
             taken[e] |= SENDS
         send[k] = cython.cast(I4, e)
         came, awaited = messages[k].came, messages[k].awaited
-        e = _call(came, RECEIVES, first[its], first[its + 1], enter, leave, roles, taken, False)
-        if e >= 0 and leave[e] == came and enter[e] <= awaited <= came:
+        e = _call(came, RECEIVES, first[its], first[its + 1], enter, leave, roles, taken, awaited)
+        if e < 0 or leave[e] != came or not enter[e] <= awaited <= came:
+            wait = _call(came, COMPLETES, first[its], first[its + 1], enter, leave, roles, taken, NOT_TOLD)
+            post = _call(awaited, POSTS, first[its], first[its + 1], enter, leave, roles, taken, NOT_TOLD)
+            if wait >= 0 and post >= 0:
+                taken[wait] |= COMPLETES
+                taken[post] |= POSTS
+                receive[k], done[k] = cython.cast(I4, post), cython.cast(I4, wait)
+                continue
+        if e >= 0:
             taken[e] |= RECEIVES
-            receive[k] = done[k] = cython.cast(I4, e)
-            continue
-        done[k] = cython.cast(I4, _call(came, COMPLETES, first[its], first[its + 1], enter, leave, roles, taken, False))
-        posts = _call(awaited, POSTS, first[its], first[its + 1], enter, leave, roles, taken, False)
-        if done[k] >= 0 and posts >= 0:
-            taken[done[k]] |= COMPLETES
-            taken[posts] |= POSTS
-            receive[k] = cython.cast(I4, posts)
-        elif e >= 0:
-            taken[e] |= RECEIVES
-            receive[k] = done[k] = cython.cast(I4, e)
-        else:
-            receive[k] = -1
+        receive[k] = done[k] = cython.cast(I4, e)

@@ -11,7 +11,7 @@ from perwiz.errors import TraceError
 from perwiz.trace.arrays import I4
 
 MAGIC = b"#Paraver ("
-MOST_LOCATIONS = 1 << 20
+MOST_LOCATIONS = 1 << 18
 """Most threads of all applications together."""
 MOST_RANKS = 1 << 22
 """Most members of all communicators together."""
