@@ -22,7 +22,7 @@ The format read is told by content, the format written by the name of FILE: .otf
 .prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that Perfetto and chrome://tracing show, anything
 else ALOG (.json and ALOG also .gz, .zst: packed). The times written are those that every analysis works with: clocks that disagree are
 corrected unless --clock says otherwise. Says what was done to them, and what the format does not hold. Of these perwiz itself
-reads ALOG and OTF2.
+reads ALOG, OTF2 and Paraver.
 
 examples:
   perwiz convert run.alog run.otf2                  for Vampir, Scalasca, otf2-print

@@ -149,6 +149,204 @@ def _count(
             sums[cython.cast(I8, location) * COUNTERS + kinds[row].number] += pairs[k].value
 
 
+@cython.cfunc
+@cython.exceptval(check=False)
+def _keep(pair: Pair, places: Place[::1], kept: Keep[::1], rows: Rows[::1]) -> cython.void:
+    """Keep an event as it is; the first call entered after it has the number of those that began."""
+    k = rows[0].kept
+    kept[k].time, kept[k].type, kept[k].value, kept[k].location = places[pair.location].clock, pair.type, pair.value, pair.location
+    kept[k].call = cython.cast(I4, places[pair.location].calls)
+    rows[0].kept += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _describe(pair: Pair, what: I4, number: I4, places: Place[::1], calls: Made[::1]) -> cython.void:
+    """Say more of the call that is open, or of the latest one: a lock is named when it is had."""
+    value = pair.value
+    current = places[pair.location].current - 1
+    if what > CALLER_LINE:
+        current = places[pair.location].latest - 1
+    if current < 0 or places[pair.location].ignored or value < 0:
+        return
+    small: I4 = cython.cast(I4, value) if value <= MOST_SMALL else 0
+    if what == SENT and value <= MOST_BYTES:
+        calls[current].sent = value
+    elif what == RECEIVED and value <= MOST_BYTES:
+        calls[current].received = value
+    elif what == ROOT and value > 0:
+        calls[current].bits |= IS_ROOT
+    elif what == COMM or (what > CALLER_LINE and value > 0):
+        calls[current].comm = value
+    elif what == CALLER and small > 0 and (calls[current].level == 0 or number < calls[current].level):
+        calls[current].caller, calls[current].level = small, cython.cast(U1, number)
+    elif what == CALLER_LINE and small > 0 and (calls[current].line_level == 0 or number < calls[current].line_level):
+        calls[current].line, calls[current].line_level = small, cython.cast(U1, number)
+
+
+@cython.cfunc
+def _settle(
+    pair: Pair,
+    what: I4,
+    teams: Ops,
+    works: cython.bint,
+    places: Place[::1],
+    sums: F8[::1],
+    entered: F8[::1],
+    calls: Made[::1],
+    counted: Counted[::1],
+    rows: Rows[::1],
+) -> cython.bint:
+    """End a wait at the end of a team, and a fork, if this event does; return whether it does nothing else. `works`: it is of a worker."""
+    location, value = pair.location, pair.value
+    current = places[location].current - 1
+    if CALL <= what <= TASK and current >= 0 and places[location].waits and (value > 0 or what == PARALLEL):
+        resumes: cython.bint = what == TASK
+        if resumes:
+            calls[current].op = cython.cast(U2, teams.taskwait)
+        _return(places, location, calls, counted, rows, sums, entered)
+        if resumes:
+            places[location].resumes = 1
+        elif works:
+            _begin(places, location, teams.idle, calls, rows, sums, entered)
+            _return(places, location, calls, counted, rows, sums, entered)
+    if CALL < what <= TASK and current >= 0 and places[location].kind == TEAM_BEGINS and (value > 0 or what != PARALLEL):
+        _return(places, location, calls, counted, rows, sums, entered)
+        if what == PARALLEL:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _call_event(
+    pair: Pair,
+    number: I4,
+    ops: cython.const[I4][:, ::1],
+    ends: cython.const[I4][::1],
+    places: Place[::1],
+    sums: F8[::1],
+    entered: F8[::1],
+    calls: Made[::1],
+    kept: Keep[::1],
+    counted: Counted[::1],
+    defects: Defect[::1],
+    rows: Rows[::1],
+) -> cython.void:
+    """Begin or end a call, as an event of the type with this number says."""
+    location, value, current = pair.location, pair.value, places[pair.location].current - 1
+    op: I4 = 0
+    if value != 0:
+        op = ops[number, value] if 0 < value < VALUES else ops[number, VALUES]
+    if current >= 0 and places[location].kind == number + 1 and ends[calls[current].op] == value:
+        _return(places, location, calls, counted, rows, sums, entered)
+    elif value == 0 or op < 0:
+        if current >= 0 and places[location].ignored == number + 1:
+            places[location].ignored = 0
+        elif value == 0:
+            _wrong(pair, NOT_OPEN, defects, rows)
+        else:
+            _keep(pair, places, kept, rows)
+    elif current >= 0 and places[location].kind > 0 and places[location].kind != number + 1:
+        places[location].ignored = number + 1
+        rows[0].inner += 1
+    else:
+        if current >= 0:
+            if places[location].kind > 0:
+                _wrong(pair, NEVER_ENDS, defects, rows)
+            _return(places, location, calls, counted, rows, sums, entered)
+        _begin(places, location, op, calls, rows, sums, entered)
+        places[location].kind = number + 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _parallel_event(
+    location: I4,
+    value: I8,
+    teams: Ops,
+    places: Place[::1],
+    sums: F8[::1],
+    entered: F8[::1],
+    calls: Made[::1],
+    counted: Counted[::1],
+    rows: Rows[::1],
+) -> cython.void:
+    """Begin a fork where a parallel region opens, and join where it closes."""
+    current = places[location].current - 1
+    latest = places[location].latest - 1
+    if value != 0 and current < 0:
+        _begin(places, location, teams.fork, calls, rows, sums, entered)
+        places[location].kind = TEAM_BEGINS
+    elif value == 0:
+        if current >= 0 and places[location].kind == TEAM_BEGINS:
+            _return(places, location, calls, counted, rows, sums, entered)
+            current = -1
+        if current < 0 and (latest < 0 or calls[latest].op != teams.join or calls[latest].leave < places[location].clock):
+            _begin(places, location, teams.join, calls, rows, sums, entered)
+            _return(places, location, calls, counted, rows, sums, entered)
+            latest = places[location].latest - 1
+        if latest >= 0:
+            calls[latest].bits |= CLOSES
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _region_event(
+    pair: Pair,
+    what: I4,
+    number: I4,
+    teams: Ops,
+    works: cython.bint,
+    places: Place[::1],
+    sums: F8[::1],
+    entered: F8[::1],
+    calls: Made[::1],
+    regions: Instance[::1],
+    counted: Counted[::1],
+    defects: Defect[::1],
+    rows: Rows[::1],
+) -> cython.void:
+    """Begin or end a function; a worker that comes to its first team was idle before, and who ends that of a team waits for the others."""
+    location, value, current = pair.location, pair.value, places[pair.location].current - 1
+    inside = places[location].inside - 1
+    if value != 0:
+        if what == TEAM:
+            if works and not places[location].teams and current < 0:
+                _begin(places, location, teams.idle, calls, rows, sums, entered)
+                if places[location].busy == 0:
+                    calls[places[location].current - 1].enter = places[location].first - 1
+                _return(places, location, calls, counted, rows, sums, entered)
+            places[location].teams = 1
+        n = rows[0].regions
+        regions[n].enter, regions[n].leave, regions[n].name = places[location].clock, -1, value
+        regions[n].location, regions[n].parent, regions[n].number = location, cython.cast(I4, inside), number
+        regions[n].first_call = regions[n].end_call = cython.cast(I4, places[location].calls)
+        rows[0].regions += 1
+        places[location].inside = n + 1
+    else:
+        found = inside
+        looked: cython.int = 0
+        while found >= 0 and regions[found].number != number and looked < MOST_LOOKED:
+            found = regions[found].parent
+            looked += 1
+        if found < 0 or looked == MOST_LOOKED:
+            _wrong(pair, NOT_OPEN, defects, rows)
+            return
+        while True:
+            regions[inside].leave = places[location].clock
+            regions[inside].end_call = cython.cast(I4, places[location].calls)
+            places[location].inside = regions[inside].parent + 1
+            if inside == found:
+                break
+            _wrong(pair, NEVER_ENDS, defects, rows)
+            inside = regions[inside].parent
+        if (what == TEAM or (what == TASK and places[location].resumes)) and places[location].current == 0:
+            places[location].resumes = 0
+            _begin(places, location, teams.barrier, calls, rows, sums, entered)
+            places[location].kind, places[location].waits = TEAM_ENDS, 1
+
+
 def run(
     pairs: cython.const[Pair][::1],
     kinds: cython.const[Kind][::1],
@@ -194,140 +392,22 @@ def run(
             continue
         row = _kind(kinds, pairs[k].type)
         what: I4 = kinds[row].what if row >= 0 else 0
-        current = places[location].current - 1
-        if CALL <= what <= TASK and current >= 0 and places[location].waits and (value > 0 or what == PARALLEL):
-            resumes: cython.bint = what == TASK
-            if resumes:
-                calls[current].op = cython.cast(U2, teams.taskwait)
-            _return(places, location, calls, counted, rows, sums, entered)
-            if resumes:
-                places[location].resumes = 1
-            elif workers[location]:
-                _begin(places, location, teams.idle, calls, rows, sums, entered)
-                _return(places, location, calls, counted, rows, sums, entered)
-            current = -1
-        if CALL < what <= TASK and current >= 0 and places[location].kind == TEAM_BEGINS and (value > 0 or what != PARALLEL):
-            _return(places, location, calls, counted, rows, sums, entered)
-            current = -1
-            if what == PARALLEL:
+        if CALL <= what <= TASK:
+            works: cython.bint = workers[location] != 0
+            if _settle(pairs[k], what, teams, works, places, sums, entered, calls, counted, rows):
                 continue
         if what == CALL:
-            number = kinds[row].number
-            op: I4 = 0
-            if value != 0:
-                op = ops[number, value] if 0 < value < VALUES else ops[number, VALUES]
-            if current >= 0 and places[location].kind == number + 1 and ends[calls[current].op] == value:
-                _return(places, location, calls, counted, rows, sums, entered)
-            elif value == 0 or op < 0:
-                if current >= 0 and places[location].ignored == number + 1:
-                    places[location].ignored = 0
-                elif value == 0:
-                    _wrong(pairs[k], NOT_OPEN, defects, rows)
-                else:
-                    _keep(pairs[k], places, kept, rows)
-            elif current >= 0 and places[location].kind > 0 and places[location].kind != number + 1:
-                places[location].ignored = number + 1
-                rows[0].inner += 1
-            else:
-                if current >= 0:
-                    if places[location].kind > 0:
-                        _wrong(pairs[k], NEVER_ENDS, defects, rows)
-                    _return(places, location, calls, counted, rows, sums, entered)
-                _begin(places, location, op, calls, rows, sums, entered)
-                places[location].kind = number + 1
+            _call_event(pairs[k], kinds[row].number, ops, ends, places, sums, entered, calls, kept, counted, defects, rows)
         elif what == PARALLEL:
-            latest = places[location].latest - 1
-            if value != 0 and current < 0:
-                _begin(places, location, teams.fork, calls, rows, sums, entered)
-                places[location].kind = TEAM_BEGINS
-            elif value == 0:
-                if current >= 0 and places[location].kind == TEAM_BEGINS:
-                    _return(places, location, calls, counted, rows, sums, entered)
-                    current = -1
-                if current < 0 and (latest < 0 or calls[latest].op != teams.join or calls[latest].leave < places[location].clock):
-                    _begin(places, location, teams.join, calls, rows, sums, entered)
-                    _return(places, location, calls, counted, rows, sums, entered)
-                    latest = places[location].latest - 1
-                if latest >= 0:
-                    calls[latest].bits |= CLOSES
+            _parallel_event(location, value, teams, places, sums, entered, calls, counted, rows)
         elif PARALLEL < what <= TASK:
-            inside = places[location].inside - 1
-            if value != 0:
-                if what == TEAM:
-                    if workers[location] and not places[location].teams and current < 0:
-                        _begin(places, location, teams.idle, calls, rows, sums, entered)
-                        if places[location].busy == 0:
-                            calls[places[location].current - 1].enter = places[location].first - 1
-                        _return(places, location, calls, counted, rows, sums, entered)
-                    places[location].teams = 1
-                n = rows[0].regions
-                regions[n].enter, regions[n].leave, regions[n].name = places[location].clock, -1, value
-                regions[n].location, regions[n].parent, regions[n].number = location, cython.cast(I4, inside), kinds[row].number
-                regions[n].first_call = regions[n].end_call = cython.cast(I4, places[location].calls)
-                rows[0].regions += 1
-                places[location].inside = n + 1
-            else:
-                found = inside
-                looked: cython.int = 0
-                while found >= 0 and regions[found].number != kinds[row].number and looked < MOST_LOOKED:
-                    found = regions[found].parent
-                    looked += 1
-                if found < 0 or looked == MOST_LOOKED:
-                    _wrong(pairs[k], NOT_OPEN, defects, rows)
-                    continue
-                while True:
-                    regions[inside].leave = places[location].clock
-                    regions[inside].end_call = cython.cast(I4, places[location].calls)
-                    places[location].inside = regions[inside].parent + 1
-                    if inside == found:
-                        break
-                    _wrong(pairs[k], NEVER_ENDS, defects, rows)
-                    inside = regions[inside].parent
-                if (what == TEAM or (what == TASK and places[location].resumes)) and places[location].current == 0:
-                    places[location].resumes = 0
-                    _begin(places, location, teams.barrier, calls, rows, sums, entered)
-                    places[location].kind, places[location].waits = TEAM_ENDS, 1
+            _region_event(pairs[k], what, kinds[row].number, teams, works, places, sums, entered, calls, regions, counted, defects, rows)
         elif what == COUNTER:
             continue
         elif what >= SENT:
             _describe(pairs[k], what, kinds[row].number, places, calls)
         else:
             _keep(pairs[k], places, kept, rows)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _keep(pair: Pair, places: Place[::1], kept: Keep[::1], rows: Rows[::1]) -> cython.void:
-    """Keep an event as it is; the first call entered after it has the number of those that began."""
-    k = rows[0].kept
-    kept[k].time, kept[k].type, kept[k].value, kept[k].location = places[pair.location].clock, pair.type, pair.value, pair.location
-    kept[k].call = cython.cast(I4, places[pair.location].calls)
-    rows[0].kept += 1
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _describe(pair: Pair, what: I4, number: I4, places: Place[::1], calls: Made[::1]) -> cython.void:
-    """Say more of the call that is open, or of the latest one: a lock is named when it is had."""
-    value = pair.value
-    current = places[pair.location].current - 1
-    if what > CALLER_LINE:
-        current = places[pair.location].latest - 1
-    if current < 0 or places[pair.location].ignored or value < 0:
-        return
-    small: I4 = cython.cast(I4, value) if value <= MOST_SMALL else 0
-    if what == SENT and value <= MOST_BYTES:
-        calls[current].sent = value
-    elif what == RECEIVED and value <= MOST_BYTES:
-        calls[current].received = value
-    elif what == ROOT and value > 0:
-        calls[current].bits |= IS_ROOT
-    elif what == COMM or (what > CALLER_LINE and value > 0):
-        calls[current].comm = value
-    elif what == CALLER and small > 0 and (calls[current].level == 0 or number < calls[current].level):
-        calls[current].caller, calls[current].level = small, cython.cast(U1, number)
-    elif what == CALLER_LINE and small > 0 and (calls[current].line_level == 0 or number < calls[current].line_level):
-        calls[current].line, calls[current].line_level = small, cython.cast(U1, number)
 
 
 def close(

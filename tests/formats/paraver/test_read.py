@@ -13,7 +13,7 @@ import build
 import perwiz
 from paraver_files import calls, header, reading, reasons
 from perwiz.errors import PerwizError, TraceError
-from perwiz.formats import files
+from perwiz.formats import files, foreign
 from perwiz.formats.paraver.format import PARAVER
 from perwiz.trace import tables
 from perwiz.trace.unrecorded import unrecorded
@@ -165,6 +165,11 @@ def test_refusals__of_files_beside():
     pathlib.Path("a.pcf").mkdir()
     with pytest.raises(TraceError, match=r"^a\.pcf: is a directory, must be text$"):
         files.read("a.prv")
+
+
+def test_refusals__of_standard_input():
+    refused = "a Paraver trace, must be named as a file: from standard input only ALOG is read"
+    assert foreign.refusal(b"#Paraver (now)", "-") == refused
 
 
 def test_looks_like__by_content():
