@@ -158,6 +158,7 @@ def test_teams__a_fork_lasts_until_anything_else():
     """A call ends it, a region, or its own end, which perwiz writes; a parallel region inside a call is not kept."""
     body = events((5, 60000001, 3), (7, 50000001, 1), (8, 60000001, 3), (8, 60000001, 0), (9, 50000001, 0), (10, 60000001, 0))
     body += events((15, 60000001, 3), (17, 60000001, 3), (17, 60000001, 0), (18, 60000001, 3), (19, 60000019, 0))
+    body += events((21, 60000001, 3), (23, 60000001, 0))
     trace = reading(body, ONE)
     assert calls(trace) == [
         (0, "omp_fork", 5, 7),
@@ -166,6 +167,8 @@ def test_teams__a_fork_lasts_until_anything_else():
         (0, "omp_fork", 15, 17),
         (0, "omp_join", 17, 17),
         (0, "omp_fork", 18, 19),
+        (0, "omp_fork", 21, 23),
+        (0, "omp_join", 23, 23),
     ]
 
 
