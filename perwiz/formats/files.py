@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from perwiz.errors import UsageError
 from perwiz.formats.alog.format import ALOG
 from perwiz.formats.format import Format, Progress
+from perwiz.formats.goal.format import GOAL
 from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.paraver.format import PARAVER
 from perwiz.formats.recorded.format import RECORDED
@@ -28,7 +29,7 @@ class TraceEvents(Format):
 
 
 TRACE_EVENTS = TraceEvents()
-FORMATS: tuple[Format, ...] = (RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, ALOG)
+FORMATS: tuple[Format, ...] = (RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, GOAL, ALOG)
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 
 

@@ -29,19 +29,21 @@ TOLD = 0.01
 """Part of the messages' time on links that is worth telling."""
 
 
-def read(path: str, progress: Progress | None = None) -> Trace:
+def read(path: str, progress: Progress | None = None, model: Model | None = None) -> Trace:
     """Return the trace in a file, as `perwiz.formats.files.read` does; one of no times has those of `timed`."""
-    return timed(files.read(path, progress))
+    return timed(files.read(path, progress), model)
 
 
-def timed(trace: Trace) -> Trace:
-    """Return a trace with the times that its platform gives it; any other as it is.
+def timed(trace: Trace, model: Model | None = None) -> Trace:
+    """Return a trace with the times that its platform gives it, or else a model, by default the shipped one; any other as it is.
 
     Raises ModelError if the platform cannot be read, TraceError if all takes longer than can be added up.
     """
     if trace.timeline.origin != UNTIMED:
         return trace
-    model = model_file.load(trace.model)
+    named = trace.model or "default"
+    model = model_file.load(named) if trace.model or model is None else model
+    trace = dataclasses.replace(trace, model=named)
     graph = build(trace, synchronous(trace, model), transfers=True)
     weight = _weights(trace, graph, lags(trace, graph, model), work(trace, model))
     whole = float(weight[weight != CUT].sum(dtype="f8"))

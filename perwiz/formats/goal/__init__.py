@@ -1,0 +1,1 @@
+"""GOAL: schedules of operations, as LogGOPSim takes them."""

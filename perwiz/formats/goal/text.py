@@ -1,0 +1,150 @@
+"""GOAL text to a schedule: `num_ranks N`, a block `rank R { ... }` for each, a statement per line. Numbers are unsigned, times ns."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from perwiz.errors import TraceError
+from perwiz.formats.format import Progress
+from perwiz.formats.goal.schedule import CALC, MOST_RANKS, MOST_SIZE, MOST_TAG, MOST_UNIT, Schedule, in_order
+from perwiz.formats.source import content
+from perwiz.kernels import goal_lines
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.words import shown
+
+_BATCH, _PAD = 1 << 16, b"\n\n\n"
+_MOST = 1 << 34
+WHAT = "a schedule in GOAL"
+_MUST = {
+    goal_lines.STATEMENT: "be num_ranks, rank, calc, send, recv, a label or }",
+    goal_lines.NUMBER: "be a whole number of at most 18 digits",
+    goal_lines.BYTE_MARK: "be the b of bytes",
+    goal_lines.DIRECTION: "be to, of a recv from",
+    goal_lines.PEER: "be a rank, of a recv also -1",
+    goal_lines.OPTION: "be tag, cpu, nic or the end of the line",
+    goal_lines.LABEL: "be a label",
+    goal_lines.BRACE: "be {",
+    goal_lines.BLOCK: "be in a block rank N { }",
+    goal_lines.CLOSED: "be behind the } of the block before it",
+    goal_lines.COMMENT: "end with */",
+}
+_HEAD = re.compile(rb"(\s|//.*\n|/\*(?s:.*?)\*/)*num_ranks\s+\d")
+
+
+def is_text(head: bytes) -> bool:
+    """Return whether a file that begins so is a schedule as text."""
+    return bool(_HEAD.match(head))
+
+
+class _Text:
+    """The text of a schedule and its places."""
+
+    def __init__(self, path: str, text: bytes) -> None:
+        self.path, self.length, self.bytes = path, len(text), text + _PAD
+        self.array = np.frombuffer(self.bytes, "u1")
+
+    def refusal(self, place: int, what: str, must: str) -> TraceError:
+        """Return the error of a place."""
+        line = self.bytes.count(b"\n", 0, min(place, self.length)) + 1
+        return TraceError(f"{self.path}:{line}: {what}, must {must}")
+
+    def word(self, place: int) -> str:
+        """Return what stands at a place, in quotes."""
+        if place >= self.length:
+            return "the end of the file"
+        found = re.compile(rb"\w+|[^\s]|").match(self.bytes, place)
+        word = found[0] if found else b""
+        return f"'{shown(word.decode('latin-1'), 20)}'" if word else "the end of the line"
+
+
+def read(path: str, progress: Progress | None = None) -> Schedule:
+    """Return the schedule in a file of text, plain or packed. Raises TraceError naming the line, what is there and what must be."""
+    text = _Text(path, content(path, _MOST, WHAT))
+    scan, parts = np.array([(0, -1, 0, -1)], goal_lines.SCAN).view(np.recarray), []
+    words = np.frombuffer(goal_lines.KEYWORDS, "u1")
+    rows = np.empty(_BATCH, goal_lines.ROW).view(np.recarray)
+    while True:
+        count = goal_lines.parse(text.array, words, scan, rows)
+        at = int(scan[0].at)
+        parts.append(_Part(text, rows[:count], int(scan[0].ranks)))
+        if scan[0].wanted:
+            raise text.refusal(at, text.word(at), _MUST[int(scan[0].wanted)])
+        if progress:
+            progress(at, text.length)
+        if count < len(rows):
+            break
+    if scan[0].rank >= 0:
+        raise text.refusal(at, f"the block of rank {scan[0].rank} is open", "end with }")
+    return _whole(text, parts, int(scan[0].ranks))
+
+
+class _Part:
+    """Some statements: operations and dependences, columns checked for their ranges."""
+
+    def __init__(self, text: _Text, rows: np.recarray, ranks: int) -> None:
+        def refuse(bad: Mask, column: str, what: str, must: str) -> None:
+            if bad.any():
+                row = rows[int(np.argmax(bad))]
+                raise text.refusal(int(row.place), f"{what} {row[column]}", f"be {must}")
+
+        opens = rows.kind == goal_lines.RANK
+        if len(rows) and ranks < 0:
+            raise text.refusal(int(rows.place[0]), text.word(int(rows.place[0])), "be behind num_ranks")
+        refuse(opens & (rows.amount >= ranks), "amount", "rank", f"less than num_ranks, {ranks}")
+        ops = (rows.kind > 0) & (rows.kind <= CALC)
+        refuse(ops & (rows.amount > MOST_SIZE), "amount", "size", f"at most {MOST_SIZE}")
+        refuse(ops & (rows.peer >= ranks), "peer", "partner", f"less than num_ranks, {ranks}")
+        refuse(ops & (rows.tag > MOST_TAG), "tag", "tag", f"at most {MOST_TAG}")
+        refuse(ops & (rows.cpu > MOST_UNIT), "cpu", "cpu", f"at most {MOST_UNIT}")
+        refuse(ops & (rows.nic > MOST_UNIT), "nic", "nic", f"at most {MOST_UNIT}")
+        of = rows[ops]
+        self.opened = [(int(row.amount), int(row.place)) for row in rows[opens]]
+        self.rank = of.rank.copy()
+        self.kind, self.size = of.kind.astype("u1"), of.amount.copy()
+        self.peer, self.tag, self.cpu, self.nic = (of[name].astype("i4") for name in ("peer", "tag", "cpu", "nic"))
+        self.label = of.label.copy()
+        needs = rows[~ops & ~opens]
+        self.of, self.starts = needs.rank.copy(), (needs.kind == goal_lines.IREQUIRES).astype("u1")
+        self.op, self.on = needs.label.copy(), needs.other.copy()
+
+
+def _whole(text: _Text, parts: list[_Part], ranks: int) -> Schedule:
+    def column(name: str) -> np.ndarray:
+        found = np.concatenate([getattr(part, name) for part in parts])
+        for part in parts:
+            delattr(part, name)
+        return found
+
+    if not 1 <= ranks <= MOST_RANKS:
+        raise text.refusal(0, f"num_ranks {ranks}" if ranks >= 0 else "no num_ranks", f"be a number from 1 to {MOST_RANKS}")
+    seen: dict[int, int] = {}
+    for rank, place in (opened for part in parts for opened in part.opened):
+        if rank in seen:
+            raise text.refusal(place, f"a second block of rank {rank}", "be one block")
+        seen[rank] = place
+    if len(seen) < ranks:
+        missing = next(rank for rank in range(ranks) if rank not in seen)
+        raise TraceError(f"{text.path}: no block of rank {missing}, must have one of each of the {ranks}")
+    rank, label = column("rank"), column("label")
+    op, on = _resolved(text, rank, label, column("of"), column("op"), column("on"))
+    columns = {name: column(name) for name in ("kind", "size", "peer", "tag", "cpu", "nic", "starts")}
+    return in_order(Schedule(path=text.path, ranks=ranks, rank=rank, op=op, on=on, **columns))
+
+
+def _resolved(text: _Text, rank: I4, label: I8, of: I4, op: I8, on: I8) -> tuple[I4, I4]:
+    """Return per dependence the row of the operation that needs, and of the one that is needed, given their labels' places."""
+    slots = np.full(1 << (2 * len(label) + 1).bit_length(), -1, "i4")
+    twice = goal_lines.number(text.array, label, rank, slots)
+    if twice >= 0:
+        raise text.refusal(int(label[twice]), f"label {text.word(int(label[twice]))} once more in rank {rank[twice]}", "be there once")
+    out = []
+    for words in (op, on):
+        rows = np.empty(len(words), "i4")
+        goal_lines.find(text.array, label, rank, slots, words, of, rows)
+        if (rows < 0).any():
+            k = int(np.argmax(rows < 0))
+            raise text.refusal(int(words[k]), f"label {text.word(int(words[k]))}", f"be that of an operation of rank {of[k]}")
+        out.append(rows)
+    return out[0], out[1]
