@@ -15,20 +15,23 @@ if TYPE_CHECKING:
     from perwiz.clock.treatment import Treated
     from perwiz.trace.trace import Trace
     from perwiz.whatif.health import Health
+    from perwiz.whatif.run import Run, Start
 
-HELP = "write a trace in another format: ALOG, OTF2, Paraver, or JSON for Perfetto"
+HELP = "write a trace in another format: ALOG, OTF2, Paraver, JSON for Perfetto, or a schedule in GOAL"
 _ENDING = """
 The format read is told by content, the format written by the name of FILE: .otf2 is an OTF2 archive (x.otf2, x.def and the folder x),
-.prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that Perfetto and chrome://tracing show, anything
-else ALOG (.json and ALOG also .gz, .zst: packed). The times written are those that every analysis works with: clocks that disagree are
-corrected unless --clock says otherwise. Says what was done to them, and what the format does not hold. Of these perwiz itself
-reads ALOG, OTF2 and Paraver.
+.prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that Perfetto and chrome://tracing show, .goal the
+operations that LogGOPSim and its kin simulate: messages as the model (--model) explains them, all else as computation; anything else ALOG
+(.json and ALOG also .gz, .zst: packed). The times written are those that every analysis works with: clocks that disagree are corrected
+unless --clock says otherwise. Says what was done to them, and what the format does not hold. Of these perwiz itself reads ALOG, OTF2,
+Paraver and GOAL.
 
 examples:
   perwiz convert run.alog run.otf2                  for Vampir, Scalasca, otf2-print
   perwiz convert traces.otf2 run.alog.gz            for Jumpshot
   perwiz convert traces.otf2 run.json.gz            for ui.perfetto.dev, with the waits of every call
   perwiz convert traces.otf2 run.prv                for Paraver
+  perwiz convert traces.otf2 run.goal               for LogGOPSim, ATLAHS, LLAMP
   perwiz convert run.log.gz run.log --clock none    unpack, every time as it was measured
 
 exit codes: 0 done, 2 usage, 3 the trace cannot be read, 4 done but the trace is incomplete
@@ -39,6 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz convert`."""
     options.trace(parser)
     options.clock(parser)
+    options.model(parser)
     parser.add_argument("output", metavar="FILE", help="file to write; its name tells the format")
     options.quiet(parser)
     options.ending(parser, _ENDING)
@@ -54,43 +58,61 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.trace.tied import widened
     from perwiz.whatif.health import health
 
-    files.check([args.output], [args.trace])
-    trace = files.read(args.trace)
+    model = options.machine(args)
+    files.check([args.output], [args.trace, args.model])
+    trace = files.read(args.trace, model)
     clocks = treat(trace, args.clock)
     trace = trace if args.clock == "none" else offsets.apply(trace)
     if not trace.offsets_applied:
         raise UsageError(f"{args.trace}: its times are those of several clocks, must be converted with --clock linear or clc")
     if clocks.correction:
         trace = dataclasses.replace(trace, timeline=widened(trace, clocks.trace.timeline))
-    view, moved = formats.is_view(args.output), 0
+    form = formats.format_of(args.output)
+    view, moved, missing = formats.is_view(args.output), 0, form.missing(trace)
 
     def write(path: str) -> None:
-        nonlocal moved
+        nonlocal moved, missing
         if view:
             _view(trace, path)
+        elif form is formats.GOAL:
+            missing = _schedule(trace, model, path)
         else:
             moved = formats.write(trace, path)
 
     files.write({args.output: write})
     state = health(clocks.trace, clocks.correction.graph.contradictions if clocks.correction else 0, clocks)
-    form = formats.format_of(args.output)
-    missing = perfetto.missing(trace) if view else form.missing(trace)
+    missing = perfetto.missing(trace) if view else missing
     terminal.show(partial(_text, trace, clocks, args.output, form.name, missing, moved, state), args.quiet)
     return INCOMPLETE if state.incomplete else DONE
 
 
 def _view(trace: Trace, path: str) -> None:
     """Write a run with all its locations, and how long its calls wait under the model of the trace or the default one."""
-    from perwiz.clock.condition import violations
-    from perwiz.clock.treatment import Treated
     from perwiz.report.perfetto import write as perfetto
-    from perwiz.whatif.run import graph_of, machine_of, replay_of, summable
 
-    origin, machine = trace.timeline.origin, machine_of(None, trace)
-    clocks = summable(Treated(trace, violations(trace, trace.timeline), None))
-    run = replay_of(clocks, graph_of(trace, machine.model), machine)
+    origin, run = trace.timeline.origin, _run(trace, None)
     view = perfetto.View("recorded" if origin.measured else str(origin), trace.timeline, run.waits)
     perfetto.write(trace, [view], path)
+
+
+def _schedule(trace: Trace, model: Start, path: str) -> list[tuple[str, int]]:
+    """Write a run as operations that need each other, under a model or that of the trace; return what it does not hold."""
+    from perwiz.formats.goal.write import write
+    from perwiz.loggps.schedules import schedule
+
+    made = schedule(_run(trace, model).weighted)
+    write(made.schedule, path)
+    return made.missing
+
+
+def _run(trace: Trace, model: Start) -> Run:
+    """Return a trace weighted under a model, or that of the trace or the default one."""
+    from perwiz.clock.condition import violations
+    from perwiz.clock.treatment import Treated
+    from perwiz.whatif.run import graph_of, machine_of, replay_of, summable
+
+    machine = machine_of(model, trace)
+    return replay_of(summable(Treated(trace, violations(trace, trace.timeline), None)), graph_of(trace, machine.model), machine)
 
 
 def _text(trace: Trace, clocks: Treated, path: str, format: str, missing: Sequence[tuple[str, int]], moved: int, state: Health) -> str:

@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound="Versioned")
 
 
-def read(path: str) -> Trace:
-    """Return the trace in a file, as `perwiz.whatif.timed.read` does. On a terminal long reading shows its progress."""
+def read(path: str, model: Start = None) -> Trace:
+    """Return the trace in a file, as `perwiz.whatif.timed.read` does. On a terminal long reading shows its progress.
+
+    A schedule has the times of `model`, changes being those of the default one.
+    """
     from perwiz.progress import Progress
     from perwiz.trace.resources import give_back
     from perwiz.whatif import timed
 
     with Progress(f"reading {path}") as progress:
-        trace = timed.read(path, progress)
+        trace = timed.read(path, progress, model)
     give_back()
     return trace
 
@@ -44,7 +47,7 @@ def part(path: str, chosen: Chosen | None, model: Start = None) -> tuple[Trace, 
     from perwiz.trace.parts.cut import restricted
     from perwiz.whatif.run import machine_of
 
-    trace = read(path)
+    trace = read(path, model)
     if chosen is None:
         return trace, model
     trace = offsets.apply(trace)

@@ -95,12 +95,12 @@ def work(trace: Trace, row: I8, model: Model, network: Model | None = None, plac
     there, here = np.zeros((2, len(kinds.op), 1), "i8")
     needed = np.unique(kind[~known[kind, of.members]] if network is None else kind)
     some = kinds.take(needed)
-    chosen = _chosen(model, some, fitted[needed])
+    likely_ones = _chosen(model, some, fitted[needed])
     elsewhere = some if placed is None else alike(placed)[1].take(needed)
-    there[needed, 0] = rounds.cost(network or model, elsewhere, chosen)
+    there[needed, 0] = rounds.cost(network or model, elsewhere, likely_ones)
     if network is None:
         return np.where(known, np.rint(fitted), there).astype("i8")[kind, of.members]
-    here[needed, 0] = rounds.cost(model, some, chosen)
+    here[needed, 0] = rounds.cost(model, some, likely_ones)
     explained = np.minimum(fitted, np.maximum(rounds.at_most(model, kinds)[:, None], here))
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = fitted - explained + np.where(here > 0, explained * (there / here), there)
@@ -113,10 +113,10 @@ def likely(trace: Trace, model: Model) -> list[str]:
         return ["as SMPI makes them by default: all messages at once, broadcasts along a binomial tree"]
     kinds = alike(trace)[1]
     kinds = kinds.take(rounds.MOVES[kinds.op] & (kinds.processes > 1))
-    chosen = _chosen(model, kinds, _found(model, kinds))
+    of_kind = chosen(model, kinds)
     lines: dict[tuple[int, int, int], list[int]] = {}
     for row in np.lexsort((kinds.size, kinds.processes, kinds.op)).tolist():
-        lines.setdefault((int(kinds.op[row]), int(kinds.processes[row]), int(chosen[row])), []).append(int(kinds.size[row]))
+        lines.setdefault((int(kinds.op[row]), int(kinds.processes[row]), int(of_kind[row])), []).append(int(kinds.size[row]))
     return [_line(*key, sizes) for key, sizes in lines.items()]
 
 
@@ -130,6 +130,11 @@ def _found(model: Model, kinds: Collectives) -> F8:
     """Return the ns that the model found, per kind and, as columns, members."""
     columns = [np.full(len(kinds.op), members, "u1") for members in (ALL, ROOT, OTHERS)]
     return np.stack([collectives.found(model.collectives, kinds.op, kinds.processes, members, kinds.size) for members in columns], 1)
+
+
+def chosen(model: Model, kinds: Collectives) -> I8:
+    """Return the likely algorithm of each kind, as `rounds.choose` numbers them."""
+    return _chosen(model, kinds, _found(model, kinds))
 
 
 def _chosen(model: Model, kinds: Collectives, fitted: F8) -> I8:

@@ -79,6 +79,11 @@ def words(number: int) -> str:
     return _WAYS[number][1]
 
 
+def way(number: int) -> tuple[str, str]:
+    """Return the routine of ALGORITHMS and the algorithm that a number of `choose` stands for."""
+    return _WAYS[number]
+
+
 def usual(asked: Collectives, library: str = "MPICH") -> I8:
     """Return a library's choice per row, the number of an algorithm; what makes communicators and such agrees as a barrier does."""
     rows = zip(asked.op.tolist(), asked.processes.tolist(), asked.size.tolist(), strict=True)

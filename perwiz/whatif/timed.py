@@ -22,6 +22,7 @@ from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.origin import UNTIMED, Origin
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.run import Start, changed_machine, is_changes, machine_of
 
 _LONGEST = 2.0**60
 """ns."""
@@ -29,12 +30,12 @@ TOLD = 0.01
 """Part of the messages' time on links that is worth telling."""
 
 
-def read(path: str, progress: Progress | None = None, model: Model | None = None) -> Trace:
+def read(path: str, progress: Progress | None = None, model: Start = None) -> Trace:
     """Return the trace in a file, as `perwiz.formats.files.read` does; one of no times has those of `timed`."""
     return timed(files.read(path, progress), model)
 
 
-def timed(trace: Trace, model: Model | None = None) -> Trace:
+def timed(trace: Trace, model: Start = None) -> Trace:
     """Return a trace with the times that its platform gives it, or else a model, by default the shipped one; any other as it is.
 
     Raises ModelError if the platform cannot be read, TraceError if all takes longer than can be added up.
@@ -42,20 +43,22 @@ def timed(trace: Trace, model: Model | None = None) -> Trace:
     if trace.timeline.origin != UNTIMED:
         return trace
     named = trace.model or "default"
-    model = model_file.load(named) if trace.model or model is None else model
-    trace = dataclasses.replace(trace, model=named)
+    start = model_file.machine(named)
+    if model is not None and not trace.model:
+        start = changed_machine(start, model) if isinstance(model, str) and is_changes(model) else machine_of(model, trace)
+    model, trace = start.model, dataclasses.replace(trace, model=named)
     graph = build(trace, synchronous(trace, model), transfers=True)
     weight = _weights(trace, graph, lags(trace, graph, model), work(trace, model))
     whole = float(weight[weight != CUT].sum(dtype="f8"))
     if whole >= _LONGEST:
-        told = f"{whole:.3g} ns of messages and computation on {os.path.basename(trace.model)}"
+        told = f"{whole:.3g} ns of messages and computation on {os.path.basename(named)}"
         raise TraceError(f"{trace.path}: {told}, must be less than 2^60")
     time = sweep(graph, weight)
     calls = Times(time[graph.entered], time[graph.returned])
     locations = Times(time[graph.begun], time[graph.ended])
     shared = shared_links(trace, model, calls.enter)
     slowed = f" as if messages shared no link ({shared:.0%} of their time they do)" if shared >= TOLD else ""
-    origin = Origin("predicted", f"computed on {os.path.basename(trace.model)}{slowed}")
+    origin = Origin("predicted", f"computed on {os.path.basename(model.name if named == 'default' else named)}{slowed}")
     return dataclasses.replace(trace, timeline=Timeline(calls, trace.timeline.regions, locations, origin))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perwiz.errors import UsageError
 from perwiz.formats.format import Format, Progress
 
 if TYPE_CHECKING:
     from perwiz.formats.goal.schedule import Schedule
-    from perwiz.trace.trace import Trace
+    from perwiz.trace.trace import Timeline, Trace
 
 
 def schedule(path: str, progress: Progress | None = None) -> Schedule:
@@ -39,6 +40,14 @@ class Goal(Format):
         from perwiz.formats.goal.calls import trace
 
         return trace(schedule(path, progress))
+
+    def missing(self, trace: Trace) -> list[tuple[str, int]]:
+        """Return nothing: what is lost depends on the model, and perwiz.loggps.schedules tells it."""
+        return []
+
+    def write(self, trace: Trace, timeline: Timeline, path: str) -> int:
+        """Raise UsageError."""
+        raise UsageError(f"{path}: a schedule in GOAL is made under a model, must be written by perwiz convert")
 
 
 GOAL = Goal()

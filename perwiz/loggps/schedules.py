@@ -1,0 +1,294 @@
+"""The schedule of a run, as GOAL has it: what a call's partners and the model explain becomes messages, all else computation.
+
+A call becomes its messages, each needing what came before it, and behind them a computation: what the model does not explain of the
+call, and the time until the next one. What only posts is needed by its start, and by its completion where that is awaited. A collective is the
+messages of its likely algorithm (`algorithms.routines`), where the last of its members is known. Locations of a process are processors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.formats import losses
+from perwiz.formats.goal.schedule import CALC, MOST_UNIT, RECV, SEND, Schedule, in_order
+from perwiz.loggps import instances, rounds
+from perwiz.loggps.algorithms.routines import ALGORITHMS
+from perwiz.loggps.algorithms.shape import EXCHANGE, RECEIVE, Shape
+from perwiz.loggps.weigh import Weighted, lags, work
+from perwiz.trace.arrays import I8, U1, Ints, Mask
+from perwiz.trace.numbers import Numbers
+from perwiz.trace.tables import NONE
+
+_FIRST_ROUND = 8
+"""Slot of the first round of a collective among the operations of a call; its own messages come before."""
+_BEHIND = 1 << 30
+_WIDE = 1 << 31
+_KINDS = (
+    *(losses.WILDCARDS, losses.MODES, losses.LABELS, losses.COUNTERS, losses.PARAMETERS, losses.RECORDS, losses.TOPOLOGIES),
+    *(losses.SOURCES, losses.SITES, losses.METAHOSTS, losses.UNFINISHED, losses.CANCELLED, losses.RECORD_TIMES, losses.OFFSETS),
+    losses.DEFECTS,
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scheduled:
+    """A schedule, and what it does not hold of the run, with how many of each."""
+
+    schedule: Schedule
+    missing: list[tuple[str, int]]
+
+
+class _Listed(Shape):
+    """A shape that lists its messages round by round."""
+
+    def __init__(self, processes: int) -> None:
+        super().__init__(processes)
+        self.rounds: list[tuple[I8, I8, I8]] = []
+        """Senders, receivers, bytes."""
+
+    def send(self, sender: Ints | list[int], receiver: Ints | list[int], size: Ints | int, take: int = RECEIVE) -> None:
+        """Add a round."""
+        of = np.asarray(sender, "i8")
+        self.rounds.append((of, np.asarray(receiver, "i8"), np.broadcast_to(np.asarray(size, "i8"), of.shape)))
+
+    def ring(self, size: int) -> None:
+        """Add rounds around a ring."""
+        place = np.arange(self.processes)
+        for _ in range(self.processes - 1):
+            self.send(place, (place + 1) % self.processes, size)
+
+    def all_wait(self, rounds: list[tuple[int, int, int]], size: int, own: int, cost: int = EXCHANGE) -> None:
+        """Add rounds in which each sends to the one as many places behind it as there were rounds."""
+        place, apart = np.arange(self.processes), 0
+        for _, times, bytes_ in rounds:
+            for _ in range(times):
+                apart += 1
+                self.send(place, (place + apart) % self.processes, bytes_)
+
+
+class _Rows:
+    """Operations by columns, in any order."""
+
+    def __init__(self) -> None:
+        self._parts: list[dict[str, Any]] = []
+        self.count = 0
+
+    def add(self, kind: int, call: I8, slot: Any, blocks: Any, **columns: Any) -> I8:
+        """Add some, at the `call`; return their numbers. `blocks`: what comes next needs their completion, not their start."""
+        values = {"key": 2 * np.asarray(call, "i8") + 1, "slot": slot, "blocks": blocks, "kind": kind, "size": 0, "peer": NONE, "tag": 0, "twin": 0}
+        shape = (len(call),)
+        self._parts.append({name: np.broadcast_to(np.asarray(v, "i8"), shape) for name, v in (values | columns).items()})
+        self.count += len(call)
+        return np.arange(self.count - len(call), self.count)
+
+    def whole(self) -> dict[str, I8]:
+        """Return the columns."""
+        return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
+
+
+def schedule(weighted: Weighted) -> Scheduled:
+    """Return the schedule of a run. Raises UsageError for a process of more than 256 locations."""
+    return _Builder(weighted).scheduled()
+
+
+class _Builder:
+    def __init__(self, weighted: Weighted) -> None:
+        self.weighted, self.trace = weighted, weighted.trace
+        self.rows = _Rows()
+        self.process = self.trace.locations.process.astype("i8")
+        self.forced = np.zeros(len(self.trace.calls), bool)
+        """Calls that await something: what is behind them needs it."""
+        self.needs: list[tuple[I8, I8]] = []
+        """(calls that await, operations by number)"""
+
+    def scheduled(self) -> Scheduled:
+        """Return the schedule and its losses."""
+        self._messages()
+        made = self._collectives()
+        between = self._links_between()
+        self._computation()
+        table = self.trace.messages
+        counts = self.trace.counts
+        misfit = self.weighted.misfit
+        lowered = misfit.messages_lowered + misfit.requests_lowered + misfit.collectives_lowered
+        others = [
+            ("user regions", len(self.trace.regions)),
+            ("names of nodes", len(self.trace.nodes)),
+            ("communicators beside that of all processes", len(np.unique(table.comm[table.comm > 0]))),
+            ("collectives as such: they are the messages of their likely algorithm", made),
+            ("collectives of unknown members", len(self.trace.collectives) - made),
+            ("sends and receives without partner", counts.unmatched_sends + counts.unmatched_receives),
+            ("links between processes", between),
+            ("waits that were shorter than the model says", lowered),
+        ]
+        return Scheduled(self._whole(), losses.counted(self.trace, _KINDS, others))
+
+    def _messages(self) -> None:
+        table, calls = self.trace.messages, self.trace.calls
+        tag = self._tags()
+        rank = self.process[calls.location]
+        takes = np.zeros(len(calls), bool)
+        takes[table.receive[table.receive == table.receive_done]] = True
+        for kind, post, done, partner in (
+            (SEND, table.send, table.send_done, table.receive),
+            (RECV, table.receive, table.receive_done, table.send),
+        ):
+            blocks = post == done
+            twin = blocks & takes[post] if kind == SEND else np.zeros(len(post), bool)
+            at = post.astype("i8")
+            number = self.rows.add(kind, at, kind == RECV, blocks & ~twin, size=table.bytes, peer=rank[partner], tag=tag, twin=twin)
+            awaited = np.flatnonzero(~blocks & (done != NONE))
+            self.needs.append((done[awaited].astype("i8"), number[awaited]))
+
+    def _tags(self) -> I8:
+        """Return the tag of each message: its own, or where several communicators have some, a number of both."""
+        table = self.trace.messages
+        if len(table) and (table.comm != table.comm[0]).any() or (table.tag < 0).any():
+            return Numbers().number(table.comm.astype("i8"), table.tag.astype("i8")).astype("i8")
+        return table.tag.astype("i8")
+
+    def _collectives(self) -> int:
+        """Add the messages of collectives whose members are all known; return how many they are."""
+        trace, members = self.trace, self.trace.members
+        if not len(trace.collectives):
+            return 0
+        kind, kinds = instances.alike(trace)
+        number = instances.chosen(self.weighted.model, kinds)
+        first = np.append(trace.collectives.first_member, len(members)).astype("i8")
+        complete = np.diff(first) == instances.processes(trace)
+        complete &= np.minimum.reduceat(members.done, first[:-1]) != NONE
+        base = int(self._tags().max(initial=-1)) + 1
+        made = 0
+        for k in range(len(kinds.op)):
+            of = np.flatnonzero((kind == k) & complete)
+            p = int(kinds.processes[k])
+            if p > 1 and len(of):
+                self._play(*rounds.way(int(number[k])), p, int(kinds.size[k]), of, first, base)
+            made += len(of)
+        return made
+
+    def _play(self, routine: str, algorithm: str, p: int, size: int, of: I8, first: I8, base: int) -> None:
+        """Add the messages of instances alike, `of` rows of collectives."""
+        table, members = self.trace.collectives, self.trace.members
+        listed = _Listed(p)
+        ALGORITHMS[routine][algorithm].play(listed, size, 0)
+        call = members.done[first[of][:, None] + np.arange(p)].astype("i8")
+        rank = self.process[self.trace.calls.location[call]]
+        root = table.root[of].astype("i8")
+        at = np.where(root >= 0, (rank == root[:, None]).argmax(1), 0)
+        turn = (at[:, None] + np.arange(p)) % p
+        call, rank = np.take_along_axis(call, turn, 1), np.take_along_axis(rank, turn, 1)
+        tag = base + table.comm[of].astype("i8")
+        for k, (sender, receiver, bytes_) in enumerate(listed.rounds):
+            slot = _FIRST_ROUND + 2 * k
+            both = np.isin(sender, receiver)
+            columns = {"size": np.tile(bytes_, len(of)), "tag": np.repeat(tag, len(sender))}
+            twin = np.tile(both, len(of))
+            self.rows.add(SEND, call[:, sender].ravel(), slot, ~twin, peer=rank[:, receiver].ravel(), twin=twin, **columns)
+            self.rows.add(RECV, call[:, receiver].ravel(), slot + 1, True, peer=rank[:, sender].ravel(), **columns)
+
+    def _links_between(self) -> int:
+        """Let calls that links hold await them; return how many links are between processes."""
+        links, calls = self.trace.links, self.trace.calls
+        process = self.process[calls.location]
+        own = process[links.cause] == process[links.effect]
+        self.links = np.flatnonzero(own)
+        self.forced[links.effect[self.links]] = True
+        return int((~own).sum())
+
+    def _computation(self) -> None:
+        """Add what comes before the first call of each location and behind each call."""
+        trace, weighted = self.trace, self.weighted
+        graph, times, places = weighted.graph, weighted.timeline.calls, weighted.timeline.locations
+        local = graph.start[graph.returned]
+        own = np.minimum(lags(trace, graph, weighted.model)[local], times.leave - times.enter)
+        rest = weighted.weight[local] - own
+        behind = np.maximum(rest - np.minimum(np.maximum(rest, 0), work(trace, weighted.model)), 0)
+        first = trace.first_calls.astype("i8")
+        following = np.append(times.enter[1:], 0)
+        filled = np.flatnonzero(np.diff(first))
+        following[first[filled + 1] - 1] = places.leave[filled]
+        behind = behind + np.maximum(following - times.leave, 0)
+        for awaiting, _ in self.needs:
+            self.forced[awaiting] = True
+        call = np.flatnonzero((behind > 0) | self.forced)
+        self.rows.add(CALC, call, _BEHIND, True, size=behind[call])
+        entered = places.leave.copy()
+        entered[filled] = times.enter[first[filled]]
+        before = entered - int(places.enter.min(initial=0))
+        some = np.flatnonzero(before > 0)
+        numbers = self.rows.add(CALC, first[some], 0, True, size=before[some])
+        self.alone = dict(zip(numbers.tolist(), some.tolist(), strict=True))
+        """Locations of what comes before their first call."""
+
+    def _whole(self) -> Schedule:
+        """Return the rows in order, each needing the one before it on its location."""
+        rows, trace = self.rows.whole(), self.trace
+        begins = np.array(list(self.alone), "i8")
+        rows["key"][begins] -= 1
+        calls = trace.calls.location.astype("i8")
+        location = np.append(calls, 0)[np.minimum(rows["key"] >> 1, len(calls))]
+        location[begins] = list(self.alone.values())
+        rank = self.process[location]
+        order = np.lexsort((np.arange(len(rank)), rows["slot"], rows["key"], location, rank))
+        new = np.empty(len(order), "i8")
+        new[order] = np.arange(len(order))
+        column = {name: values[order] for name, values in rows.items()}
+        location = location[order]
+        chained = np.flatnonzero(location[1:] == location[:-1])
+        blocks = column["blocks"][chained] == 1
+        parts = [(chained + 1, chained, ~blocks)]
+        twin = np.flatnonzero(column["twin"])
+        twin = twin[twin + 2 < len(location)]
+        twin = twin[location[twin + 2] == location[twin]]
+        parts.append((twin + 2, twin, np.zeros(len(twin), bool)))
+        behind = np.full(len(calls), NONE, "i8")
+        last = np.flatnonzero(column["slot"] == _BEHIND)
+        behind[column["key"][last] >> 1] = last
+        for awaiting, number in self.needs:
+            parts.append((behind[awaiting], new[number], np.zeros(len(number), bool)))
+        parts.append(self._linked(behind, location, column["key"]))
+        op, on, starts = (np.concatenate(values) for values in zip(*parts, strict=True))
+        made = Schedule(
+            path=trace.path,
+            ranks=int(self.process.max(initial=0)) + 1,
+            kind=column["kind"].astype("u1"),
+            rank=rank[order].astype("i4"),
+            size=column["size"],
+            peer=column["peer"].astype("i4"),
+            tag=column["tag"].astype("i4"),
+            cpu=self._units()[location],
+            nic=np.zeros(len(location), "i4"),
+            op=op.astype("i4"),
+            on=on.astype("i4"),
+            starts=_flags(starts),
+        )
+        return in_order(made)
+
+    def _linked(self, behind: I8, location: I8, key: I8) -> tuple[I8, I8, Mask]:
+        """Return the dependences that links are: what is behind the effect needs what is before the cause."""
+        links, calls = self.trace.links, self.trace.calls
+        cause, effect = links.cause[self.links].astype("i8"), links.effect[self.links].astype("i8")
+        place = np.lexsort((key, location))
+        wide = location[place] * _WIDE * 4 + key[place]
+        found = np.searchsorted(wide, calls.location[cause].astype("i8") * _WIDE * 4 + 2 * cause + 1) - 1
+        there = (found >= 0) & (location[place[np.maximum(found, 0)]] == calls.location[cause])
+        return behind[effect[there]], place[found[there]], np.zeros(int(there.sum()), bool)
+
+    def _units(self) -> Any:
+        """Return the processor of each location: its number among those of its process."""
+        order = np.argsort(self.process, kind="stable")
+        of = self.process[order]
+        out = np.empty(len(order), "i4")
+        out[order] = np.arange(len(order)) - np.searchsorted(of, of)
+        if out.max(initial=0) > MOST_UNIT:
+            raise UsageError(f"{self.trace.path}: a process of {out.max() + 1} locations, must have at most {MOST_UNIT + 1} for GOAL")
+        return out
+
+
+def _flags(values: Mask) -> U1:
+    return values.astype("u1")
