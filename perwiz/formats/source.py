@@ -163,7 +163,7 @@ def content(path: str, most: int, what: str) -> bytes:
         file = open(path, "rb")  # noqa: SIM115 closed below
     except OSError as error:
         raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}, must be {what}") from None
-    out = b""
+    out = bytearray()
     try:
         with file:
             magic = file.read(4)
@@ -174,7 +174,7 @@ def content(path: str, most: int, what: str) -> bytes:
                     raise TraceError(f"{path}: more than {most} bytes, must be {what} of less")
     except _errors():
         raise TraceError(f"{path}: packed data is damaged or cut off, must be whole") from None
-    return out
+    return bytes(out)
 
 
 def _unpacked(file: IO[bytes], magic: bytes) -> Iterator[bytes]:

@@ -54,6 +54,7 @@ _CLOSED = cython.declare(cython.int, CLOSED)
 _COMMENT = cython.declare(cython.int, COMMENT)
 _ANY = cython.declare(cython.int, -2)
 _DIGITS = cython.declare(cython.int, 18)
+_LONGEST = cython.declare(cython.int, 9)
 _HASH = cython.declare(I8, 2**61 - 1)
 _LOW = cython.declare(I8, 2**50 - 1)
 
@@ -139,9 +140,11 @@ def _is(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, word: cytho
 def _keyword(
     text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, words: cython.const[cython.uchar][::1]
 ) -> cython.int:
-    """Return which of `words` (each followed by a blank) is at i up to `end`, from 1 on, 0 if none."""
+    """Return which of `words` (each followed by a blank) is at i up to `end`, from 1 on, 0 if none: none begins with l, as labels mostly do."""
     k: cython.Py_ssize_t = 0
     number: cython.int = 1
+    if text[i] == ord("l") or end - i > _LONGEST:
+        return 0
     while k < len(words):
         first = k
         while words[k] != ord(" "):

@@ -1,0 +1,297 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""A schedule simulated as LogGOPSim does: by a queue of events, in which processors and network interfaces take operations as they are free.
+
+Operation k has the events k, when it can be begun, and of a send n + k, when its message is there.
+"""
+
+import cython
+import numpy as np
+
+from perwiz.kernels import goal_lines
+
+_SEND = cython.declare(cython.int, goal_lines.SEND)
+_CALC = cython.declare(cython.int, goal_lines.CALC)
+_NONE = cython.declare(cython.int, -1)
+_ANY = cython.declare(cython.int, -2)
+
+I8 = cython.typedef(cython.longlong)
+Operation = cython.struct(
+    kind=cython.int,
+    rank=cython.int,
+    peer=cython.int,
+    tag=cython.int,
+    cpu=cython.int,
+    nic=cython.int,
+    queue=cython.int,
+    waits=cython.int,
+    needs=cython.int,
+    first_done=cython.int,
+    end_done=cython.int,
+    first_started=cython.int,
+    end_started=cython.int,
+    busy=I8,
+    gap=I8,
+    flight=I8,
+    takes=I8,
+    taken_gap=I8,
+)
+OPERATION = np.dtype(
+    [
+        *((name, "i4") for name in ("kind", "rank", "peer", "tag", "cpu", "nic", "queue", "waits", "needs")),
+        *((name, "i4") for name in ("first_done", "end_done", "first_started", "end_started")),
+        *((name, "i8") for name in ("busy", "gap", "flight", "takes", "taken_gap")),
+    ],
+    align=True,
+)
+"""`queue` is where a message and its receive look for each other, the same for all that
+may match. `waits`: the sender is held until its message is received, of a receive, that it lets go whom it took. `needs` operations come
+before; first .. end are the rows of the lists of those that need its completion and its start. ns: a send keeps its processor `busy` and its
+interface for `gap`, its message is there after `flight`, keeps the receiver's processor for `takes` and its interface for `taken_gap`."""
+
+Event = cython.struct(time=I8, turn=I8, number=cython.int)
+EVENT = np.dtype([("time", "i8"), ("turn", "i8"), ("number", "i4")], align=True)
+"""An event, and its turn among those of the same time: the order in which they came to be."""
+Queue = cython.struct(first=cython.int, last=cython.int)
+QUEUE = np.dtype([("first", "i4"), ("last", "i4")])
+"""A list of operations, -1 none."""
+Counts = cython.struct(events=I8, turn=I8, ready=I8, done=I8, unreceived=I8)
+COUNTS = np.dtype([(name, "i8") for name in ("events", "turn", "ready", "done", "unreceived")])
+"""Of the events to come, of those that came to be, of the ready operations, of those that are done, and of messages nobody receives."""
+
+
+@cython.cfunc
+@cython.inline
+def _less(heap: Event[::1], i: cython.Py_ssize_t, k: cython.Py_ssize_t) -> cython.bint:
+    return heap[i].time < heap[k].time or (heap[i].time == heap[k].time and heap[i].turn < heap[k].turn)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _swap(heap: Event[::1], i: cython.Py_ssize_t, k: cython.Py_ssize_t) -> cython.void:
+    time, turn, number = heap[i].time, heap[i].turn, heap[i].number
+    heap[i].time, heap[i].turn, heap[i].number = heap[k].time, heap[k].turn, heap[k].number
+    heap[k].time, heap[k].turn, heap[k].number = time, turn, number
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _push(heap: Event[::1], counts: Counts[::1], time: I8, turn: I8, number: cython.Py_ssize_t) -> cython.void:
+    k: cython.Py_ssize_t = counts[0].events
+    counts[0].events += 1
+    heap[k].time, heap[k].turn, heap[k].number = time, turn, cython.cast(cython.int, number)
+    while k > 0 and _less(heap, k, (k - 1) // 2):
+        _swap(heap, k, (k - 1) // 2)
+        k = (k - 1) // 2
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _drop_first(heap: Event[::1], counts: Counts[::1]) -> cython.void:
+    counts[0].events -= 1
+    end: cython.Py_ssize_t = counts[0].events
+    k: cython.Py_ssize_t = 0
+    _swap(heap, 0, end)
+    while 2 * k + 1 < end:
+        least = 2 * k + 1
+        if least + 1 < end and _less(heap, least + 1, least):
+            least += 1
+        if not _less(heap, least, k):
+            break
+        _swap(heap, k, least)
+        k = least
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _let(
+    ops: Operation[::1], listed: cython.const[cython.int][::1], first: cython.int, end: cython.int, ready: cython.int[::1], counts: Counts[::1]
+) -> cython.void:
+    """Take one need of each of some operations; those without any more are ready."""
+    for i in range(first, end):
+        k = listed[i]
+        ops[k].needs -= 1
+        if ops[k].needs == 0:
+            ready[counts[0].ready] = k
+            counts[0].ready += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _begin(
+    rank: cython.int,
+    processors: cython.int,
+    interfaces: cython.int,
+    ops: Operation[::1],
+    ready: cython.int[::1],
+    counts: Counts[::1],
+    free: cython.const[I8][::1],
+    sending: cython.const[I8][::1],
+    heap: Event[::1],
+) -> cython.void:
+    """Make events of the ready operations of a rank: sends first, then receives, then computation."""
+    for kind in range(_SEND, _CALC + 1):
+        for i in range(counts[0].ready):
+            k = ready[i]
+            if ops[k].rank == rank and ops[k].kind == kind:
+                time = free[rank * processors + ops[k].cpu]
+                if kind == _SEND:
+                    time = max(time, sending[rank * interfaces + ops[k].nic])
+                _push(heap, counts, time, counts[0].turn, k)
+                counts[0].turn += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _let_go(
+    ops: Operation[::1],
+    send: cython.Py_ssize_t,
+    by: cython.Py_ssize_t,
+    time: I8,
+    processors: cython.int,
+    interfaces: cython.int,
+    free: I8[::1],
+    sending: I8[::1],
+    listed: cython.const[cython.int][::1],
+    ready: cython.int[::1],
+    counts: Counts[::1],
+) -> cython.void:
+    """Let a held sender go on at `time`, on the processor and interface of the operation it is let go `by`."""
+    p = ops[send].rank * processors + ops[by].cpu
+    q = ops[send].rank * interfaces + ops[by].nic
+    free[p] = max(free[p], time)
+    sending[q] = max(sending[q], time)
+    _let(ops, listed, ops[send].first_done, ops[send].end_done, ready, counts)
+    counts[0].done += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _take(
+    ops: Operation[::1], queue: Queue[::1], at: cython.int, following: cython.int[::1], peer: cython.int, tag: cython.int
+) -> cython.int:
+    """Return the first operation of a queue that may match a partner and tag, taken out, -1 if there is none."""
+    before: cython.int = _NONE
+    k = queue[at].first
+    while k != _NONE:
+        other = ops[k].rank if ops[k].kind == _SEND else ops[k].peer
+        if (peer == _ANY or other == _ANY or other == peer) and (tag == _ANY or ops[k].tag == _ANY or ops[k].tag == tag):
+            if before == _NONE:
+                queue[at].first = following[k]
+            else:
+                following[before] = following[k]
+            if queue[at].last == k:
+                queue[at].last = before
+            return k
+        before = k
+        k = following[k]
+    return _NONE
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _wait(queue: Queue[::1], at: cython.int, following: cython.int[::1], k: cython.Py_ssize_t) -> cython.void:
+    """Put an operation to the end of a queue."""
+    following[k] = _NONE
+    if queue[at].first == _NONE:
+        queue[at].first = cython.cast(cython.int, k)
+    else:
+        following[queue[at].last] = cython.cast(cython.int, k)
+    queue[at].last = cython.cast(cython.int, k)
+
+
+def simulate(
+    ops: Operation[::1],
+    listed: cython.const[cython.int][::1],
+    first: cython.const[cython.int][::1],
+    processors: cython.int,
+    interfaces: cython.int,
+    posted: Queue[::1],
+    unexpected: Queue[::1],
+    following: cython.int[::1],
+    free: I8[::1],
+    sending: I8[::1],
+    taking: I8[::1],
+    ready: cython.int[::1],
+    heap: Event[::1],
+    counts: Counts[::1],
+) -> None:
+    """Simulate operations by rank, `first` of each rank and one more; leave in `free` when each processor is free at last, ns.
+
+    `listed` names operations that need others, see OPERATION. Each rank has so many processors and interfaces: `free`, and `sending` and
+    `taking`, come with 0. The queues come with -1; `following` and `ready` have a row per operation, `heap` two. `counts` comes with 0,
+    and has at last how many operations were done, and how many messages were not received.
+    """
+    n: cython.Py_ssize_t = len(ops)
+    for rank in range(len(first) - 1):
+        counts[0].ready = 0
+        for op in range(first[rank], first[rank + 1]):
+            if ops[op].needs == 0:
+                ready[counts[0].ready] = op
+                counts[0].ready += 1
+        _begin(rank, processors, interfaces, ops, ready, counts, free, sending, heap)
+    while counts[0].events > 0:
+        time = heap[0].time
+        turn = heap[0].turn
+        e: cython.Py_ssize_t = heap[0].number
+        _drop_first(heap, counts)
+        counts[0].ready = 0
+        k = e - n if e >= n else e
+        own: cython.int = ops[k].rank
+        other: cython.int = _NONE
+        host: cython.int = ops[k].peer if e >= n else own
+        p = host * processors + ops[k].cpu
+        q = host * interfaces + ops[k].nic
+        if e >= n:
+            if free[p] > time or taking[q] > time:
+                _push(heap, counts, max(free[p], taking[q]), turn, e)
+                continue
+            free[p] = time + ops[k].takes
+            taking[q] = time + ops[k].taken_gap
+            own = host
+            found = _take(ops, posted, ops[k].queue, following, ops[k].rank, ops[k].tag)
+            if found == _NONE:
+                _wait(unexpected, ops[k].queue, following, k)
+                counts[0].unreceived += 1
+            else:
+                if ops[k].waits:
+                    other = ops[k].rank
+                    _let_go(ops, k, k, time, processors, interfaces, free, sending, listed, ready, counts)
+                _let(ops, listed, ops[found].first_done, ops[found].end_done, ready, counts)
+                counts[0].done += 1
+        elif ops[k].kind == _CALC:
+            if free[p] > time:
+                _push(heap, counts, free[p], turn, e)
+                continue
+            free[p] = time + ops[k].busy
+            _let(ops, listed, ops[k].first_started, ops[k].end_started, ready, counts)
+            _let(ops, listed, ops[k].first_done, ops[k].end_done, ready, counts)
+            counts[0].done += 1
+        elif ops[k].kind == _SEND:
+            if free[p] > time or sending[q] > time:
+                _push(heap, counts, max(free[p], sending[q]), turn, e)
+                continue
+            _let(ops, listed, ops[k].first_started, ops[k].end_started, ready, counts)
+            free[p] = time + ops[k].busy
+            sending[q] = time + ops[k].gap
+            _push(heap, counts, time + ops[k].flight, counts[0].turn, n + k)
+            counts[0].turn += 1
+            if not ops[k].waits:
+                _let(ops, listed, ops[k].first_done, ops[k].end_done, ready, counts)
+                counts[0].done += 1
+        else:
+            _let(ops, listed, ops[k].first_started, ops[k].end_started, ready, counts)
+            found = _take(ops, unexpected, ops[k].queue, following, ops[k].peer, ops[k].tag)
+            if found == _NONE:
+                _wait(posted, ops[k].queue, following, k)
+            else:
+                counts[0].unreceived -= 1
+                if ops[k].waits:
+                    other = ops[found].rank
+                    _let_go(ops, found, k, time, processors, interfaces, free, sending, listed, ready, counts)
+                _let(ops, listed, ops[k].first_done, ops[k].end_done, ready, counts)
+                counts[0].done += 1
+        if other != _NONE and other < own:
+            _begin(other, processors, interfaces, ops, ready, counts, free, sending, heap)
+        _begin(own, processors, interfaces, ops, ready, counts, free, sending, heap)
+        if other > own:
+            _begin(other, processors, interfaces, ops, ready, counts, free, sending, heap)
