@@ -52,6 +52,12 @@ def model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME|FILE|KEY=VALUE,...", help=meaning)
 
 
+def semantics(parser: argparse.ArgumentParser) -> None:
+    """Declare --semantics."""
+    meaning = "say beside the answer what another simulator does that reads the same model in its own way (default: perwiz, none)"
+    parser.add_argument("--semantics", choices=("perwiz", "loggopsim"), default="perwiz", help=meaning)
+
+
 def machine(args: argparse.Namespace) -> Machine | str | None:
     """Return what was asked for: a machine; changes of the fitted one; None if nothing was. Raises ModelError."""
     from dataclasses import replace

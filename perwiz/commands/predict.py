@@ -52,6 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.log(parser, "make the range as wide as predictions were off that perwiz compare --log has written there (from 20 pairs on)")
     options.iterations(parser)
     options.model(parser)
+    options.semantics(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     options.clock(parser)
     options.waits(parser, 5, "list the N longest waits before and after")
@@ -66,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.predict import document as report
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import predict
+    from perwiz.whatif.semantics import told
     from perwiz.whatif.sure.logged import pairs
     from perwiz.whatif.sure.recordings import recordings
 
@@ -78,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
     prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws)
     others = [files.part(path, args.iterations)[0] for path in args.runs]
     several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
-    document = report.document(prediction, args.waits, known, several)
+    other = told(prediction, args.semantics) if args.semantics != "perwiz" else None
+    document = report.document(prediction, args.waits, known, several, other)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, report.text, document.health.incomplete, outputs)
 

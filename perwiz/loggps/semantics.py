@@ -21,7 +21,8 @@ from perwiz.trace.arrays import F8, I8
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import ANY
 
-PROFILES = ("perwiz", "loggopsim")
+PROFILES = ("loggopsim",)
+"""Of those beside perwiz itself."""
 _MOST = 1 << 27
 _LONGEST = 2.0**60
 

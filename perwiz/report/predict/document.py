@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from perwiz import words
 from perwiz.loggps import model as loggps
 from perwiz.loggps.instances import likely
+from perwiz.loggps.semantics import PROFILES
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
@@ -47,6 +48,7 @@ from perwiz.whatif.run import ENGINES
 from perwiz.whatif.sure.logged import LEAST, Pair, widened
 from perwiz.whatif.sure.recordings import LEAST as RECORDINGS
 from perwiz.whatif.sure.recordings import Recordings
+from perwiz.whatif.semantics import Told
 from perwiz.whatif.timed import TOLD, shared_links
 from perwiz.whatif.waits import Waits
 
@@ -132,6 +134,16 @@ class Interfaces(Record):
     bytes_now: Natural
 
 
+class Semantics(Record):
+    """What another simulator says under the same letters of the model: it reads them in another way."""
+
+    profile: Annotated[str, choice(*PROFILES)]
+    recorded_ns: Natural
+    predicted_ns: Natural
+    stuck: Natural
+    """Operations that it cannot do, of either run: others that they need are never done."""
+
+
 class PredictDocument(TraceDocument, kw_only=True):
     """A prediction. Times are whole nanoseconds."""
 
@@ -150,6 +162,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     """Null without a log."""
     recordings: Recorded | None
     """Null if none were named."""
+    semantics: Semantics | None
+    """Null unless another semantics than that of perwiz is asked for."""
     replay_error_ns: ReplayError
     calls: Natural
     calls_moved: Natural
@@ -187,9 +201,11 @@ class PredictDocument(TraceDocument, kw_only=True):
     """The longest of the predicted run."""
 
 
-def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = None, several: Recordings | None = None) -> PredictDocument:
-    """Return the prediction, with at most `waits` waits before and after, and what it gains in several recordings; its range is as wide as
-    these and a log of others ask for.
+def document(
+    prediction: Prediction, waits: int, log: Sequence[Pair] | None = None, several: Recordings | None = None, other: Told | None = None
+) -> PredictDocument:
+    """Return the prediction, with at most `waits` waits before and after, what it gains in several recordings, and what another semantics
+    says; its range is as wide as these recordings and a log of others ask for.
     """
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
     before, after = prediction.waits_before, prediction.waits_after
@@ -209,6 +225,7 @@ def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = No
         predicted_span=spans.span(span),
         recordings=_recordings(several) if several else None,
         widened=Widened(wider.pairs, wider.inside, round(wider.part, 6)) if wider else None,
+        semantics=_semantics(other) if other else None,
         replay_error_ns=prediction.replay_error,
         calls=len(trace.calls),
         calls_moved=int(moved.sum()),
@@ -233,6 +250,10 @@ def document(prediction: Prediction, waits: int, log: Sequence[Pair] | None = No
         waits_before=blocks.compared(trace, before, after, waits),
         waits_after=blocks.compared(trace, after, before, waits),
     )
+
+
+def _semantics(told: Told) -> Semantics:
+    return Semantics(told.profile, told.recorded.makespan, told.predicted.makespan, max(told.recorded.stuck, told.predicted.stuck))
 
 
 def _instead(prediction: Prediction) -> Instead | None:
@@ -301,6 +322,14 @@ def text(predict: PredictDocument) -> str:
     return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(predict.health)])
 
 
+def _said(told: Semantics, asked: bool) -> Facts:
+    """Return what another semantics says."""
+    whole = words.duration(told.recorded_ns)
+    text = f"{whole} becomes {words.duration(told.predicted_ns)}" if asked else whole
+    stuck = f"; {words.several(told.stuck, 'operation')} of the schedule can never be done" if told.stuck else ""
+    return [(told.profile, f"{text}, as it reads the same model{stuck}")]
+
+
 def _answer(predict: PredictDocument) -> Facts:
     recorded = predict.recorded_ns
     change = blocks.gained(recorded, predict.predicted_ns, predict.shares_of_ns)
@@ -323,6 +352,7 @@ def _answer(predict: PredictDocument) -> Facts:
         alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
         facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))
     facts += _interfaces(predict)
+    facts += _said(predict.semantics, bool(predict.hypotheses)) if predict.semantics else []
     facts.append(("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}"))
     return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
 
