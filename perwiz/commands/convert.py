@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.clock.treatment import treat
     from perwiz.errors import DONE, INCOMPLETE, UsageError
     from perwiz.formats import files as formats
+    from perwiz.formats.goal.format import GOAL
     from perwiz.report.perfetto import write as perfetto
     from perwiz.trace.tied import widened
     from perwiz.whatif.health import health
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         nonlocal moved, missing
         if view:
             _view(trace, path)
-        elif form is formats.GOAL:
+        elif form is GOAL:
             missing = _schedule(trace, model, path)
         else:
             moved = formats.write(trace, path)

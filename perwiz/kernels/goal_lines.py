@@ -6,6 +6,7 @@ import numpy as np
 
 I8 = cython.typedef(cython.longlong)
 
+
 Row = cython.struct(
     kind=cython.int,
     rank=cython.int,
@@ -18,9 +19,11 @@ Row = cython.struct(
     other=I8,
     place=I8,
 )
-ROW = np.dtype([("kind", "i4"), ("rank", "i4"), *((name, "i8") for name in ("peer", "tag", "amount", "cpu", "nic", "label", "other", "place"))])
-"""A statement: SEND, RECV and CALC as in binary files, REQUIRES and IREQUIRES, or RANK that opens a block of `amount`. Labels are the places
-of their words, -1 none; of a dependence `label` needs `other`. A peer or tag of -2 is any."""
+ROW = np.dtype(
+    [("kind", "i4"), ("rank", "i4"), *((name, "i8") for name in ("peer", "tag", "amount", "cpu", "nic", "label", "other", "place"))]
+)
+"""A statement: SEND, RECV and CALC as in binary files, REQUIRES and IREQUIRES, or RANK that opens a block of `amount`. Labels are
+the places of their words, -1 none; of a dependence `label` needs `other`. A peer or tag of -2 is any."""
 Scan = cython.struct(at=I8, rank=cython.int, wanted=cython.int, ranks=I8)
 SCAN = np.dtype([("at", "i8"), ("rank", "i4"), ("wanted", "i4"), ("ranks", "i8")])
 """Where reading goes on, the rank whose block is open or -1, what had to stand at `at` (0: nothing is wrong), and num_ranks, -1 unknown."""
@@ -126,7 +129,9 @@ def _word_end(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cy
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _is(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, word: cython.const[cython.uchar][::1], k: cython.Py_ssize_t) -> cython.bint:
+def _is(
+    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, word: cython.const[cython.uchar][::1], k: cython.Py_ssize_t
+) -> cython.bint:
     while word[k] != ord(" "):
         if text[i] != word[k]:
             return False
@@ -140,7 +145,7 @@ def _is(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, word: cytho
 def _keyword(
     text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, words: cython.const[cython.uchar][::1]
 ) -> cython.int:
-    """Return which of `words` (each followed by a blank) is at i up to `end`, from 1 on, 0 if none: none begins with l, as labels mostly do."""
+    """Return which of `words` (each followed by a blank) is at i up to `end`, from 1 on, 0 if none, as of what begins with l."""
     k: cython.Py_ssize_t = 0
     number: cython.int = 1
     if text[i] == ord("l") or end - i > _LONGEST:
@@ -160,6 +165,210 @@ KEYWORDS = b"send recv calc requires irequires rank num_ranks to from tag cpu ni
 """In the order of SEND to BYTES, each with a blank behind it."""
 
 
+@cython.cfunc
+@cython.exceptval(check=False)
+def _wrong(scan: Scan[::1], i: cython.Py_ssize_t, wanted: cython.int) -> cython.Py_ssize_t:
+    """Return -1, after noting what had to stand at i, or at -i, where a comment without end begins."""
+    scan[0].at = i if i >= 0 else -i
+    scan[0].wanted = wanted
+    return -1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _opening(
+    text: cython.const[cython.uchar][::1], scan: Scan[::1], rows: Row[::1], n: cython.Py_ssize_t, i: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Return the place behind `0 {`, the rest of what opens a block, or -1."""
+    size = rows[n].amount
+    while i >= 0 and text[i] == ord("\n") and i < len(text) - 3:
+        i = _past(text, i + 1)
+    if i < 0 or text[i] != ord("{"):
+        return _wrong(scan, i, _BRACE)
+    scan[0].rank = cython.cast(cython.int, min(size, 2147483647))
+    rows[n].rank = scan[0].rank
+    return i + 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _number(text: cython.const[cython.uchar][::1], scan: Scan[::1], i: cython.Py_ssize_t, wanted: cython.int) -> cython.Py_ssize_t:
+    """Return the end of the number at i, or -1."""
+    end = _number_end(text, i) if i >= 0 else i
+    return _wrong(scan, i, wanted) if i < 0 or end == i else end
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _partner(
+    text: cython.const[cython.uchar][::1],
+    words: cython.const[cython.uchar][::1],
+    scan: Scan[::1],
+    rows: Row[::1],
+    n: cython.Py_ssize_t,
+    i: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Return the place behind `b to 1` or `b from 1`, or -1."""
+    receives: cython.bint = rows[n].kind == _RECV
+    if i < 0 or text[i] != ord("b"):
+        return _wrong(scan, i, _BYTE_MARK)
+    i = _past(text, i + 1)
+    end = _word_end(text, i) if i >= 0 else i
+    if i < 0 or _keyword(text, i, end, words) != (_FROM if receives else _TO):
+        return _wrong(scan, i, _DIRECTION)
+    i = _past(text, end)
+    if i >= 0 and receives and _is_any(text, i):
+        rows[n].peer = _ANY
+        return _past(text, i + 2)
+    end = _number(text, scan, i, _PEER)
+    if end < 0:
+        return -1
+    rows[n].peer = _value(text, i, end)
+    return _past(text, end)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _is_any(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.bint:
+    return text[i] == ord("-") and text[i + 1] == ord("1") and not _digit(text[i + 2])
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _options(
+    text: cython.const[cython.uchar][::1],
+    words: cython.const[cython.uchar][::1],
+    scan: Scan[::1],
+    rows: Row[::1],
+    n: cython.Py_ssize_t,
+    i: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Return the place behind `tag 5 cpu 1 nic 1`, or -1."""
+    while i >= 0 and _letter(text[i]):
+        end = _word_end(text, i)
+        word = _keyword(text, i, end, words)
+        if word < _TAG or word > _NIC or (word == _TAG and rows[n].kind == _CALC):
+            return _wrong(scan, i, _OPTION)
+        i = _past(text, end)
+        if i >= 0 and word == _TAG and _is_any(text, i):
+            rows[n].tag = _ANY
+            i = _past(text, i + 2)
+            continue
+        end = _number(text, scan, i, _NUMBER)
+        if end < 0:
+            return -1
+        value = _value(text, i, end)
+        if word == _TAG:
+            rows[n].tag = value
+        elif word == _CPU:
+            rows[n].cpu = value
+        else:
+            rows[n].nic = value
+        i = _past(text, end)
+    return i if i >= 0 else _wrong(scan, i, _COMMENT)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _operation(
+    text: cython.const[cython.uchar][::1],
+    words: cython.const[cython.uchar][::1],
+    scan: Scan[::1],
+    rows: Row[::1],
+    n: cython.Py_ssize_t,
+    i: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Return the place behind an operation whose size is at i, or -1."""
+    end = _number(text, scan, i, _NUMBER)
+    if end < 0:
+        return -1
+    rows[n].amount = _value(text, i, end)
+    i = _past(text, end)
+    if rows[n].kind != _CALC:
+        i = _partner(text, words, scan, rows, n, i)
+        if i == -1:
+            return -1
+    return _options(text, words, scan, rows, n, i)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _labelled(
+    text: cython.const[cython.uchar][::1],
+    words: cython.const[cython.uchar][::1],
+    scan: Scan[::1],
+    rows: Row[::1],
+    n: cython.Py_ssize_t,
+    i: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Return the place behind the keyword that follows the label at i, or -1."""
+    rows[n].label = i
+    i = _past(text, _word_end(text, i))
+    colon: cython.bint = i >= 0 and text[i] == ord(":")
+    if colon:
+        i = _past(text, i + 1)
+    if i < 0:
+        return _wrong(scan, i, _COMMENT)
+    end = _word_end(text, i)
+    kind = _keyword(text, i, end, words)
+    if kind < _SEND or kind > _IREQUIRES:
+        return _wrong(scan, i, _STATEMENT)
+    rows[n].kind = kind
+    return end
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _statement(
+    text: cython.const[cython.uchar][::1],
+    words: cython.const[cython.uchar][::1],
+    scan: Scan[::1],
+    rows: Row[::1],
+    n: cython.Py_ssize_t,
+    i: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Return the place behind the statement at i, or -1."""
+    end = _word_end(text, i)
+    if end == i:
+        return _wrong(scan, i, _STATEMENT)
+    kind = _keyword(text, i, end, words)
+    rows[n].kind, rows[n].rank, rows[n].place = kind, scan[0].rank, i
+    rows[n].label = rows[n].other = rows[n].peer = -1
+    rows[n].amount = rows[n].tag = rows[n].cpu = rows[n].nic = 0
+    if _RANK <= kind <= _NUM_RANKS:
+        if scan[0].rank >= 0:
+            return _wrong(scan, i, _CLOSED)
+        i = _past(text, end)
+        end = _number(text, scan, i, _NUMBER)
+        if end < 0:
+            return -1
+        rows[n].amount = _value(text, i, end)
+        if kind == _RANK:
+            return _opening(text, scan, rows, n, _past(text, end))
+        scan[0].ranks = rows[n].amount
+        return end
+    if scan[0].rank < 0:
+        return _wrong(scan, i, _BLOCK)
+    if kind < _SEND or kind > _CALC:
+        end = _labelled(text, words, scan, rows, n, i)
+        if end < 0:
+            return -1
+    i = _past(text, end)
+    if rows[n].kind <= _CALC:
+        i = _operation(text, words, scan, rows, n, i)
+    else:
+        end = _word_end(text, i) if i >= 0 else i
+        if i < 0 or end == i:
+            return _wrong(scan, i, _LABEL)
+        rows[n].other = i
+        i = _past(text, end)
+        if i < 0:
+            return _wrong(scan, i, _COMMENT)
+    if i >= 0 and text[i] != ord("\n") and text[i] != ord("}"):
+        return _wrong(scan, i, _OPTION)
+    return i
+
+
 def parse(text: cython.const[cython.uchar][::1], words: cython.const[cython.uchar][::1], scan: Scan[::1], rows: Row[::1]) -> int:
     """Fill `rows` with the statements from `scan[0].at` on and return how many; `text` ends with three line ends, `words` is KEYWORDS.
 
@@ -167,165 +376,27 @@ def parse(text: cython.const[cython.uchar][::1], words: cython.const[cython.ucha
     """
     i: cython.Py_ssize_t = scan[0].at
     n: cython.Py_ssize_t = 0
-    wanted: cython.int = 0
     last: cython.Py_ssize_t = len(text) - 3
-    while n < len(rows) and wanted == 0:
+    while n < len(rows):
         i = _past(text, i)
         if i < 0:
-            i, wanted = -i, _COMMENT
-            break
+            _wrong(scan, i, _COMMENT)
+            return n
         if text[i] == ord("\n"):
             if i >= last:
-                i = last
-                break
+                scan[0].at = last
+                return n
             i += 1
-            continue
-        if text[i] == ord("}"):
-            if scan[0].rank < 0:
-                wanted = _STATEMENT
-                break
+        elif text[i] == ord("}") and scan[0].rank >= 0:
             scan[0].rank = -1
             i += 1
-            continue
-        place = i
-        end = _word_end(text, i)
-        if end == i:
-            wanted = _STATEMENT
-            break
-        kind = _keyword(text, i, end, words)
-        label: I8 = -1
-        other: I8 = -1
-        size: I8 = 0
-        peer: I8 = -1
-        tag: I8 = 0
-        cpu: I8 = 0
-        nic: I8 = 0
-        if kind == _NUM_RANKS or kind == _RANK:
-            if scan[0].rank >= 0:
-                wanted = _CLOSED
-                break
-            i = _past(text, end)
-            end = _number_end(text, i) if i >= 0 else i
-            if i < 0 or end == i:
-                i = max(i, -i)
-                wanted = _NUMBER
-                break
-            size = _value(text, i, end)
-            if kind == _NUM_RANKS:
-                scan[0].ranks = size
-                i = end
-                continue
-            i = _past(text, end)
-            while i >= 0 and text[i] == ord("\n") and i < last:
-                i = _past(text, i + 1)
-            if i < 0 or text[i] != ord("{"):
-                i = max(i, -i)
-                wanted = _BRACE
-                break
-            i += 1
-            scan[0].rank = cython.cast(cython.int, min(size, 2147483647))
         else:
-            if scan[0].rank < 0:
-                wanted = _BLOCK
-                break
-            if kind < _SEND or kind > _CALC:
-                label = i
-                i = _past(text, end)
-                if i >= 0 and text[i] == ord(":"):
-                    i = _past(text, i + 1)
-                if i < 0:
-                    i, wanted = -i, _COMMENT
-                    break
-                end = _word_end(text, i)
-                kind = _keyword(text, i, end, words)
-                if end == i or kind < _SEND or kind > _IREQUIRES:
-                    wanted = _STATEMENT
-                    break
-            i = _past(text, end)
-            if kind == _REQUIRES or kind == _IREQUIRES:
-                end = _word_end(text, i) if i >= 0 else i
-                if i < 0 or end == i or label < 0:
-                    i = max(i, -i)
-                    wanted = _LABEL
-                    break
-                other = i
-                i = _past(text, end)
-            else:
-                end = _number_end(text, i) if i >= 0 else i
-                if i < 0 or end == i:
-                    i = max(i, -i)
-                    wanted = _NUMBER
-                    break
-                size = _value(text, i, end)
-                i = _past(text, end)
-                if kind != _CALC:
-                    if i < 0 or text[i] != ord("b"):
-                        i = max(i, -i)
-                        wanted = _BYTE_MARK
-                        break
-                    i = _past(text, i + 1)
-                    end = _word_end(text, i) if i >= 0 else i
-                    word = _keyword(text, i, end, words) if i >= 0 else 0
-                    if (kind == _SEND and word != _TO) or (kind == _RECV and word != _FROM):
-                        i = max(i, -i)
-                        wanted = _DIRECTION
-                        break
-                    i = _past(text, end)
-                    if i >= 0 and kind == _RECV and text[i] == ord("-") and text[i + 1] == ord("1") and not _digit(text[i + 2]):
-                        peer = _ANY
-                        end = i + 2
-                    else:
-                        end = _number_end(text, i) if i >= 0 else i
-                        if i < 0 or end == i:
-                            i = max(i, -i)
-                            wanted = _PEER
-                            break
-                        peer = _value(text, i, end)
-                    i = _past(text, end)
-                while i >= 0 and _letter(text[i]):
-                    end = _word_end(text, i)
-                    word = _keyword(text, i, end, words)
-                    if word < _TAG or word > _NIC or (word == _TAG and kind == _CALC):
-                        wanted = _OPTION
-                        break
-                    i = _past(text, end)
-                    if i >= 0 and word == _TAG and text[i] == ord("-") and text[i + 1] == ord("1") and not _digit(text[i + 2]):
-                        tag = _ANY
-                        end = i + 2
-                    else:
-                        end = _number_end(text, i) if i >= 0 else i
-                        if i < 0 or end == i:
-                            i = max(i, -i)
-                            wanted = _NUMBER
-                            break
-                        if word == _TAG:
-                            tag = _value(text, i, end)
-                        elif word == _CPU:
-                            cpu = _value(text, i, end)
-                        else:
-                            nic = _value(text, i, end)
-                    i = _past(text, end)
-                if wanted != 0:
-                    break
+            i = _statement(text, words, scan, rows, n, i)
             if i < 0:
-                i, wanted = -i, _COMMENT
-                break
-            if text[i] != ord("\n") and text[i] != ord("}"):
-                wanted = _OPTION
-                break
-        rows[n].kind = kind
-        rows[n].rank = scan[0].rank
-        rows[n].peer = peer
-        rows[n].tag = tag
-        rows[n].amount = size
-        rows[n].cpu = cpu
-        rows[n].nic = nic
-        rows[n].label = label
-        rows[n].other = other
-        rows[n].place = place
-        n += 1
+                return n
+            if rows[n].kind != _NUM_RANKS:
+                n += 1
     scan[0].at = i
-    scan[0].wanted = wanted
     return n
 
 

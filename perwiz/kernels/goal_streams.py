@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Operations of a schedule on streams, each in a fixed order that waits for nothing which an operation behind the wait does not need.
 
-A stream is cut into segments by what it awaits; those of a stream are linked, and the first awaits nothing. An operation goes to the
-last segment all of whose waits it needs itself or through others on the stream, and opens segments behind it for what else it awaits. Where others
-wait there already for something that it does not need, it opens a stream of its own.
+A stream is cut into segments by what it awaits; those of a stream are linked, and the first awaits nothing. An operation goes to the last
+segment all of whose waits it needs, itself or through others on the stream, and opens segments behind it for what else it awaits. Where
+others wait there already for something that it does not need, it opens a stream of its own.
 """
 
 import cython
@@ -19,7 +19,11 @@ _TRIES = cython.declare(cython.int, 8)
 @cython.cfunc
 @cython.exceptval(check=False)
 def _reached(
-    following: cython.const[cython.int][::1], need: cython.const[cython.int][::1], mark: cython.const[cython.int][::1], op: cython.int, s: cython.int
+    following: cython.const[cython.int][::1],
+    need: cython.const[cython.int][::1],
+    mark: cython.const[cython.int][::1],
+    op: cython.int,
+    s: cython.int,
 ) -> cython.int:
     """Return the last segment from s on that is awaited by what `op` needs too."""
     while following[s] != _NONE and mark[need[following[s]]] == op:
@@ -52,6 +56,15 @@ def _open(
         if kind[r] != _CALC and not starts[k] and done[r] == _NONE:
             return k
     return _NONE
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _follow(following: cython.int[::1], stream: cython.int[::1], index: cython.int[::1], s: cython.int, new: cython.int) -> cython.void:
+    """Let a new segment follow one."""
+    following[s] = new
+    stream[new] = stream[s]
+    index[new] = index[s] + 1
 
 
 def place(
@@ -113,7 +126,7 @@ def place(
                 break
             tries += 1
         if chosen == _NONE:
-            chosen = cython.cast(cython.int, segments)
+            chosen = segments
             segments += 1
             stream[chosen] = streams
             index[chosen] = 0
@@ -129,10 +142,8 @@ def place(
                     of = done[r]
                 if stream[of] == stream[chosen] and index[of] <= index[chosen] and not (ends and done[r] == _NONE):
                     continue
-                following[chosen] = cython.cast(cython.int, segments)
-                stream[segments] = stream[chosen]
-                index[segments] = index[chosen] + 1
-                chosen = cython.cast(cython.int, segments)
+                _follow(following, stream, index, chosen, segments)
+                chosen = segments
                 segments += 1
                 need[chosen] = 2 * r + starts[k]
                 opener[chosen] = cython.cast(cython.int, op)

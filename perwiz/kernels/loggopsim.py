@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
-"""A schedule simulated as LogGOPSim does: by a queue of events, in which processors and network interfaces take operations as they are free.
+"""A schedule simulated as LogGOPSim does: by events: processors and network interfaces take operations as they are free.
 
 Operation k has the events k, when it can be begun, and of a send n + k, when its message is there.
 """
@@ -43,10 +43,10 @@ OPERATION = np.dtype(
     ],
     align=True,
 )
-"""`queue` is where a message and its receive look for each other, the same for all that
-may match. `waits`: the sender is held until its message is received, of a receive, that it lets go whom it took. `needs` operations come
-before; first .. end are the rows of the lists of those that need its completion and its start. ns: a send keeps its processor `busy` and its
-interface for `gap`, its message is there after `flight`, keeps the receiver's processor for `takes` and its interface for `taken_gap`."""
+"""`queue` is where a message and its receive look for each other, the same for all that may match. `waits`: the sender is held until its
+message is received, of a receive, that it lets go whom it took. `needs` operations come before; first .. end are the rows of the lists
+of those that need its completion and its start. ns: a send keeps its processor `busy` and its interface for `gap`, its message is there
+after `flight`, keeps the receiver's processor for `takes` and its interface for `taken_gap`."""
 
 Event = cython.struct(time=I8, turn=I8, number=cython.int)
 EVENT = np.dtype([("time", "i8"), ("turn", "i8"), ("number", "i4")], align=True)
@@ -104,7 +104,12 @@ def _drop_first(heap: Event[::1], counts: Counts[::1]) -> cython.void:
 @cython.cfunc
 @cython.exceptval(check=False)
 def _let(
-    ops: Operation[::1], listed: cython.const[cython.int][::1], first: cython.int, end: cython.int, ready: cython.int[::1], counts: Counts[::1]
+    ops: Operation[::1],
+    listed: cython.const[cython.int][::1],
+    first: cython.int,
+    end: cython.int,
+    ready: cython.int[::1],
+    counts: Counts[::1],
 ) -> cython.void:
     """Take one need of each of some operations; those without any more are ready."""
     for i in range(first, end):
@@ -174,7 +179,7 @@ def _take(
     k = queue[at].first
     while k != _NONE:
         other = ops[k].rank if ops[k].kind == _SEND else ops[k].peer
-        if (peer == _ANY or other == _ANY or other == peer) and (tag == _ANY or ops[k].tag == _ANY or ops[k].tag == tag):
+        if (peer == _ANY or other in (_ANY, peer)) and (tag == _ANY or ops[k].tag == _ANY or ops[k].tag == tag):
             if before == _NONE:
                 queue[at].first = following[k]
             else:
@@ -197,6 +202,71 @@ def _wait(queue: Queue[::1], at: cython.int, following: cython.int[::1], k: cyth
     else:
         following[queue[at].last] = cython.cast(cython.int, k)
     queue[at].last = cython.cast(cython.int, k)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _arrive(
+    ops: Operation[::1],
+    k: cython.Py_ssize_t,
+    time: I8,
+    processors: cython.int,
+    interfaces: cython.int,
+    posted: Queue[::1],
+    unexpected: Queue[::1],
+    following: cython.int[::1],
+    free: I8[::1],
+    sending: I8[::1],
+    listed: cython.const[cython.int][::1],
+    ready: cython.int[::1],
+    counts: Counts[::1],
+) -> cython.int:
+    """Let a message meet the receive that is posted for it; return the rank whose sender that lets go, -1 if it does none."""
+    found = _take(ops, posted, ops[k].queue, following, ops[k].rank, ops[k].tag)
+    if found == _NONE:
+        _wait(unexpected, ops[k].queue, following, k)
+        counts[0].unreceived += 1
+        return _NONE
+    other: cython.int = _NONE
+    if ops[k].waits:
+        other = ops[k].rank
+        _let_go(ops, k, k, time, processors, interfaces, free, sending, listed, ready, counts)
+    _let(ops, listed, ops[found].first_done, ops[found].end_done, ready, counts)
+    counts[0].done += 1
+    return other
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _post(
+    ops: Operation[::1],
+    k: cython.Py_ssize_t,
+    time: I8,
+    processors: cython.int,
+    interfaces: cython.int,
+    posted: Queue[::1],
+    unexpected: Queue[::1],
+    following: cython.int[::1],
+    free: I8[::1],
+    sending: I8[::1],
+    listed: cython.const[cython.int][::1],
+    ready: cython.int[::1],
+    counts: Counts[::1],
+) -> cython.int:
+    """Let a receive take a message that is there; return the rank whose sender that lets go, -1 if it does none."""
+    _let(ops, listed, ops[k].first_started, ops[k].end_started, ready, counts)
+    found = _take(ops, unexpected, ops[k].queue, following, ops[k].peer, ops[k].tag)
+    if found == _NONE:
+        _wait(posted, ops[k].queue, following, k)
+        return _NONE
+    other: cython.int = _NONE
+    counts[0].unreceived -= 1
+    if ops[k].waits:
+        other = ops[found].rank
+        _let_go(ops, found, k, time, processors, interfaces, free, sending, listed, ready, counts)
+    _let(ops, listed, ops[k].first_done, ops[k].end_done, ready, counts)
+    counts[0].done += 1
+    return other
 
 
 def simulate(
@@ -248,16 +318,7 @@ def simulate(
             free[p] = time + ops[k].takes
             taking[q] = time + ops[k].taken_gap
             own = host
-            found = _take(ops, posted, ops[k].queue, following, ops[k].rank, ops[k].tag)
-            if found == _NONE:
-                _wait(unexpected, ops[k].queue, following, k)
-                counts[0].unreceived += 1
-            else:
-                if ops[k].waits:
-                    other = ops[k].rank
-                    _let_go(ops, k, k, time, processors, interfaces, free, sending, listed, ready, counts)
-                _let(ops, listed, ops[found].first_done, ops[found].end_done, ready, counts)
-                counts[0].done += 1
+            other = _arrive(ops, k, time, processors, interfaces, posted, unexpected, following, free, sending, listed, ready, counts)
         elif ops[k].kind == _CALC:
             if free[p] > time:
                 _push(heap, counts, free[p], turn, e)
@@ -279,17 +340,7 @@ def simulate(
                 _let(ops, listed, ops[k].first_done, ops[k].end_done, ready, counts)
                 counts[0].done += 1
         else:
-            _let(ops, listed, ops[k].first_started, ops[k].end_started, ready, counts)
-            found = _take(ops, unexpected, ops[k].queue, following, ops[k].peer, ops[k].tag)
-            if found == _NONE:
-                _wait(posted, ops[k].queue, following, k)
-            else:
-                counts[0].unreceived -= 1
-                if ops[k].waits:
-                    other = ops[found].rank
-                    _let_go(ops, found, k, time, processors, interfaces, free, sending, listed, ready, counts)
-                _let(ops, listed, ops[k].first_done, ops[k].end_done, ready, counts)
-                counts[0].done += 1
+            other = _post(ops, k, time, processors, interfaces, posted, unexpected, following, free, sending, listed, ready, counts)
         if other != _NONE and other < own:
             _begin(other, processors, interfaces, ops, ready, counts, free, sending, heap)
         _begin(own, processors, interfaces, ops, ready, counts, free, sending, heap)

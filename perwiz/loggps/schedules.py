@@ -1,7 +1,7 @@
 """The schedule of a run, as GOAL has it: what a call's partners and the model explain becomes messages, all else computation.
 
-A call becomes its messages, each needing what came before it, and behind them a computation: what the model does not explain of the
-call, and the time until the next one. What only posts is needed by its start, and by its completion where that is awaited. A collective is the
+A call becomes its messages, each needing what came before it, and behind them a computation: what the model does not explain of the call,
+and the time until the next one. What only posts is needed by its start, and by its completion where that is awaited. A collective is the
 messages of its likely algorithm (`algorithms.routines`), where the last of its members is known. Locations of a process are processors.
 """
 
@@ -21,14 +21,14 @@ from perwiz.loggps.algorithms.shape import EXCHANGE, RECEIVE, Shape
 from perwiz.loggps.weigh import Weighted, lags, work
 from perwiz.trace.arrays import I8, U1, Ints, Mask
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import BUFFERED, NONE
 
 _FIRST_ROUND = 8
 """Slot of the first round of a collective among the operations of a call; its own messages come before."""
 _BEHIND = 1 << 30
 _WIDE = 1 << 31
 _KINDS = (
-    *(losses.WILDCARDS, losses.MODES, losses.LABELS, losses.COUNTERS, losses.PARAMETERS, losses.RECORDS, losses.TOPOLOGIES),
+    *(losses.WILDCARDS, losses.LABELS, losses.COUNTERS, losses.PARAMETERS, losses.RECORDS, losses.TOPOLOGIES),
     *(losses.SOURCES, losses.SITES, losses.METAHOSTS, losses.UNFINISHED, losses.CANCELLED, losses.RECORD_TIMES, losses.OFFSETS),
     losses.DEFECTS,
 )
@@ -79,7 +79,16 @@ class _Rows:
 
     def add(self, kind: int, call: I8, slot: Any, blocks: Any, **columns: Any) -> I8:
         """Add some, at the `call`; return their numbers. `blocks`: what comes next needs their completion, not their start."""
-        values = {"key": 2 * np.asarray(call, "i8") + 1, "slot": slot, "blocks": blocks, "kind": kind, "size": 0, "peer": NONE, "tag": 0, "twin": 0}
+        values = {
+            "key": 2 * np.asarray(call, "i8") + 1,
+            "slot": slot,
+            "blocks": blocks,
+            "kind": kind,
+            "size": 0,
+            "peer": NONE,
+            "tag": 0,
+            "twin": 0,
+        }
         shape = (len(call),)
         self._parts.append({name: np.broadcast_to(np.asarray(v, "i8"), shape) for name, v in (values | columns).items()})
         self.count += len(call)
@@ -116,11 +125,12 @@ class _Builder:
         misfit = self.weighted.misfit
         lowered = misfit.messages_lowered + misfit.requests_lowered + misfit.collectives_lowered
         others = [
+            ("synchronous and buffered sends: they are standard ones", int((table.mode >= BUFFERED).sum())),
             ("user regions", len(self.trace.regions)),
             ("names of nodes", len(self.trace.nodes)),
             ("communicators beside that of all processes", len(np.unique(table.comm[table.comm > 0]))),
             ("collectives as such: they are the messages of their likely algorithm", made),
-            ("collectives of unknown members", len(self.trace.collectives) - made),
+            ("collectives of unknown members, and barriers of threads", len(self.trace.collectives) - made),
             ("sends and receives without partner", counts.unmatched_sends + counts.unmatched_receives),
             ("links between processes", between),
             ("waits that were shorter than the model says", lowered),
@@ -147,7 +157,7 @@ class _Builder:
     def _tags(self) -> I8:
         """Return the tag of each message: its own, or where several communicators have some, a number of both."""
         table = self.trace.messages
-        if len(table) and (table.comm != table.comm[0]).any() or (table.tag < 0).any():
+        if (len(table) and (table.comm != table.comm[0]).any()) or (table.tag < 0).any():
             return Numbers().number(table.comm.astype("i8"), table.tag.astype("i8")).astype("i8")
         return table.tag.astype("i8")
 

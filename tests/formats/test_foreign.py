@@ -59,7 +59,6 @@ FILES = [
     ("run.pcf", b"DEFAULT_OPTIONS\n\nLEVEL               THREAD\n", "a part of a Paraver trace, must be its records (.prv)"),
     ("run.row", b"LEVEL CPU SIZE 4\n1.n\n", "a part of a Paraver trace, must be its records (.prv)"),
     ("run.dim", b'#DIMEMAS:"run":1:2(1,1),0\n', f"a Dimemas trace, {RECORD}"),
-    ("run.goal", b"// a tree\n\nnum_ranks 32\n\nrank 0 {\n", f"a schedule in GOAL, {TIMELESS}"),
     ("worker.json", b'{\n "schemaVersion": 1,\n "deviceProperties": [', f"a trace of the PyTorch profiler (Kineto), {RECORD}"),
     ("run.json", b'{"displayTimeUnit": "ns", "traceEvents": [', "Trace Event JSON, which is for viewers: must be the trace it was made of"),
     ("events.json", b'[{"name": "a", "ph": "X", "ts": 1}]', "Trace Event JSON, which is for viewers: must be the trace it was made of"),

@@ -19,9 +19,7 @@ def placed(schedule):
     ends = mark, segment, done, following, need, opener, stream, index, owner
     made = kernel.place(len(units), schedule.kind, home.astype("i4"), first, schedule.on, schedule.starts, *ends)
     assert (owner[stream[segment]] == home).all()
-    waits = [
-        (int(stream[s]), int(index[s]), int(need[s]) >> 1, int(need[s]) & 1, int(opener[s])) for s in range(made) if need[s] >= 0
-    ]
+    waits = [(int(stream[s]), int(index[s]), int(need[s]) >> 1, int(need[s]) & 1, int(opener[s])) for s in range(made) if need[s] >= 0]
     return [(int(stream[s]), int(index[s])) for s in segment], waits
 
 

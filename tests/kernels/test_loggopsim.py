@@ -8,7 +8,6 @@ import goals
 import naive_goal
 from perwiz.loggps import semantics
 
-
 COSTS = st.fixed_dictionaries(
     {"L": st.sampled_from([0, 10, 2500]), "o": st.sampled_from([0, 3, 1500]), "g": st.sampled_from([0, 5, 1000])}
     | {"G": st.sampled_from([0, 1, 6]), "O": st.sampled_from([0, 2]), "S": st.sampled_from([0, 50, 10**6])}

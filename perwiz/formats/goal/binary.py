@@ -1,10 +1,12 @@
 """Binary GOAL, what txt2bin makes of text for LogGOPSim, to a schedule.
 
-    u64 4223, u32 ranks, u8 largest cpu, u8 largest nic, per rank u64 begin and end, from behind the first 8 bytes
-    per rank u32 operations, u32 free ones and their numbers, the operations as _OPERATION, u32 numbers of those that need each
+u64 4223, u32 ranks, u8 largest cpu, u8 largest nic, per rank u64 begin and end, from behind the first 8 bytes
+per rank u32 operations, u32 free ones and their numbers, the operations as _OPERATION, u32 numbers of those that need each
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -101,7 +103,7 @@ class _Rank:
         return (ops["kind"] == 2) & (ops["peer"] == _ANY)
 
     @staticmethod
-    def _needed(number: np.ndarray, first: np.ndarray, most: int, refuse) -> tuple[I8, I8]:
+    def _needed(number: np.ndarray, first: np.ndarray, most: int, refuse: Callable[[str, str], TraceError]) -> tuple[I8, I8]:
         """Return the operations that are needed, one per dependence, and where the list names those that need them."""
         number, first = number.astype("i8"), np.where(number > 0, first, 0).astype("i8")
         if number.sum() > most or (first + number > most).any():

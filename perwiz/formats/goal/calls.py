@@ -1,8 +1,8 @@
 """A schedule to tables. Times are those of computation alone: every call returns when it is entered.
 
-The operations of a rank are a graph, not a sequence: its streams (perwiz.kernels.goal_streams) are threads of the process, whose processor is
-the operations'. A send or a receive whose completion nobody awaits at once is posted, and completed where it is awaited; what one stream
-needs of another it awaits on a condition that the other signals.
+The operations of a rank are a graph, not a sequence: its streams (perwiz.kernels.goal_streams) are threads of the process on the
+processor of the operations. A send or a receive whose completion nobody awaits at once is posted, and completed where it is awaited; what
+one stream needs of another it awaits on a condition that the other signals.
 """
 
 from __future__ import annotations
@@ -96,14 +96,15 @@ class _Builder:
         needed, started = self.need[waits] >> 1, (self.need[waits] & 1).astype(bool)
         moves = told.kind[needed] != CALC
         completes = moves & ~started & (self.done[needed] == waits)
-        linked = waits[~completes]
+        linked: I8 = waits[~completes]
         cause_op, cause_starts = needed[~completes], started[~completes]
         of_wait = (told.kind[cause_op] != CALC) & ~cause_starts
         at = np.where(of_wait, self.done[cause_op], seg[cause_op])
         row = np.where(of_wait, self.opener[at], cause_op)
         slot = np.where(of_wait, _STARTED, np.where(cause_starts, _BEFORE, _DONE))
         key = np.stack([at.astype("i8"), row.astype("i8") * 8 + slot], 1)
-        signals, self.cause = np.unique(key, axis=0, return_inverse=True) if len(key) else (key.reshape(0, 2), np.empty(0, "i8"))
+        signals, cause = np.unique(key, axis=0, return_inverse=True) if len(key) else (key.reshape(0, 2), np.zeros(0, "i8"))
+        self.cause: I8 = np.asarray(cause, "i8").ravel()
         self._late = int((of_wait & (self.index[at] > self.index[seg[cause_op]] + 1)).sum())
 
         own = np.flatnonzero(told.kind != CALC)
@@ -111,10 +112,13 @@ class _Builder:
         streams = len(self.unit)
         ending = np.unique(self.stream[seg[pending]])
         op, merged = self._merged(own, waits[completes], needed[completes])
-        own_waits = waits[completes][~merged[needed[completes]]]
-        parts = [  # location, index of the segment, operation and slot, op, row it is of
+        alone = waits[completes][~merged[needed[completes]]]
+        own_waits, group = self._together(alone, signals[:, 0])
+        several = np.bincount(group, minlength=len(own_waits)) > 1
+        waiting = np.where(several, operations.OP["MPI_Waitall"], operations.OP["MPI_Wait"])
+        parts: list[tuple[Any, Any, Any, Any, Any]] = [  # location, index of the segment, operation and slot, op, row it is of
             (self.stream[seg[own]], self.index[seg[own]], own * 8 + _OWN, op, own),
-            (self.stream[own_waits], self.index[own_waits], np.full(len(own_waits), -1), "MPI_Wait", own_waits),
+            (self.stream[own_waits], self.index[own_waits], np.full(len(own_waits), -1), waiting, own_waits),
             (self.stream[linked], self.index[linked], np.full(len(linked), -1), "pthread_cond_wait", linked),
             (self.stream[signals[:, 0]], self.index[signals[:, 0]], signals[:, 1], "pthread_cond_signal", np.arange(len(signals))),
             (ending, np.full(len(ending), 1 << 30), np.zeros(len(ending), "i8"), "MPI_Waitall", ending),
@@ -133,13 +137,28 @@ class _Builder:
         self.call[own] = posted
         completion = np.full(len(told), NONE, "i4")
         completion[own] = posted
-        completion[self.need[own_waits] >> 1] = waited
+        completion[self.need[alone] >> 1] = waited[group]
         last = np.full(streams, NONE, "i4")
         last[ending] = ended
         completion[pending] = last[self.stream[seg[pending]]]
         self.completion, self.merged = completion, merged
-        self.links = Links.in_order(np.full(len(conds), SIGNAL, "u1"), signalled[self.cause.ravel()], conds)
+        self.links = Links.in_order(np.full(len(conds), SIGNAL, "u1"), signalled[self.cause], conds)
         self._times(location[order], index[order], place[order])
+
+    def _together(self, alone: I8, signalling: I8) -> tuple[I8, I8]:
+        """Return the segments that begin with a wait, and which of these waits each of some segments shares: one operation awaits all,
+        and nothing happens between.
+        """
+        empty = np.ones(len(self.stream), bool)
+        empty[self.segment] = empty[signalling] = False
+        order = alone[np.lexsort((self.index[alone], self.stream[alone]))]
+        before, after = order[:-1], order[1:]
+        joined = (self.stream[before] == self.stream[after]) & (self.index[before] + 1 == self.index[after])
+        joined &= empty[before] & (self.opener[before] == self.opener[after])
+        begins = np.concatenate([np.ones(min(len(order), 1), bool), ~joined])
+        group = np.empty(len(self.stream), "i8")
+        group[order] = np.cumsum(begins) - 1
+        return order[begins], group[alone]
 
     def _merged(self, own: I8, waits: I8, needed: I8) -> tuple[I8, Mask]:
         """Return the routine of each send and receive, and which operations are awaited right behind their post, bool per operation.
@@ -285,4 +304,3 @@ class _Builder:
             size_differs=int((told.size[of] != told.size[to]).sum()),
         )
         return table, counts
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def read(path: str, progress: Progress | None = None) -> Schedule:
 class _Part:
     """Some statements: operations and dependences, columns checked for their ranges."""
 
-    def __init__(self, text: _Text, rows: np.recarray, ranks: int) -> None:
+    def __init__(self, text: _Text, rows: Any, ranks: int) -> None:
         def refuse(bad: Mask, column: str, what: str, must: str) -> None:
             if bad.any():
                 row = rows[int(np.argmax(bad))]
@@ -111,7 +112,7 @@ class _Part:
 
 
 def _whole(text: _Text, parts: list[_Part], ranks: int) -> Schedule:
-    def column(name: str) -> np.ndarray:
+    def column(name: str) -> Any:
         found = np.concatenate([getattr(part, name) for part in parts])
         for part in parts:
             delattr(part, name)

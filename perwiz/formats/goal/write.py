@@ -39,7 +39,7 @@ def write(schedule: Schedule, path: str) -> None:
     ops, deps = slice(ranks, ranks + count), slice(ranks + count, ranks + count + needs)
     cells[ops, 0], cells[ops, 1] = label, schedule.size
     cells[ops, 2], cells[ops, 3] = (np.where(column == ANY, -1, column) for column in (schedule.peer, schedule.tag))
-    cells[ops, 4], cells[ops, 5] = (np.where(column > 0, column, ABSENT) for column in (schedule.cpu, schedule.nic))
+    cells[ops, 4], cells[ops, 5] = (np.where(column > 0, column.astype("i8"), ABSENT) for column in (schedule.cpu, schedule.nic))
     cells[deps, 0], cells[deps, 6] = label[schedule.op], label[schedule.on]
     kind, cells = kind[order], cells[order]
     templates = Templates(_COLUMNS, _TEMPLATES, [])

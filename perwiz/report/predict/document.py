@@ -45,10 +45,10 @@ from perwiz.whatif.hypotheses.network import EagerLimit, Network
 from perwiz.whatif.hypotheses.threads import Threads
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
+from perwiz.whatif.semantics import Told
 from perwiz.whatif.sure.logged import LEAST, Pair, widened
 from perwiz.whatif.sure.recordings import LEAST as RECORDINGS
 from perwiz.whatif.sure.recordings import Recordings
-from perwiz.whatif.semantics import Told
 from perwiz.whatif.timed import TOLD, shared_links
 from perwiz.whatif.waits import Waits
 

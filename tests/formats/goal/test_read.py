@@ -37,18 +37,18 @@ def told(trace):
     return [[words[e] for e in np.flatnonzero(trace.calls.location == k)] for k in range(len(trace.locations))]
 
 
-
 def test_read__blocks_and_posts(put):
     """What is awaited right behind its post blocks; what is awaited later, or by nobody, is posted and completed there, or at the end."""
     lines = ["a: recv 8b from 1", "b: send 8b to 1 tag 3", "b requires a", "c: calc 50", "c irequires b", "d: calc 5", "d requires b"]
     other = ["a: send 8b to 0", "b: recv 9b from 0 tag 3"]
-    trace = files.read(put(goals.text_of([lines + ["d requires c"], other])))
+    trace = files.read(put(goals.text_of([[*lines, "d requires c"], other])))
     assert told(trace) == [["Recv>1", "Isend>1", "Wait"], ["Isend>0", "Irecv>0", "Waitall"]]
     assert trace.timeline.calls.enter.tolist() == [0, 0, 50, 0, 0, 0]
     assert trace.timeline.locations.leave.tolist() == [55, 0]
     assert (trace.messages.send.tolist(), trace.messages.receive.tolist()) == ([1, 3], [4, 0])
     assert (trace.messages.send_done.tolist(), trace.messages.receive_done.tolist()) == ([2, 5], [5, 0])
-    assert trace.messages.bytes.tolist() == [8, 8] and trace.counts.size_differs == 1
+    assert trace.messages.bytes.tolist() == [8, 8]
+    assert trace.counts.size_differs == 1
 
 
 def test_read__independent_operations(put):
@@ -98,7 +98,7 @@ def test_read__binary(tmp_path_factory, content):
         assert getattr(one, name).tolist() == getattr(other, name).tolist()
     needs = [sorted(zip(of.op.tolist(), of.on.tolist(), of.starts.tolist(), strict=True)) for of in (one, other)]
     assert needs[0] == needs[1]
-    assert GOAL.looks_like(str(folder / "x.bin")) and GOAL.looks_like(str(folder / "x.goal"))
+    assert all(GOAL.looks_like(str(folder / name)) for name in ("x.bin", "x.goal"))
 
 
 def test_read__later_label(put):
@@ -136,11 +136,20 @@ RANKS = "num_ranks 2\nrank 0 {\n"
         (RANKS + "send 1b to 1 nic 256\n}\n", "{}:3: nic 256, must be at most 255"),
         (RANKS + "a: calc 1\na: calc 2\n}\nrank 1 {\n}\n", "{}:4: label 'a' once more in rank 0, must be there once"),
         (RANKS + "a: calc 1\n}\nrank 1 {\nb: calc 1\nb requires a\n}\n", "{}:7: label 'a', must be that of an operation of rank 1"),
-        (RANKS + "a: calc 1\na requires a\n}\nrank 1 {\n}\n", "{}: operations of rank 0 need each other in a circle, must have one that can begin"),
-        (RANKS + "send 1b to 1 nic 1\n}\nrank 1 {\n}\n", "{}: an operation of rank 0 on network interface 1, must be on 0: a process has one"),
+        (
+            RANKS + "a: calc 1\na requires a\n}\nrank 1 {\n}\n",
+            "{}: operations of rank 0 need each other in a circle, must have one that can begin",
+        ),
+        (
+            RANKS + "send 1b to 1 nic 1\n}\nrank 1 {\n}\n",
+            "{}: an operation of rank 0 on network interface 1, must be on 0: a process has one",
+        ),
         ("num_ranks 0\n", "{}:1: num_ranks 0, must be a number from 1 to 1048576"),
         ("num_ranks 5 /* x", "{}:1: '/', must end with */"),
-        ((2342).to_bytes(8, "little"), "{}: a binary schedule that a simulation with --save-mem has used up, must be made again by txt2bin"),
+        (
+            (2342).to_bytes(8, "little"),
+            "{}: a binary schedule that a simulation with --save-mem has used up, must be made again by txt2bin",
+        ),
         (binary.MAGIC, "{}: 8 bytes, must have a header of 14"),
         (binary.MAGIC + b"\xff\xff\0\0\0\0", "{}: 65535 ranks in 14 bytes, must be from 1 to 1048576 and have a place each"),
     ],
@@ -193,7 +202,7 @@ def flipped(rng, data):
 @pytest.mark.parametrize("form", ["text", "binary"])
 def test_read__damaged(put, form):
     """Damage is a refusal of one line, or another schedule; never anything else."""
-    rng, read = random.Random(11), 0
+    rng, read, bad = random.Random(11), 0, 0
     data = SAMPLE.encode() if form == "text" else goals.binary_of(schedule(put(SAMPLE)))
     for _ in range(2500):
         path = put(rng.choice([reworded, flipped] if form == "text" else [flipped])(rng, data), "y")
@@ -202,5 +211,6 @@ def test_read__damaged(put, form):
         try:
             read += len(timed.timed(calls.trace(schedule(path))).calls) > 0
         except PerwizError as error:
-            assert str(error).startswith(path) and "must" in str(error) and "\n" not in str(error)
+            bad += not str(error).startswith(path) or "must" not in str(error) or "\n" in str(error)
+    assert bad == 0
     assert read > 200
