@@ -119,7 +119,9 @@ def test_clock__of_several_clocks(convert, monkeypatch):
     trace = build.CATALOGUE["late_sender"]()
     zeros, offset = np.zeros(2), np.array([0.0, 5])
     offsets = tables.Offsets(np.arange(2, dtype="i4"), np.zeros(2, "i8"), offset, zeros, zeros)
-    monkeypatch.setattr("perwiz.commands.files.read", lambda path: dataclasses.replace(trace, offsets=offsets, offsets_applied=False))
+    monkeypatch.setattr(
+        "perwiz.commands.files.read", lambda path, _=None: dataclasses.replace(trace, offsets=offsets, offsets_applied=False)
+    )
     assert times(convert, "run", "out.alog") == "measured, clock offsets applied"
     said = "run: its times are those of several clocks, must be converted with --clock linear or clc"
     assert refused(convert, "run", "out.alog", "--clock", "none") == said
