@@ -112,7 +112,7 @@ def _number_end(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> 
 def _value(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> I8:
     value: I8 = 0
     while i < end:
-        value = value * 10 + (text[i] - ord("0"))
+        value = value * 10 + (cython.cast(cython.longlong, text[i]) - ord("0"))
         i += 1
     return value
 
@@ -403,9 +403,9 @@ def parse(text: cython.const[cython.uchar][::1], words: cython.const[cython.ucha
 @cython.cfunc
 @cython.exceptval(check=False)
 def _hash(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, rank: cython.int) -> I8:
-    value: I8 = rank
+    value: I8 = cython.cast(cython.longlong, rank)
     while _letter(text[i]) or _digit(text[i]):
-        value = ((value & _LOW) * 1021 + text[i]) & _HASH
+        value = ((value & _LOW) * 1021 + cython.cast(cython.longlong, text[i])) & _HASH
         i += 1
     return value ^ (value >> 17)
 
