@@ -34,3 +34,6 @@ WAITING = -1
 """Node of the call tree of an interval in which a location waits."""
 SHORT, LONG = range(2)
 """Terms of the costs of delays."""
+
+VERTEX, COMES, READY = range(3)
+"""What happens in a run whose receives are matched anew: a vertex, a message that can be taken, a receive that can complete."""

@@ -45,7 +45,7 @@ class Scale(Computation):
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, the region's scaled, rounded per segment to ns."""
-        name, factor = _number(self, self.argument)
+        name, factor = number(self, self.argument)
         instances = selectors.instances(segments.trace, name)
         return _times(self, length, segments.within(instances), factor)
 
@@ -61,7 +61,7 @@ class Speed(Computation):
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those of the processes divided by the factor, rounded per segment to ns."""
-        which, factor = _number(self, self.argument)
+        which, factor = number(self, self.argument)
         if factor == 0:
             raise UsageError(f"{self}: a speed of 0, must be above 0")
         own = selectors.processors(segments.trace, which)[segments.location] & between_init_and_finalize(segments)
@@ -81,7 +81,7 @@ class BalanceTime(Computation):
         return out
 
 
-def _number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
+def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
     name, mark, value = text.rpartition("=")
     factor = float(value) if re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", value) else math.nan
     if not mark or not 0 <= factor <= 1e9:

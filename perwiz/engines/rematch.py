@@ -1,0 +1,263 @@
+"""The engine for programs instead of fixed orders: receives take what comes first, and a task goes to whoever asks next.
+
+`simulate` (simpy) is the definition, `rematch` the compiled engine; both return the same, to the nanosecond.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from perwiz.graph.graph import Graph
+from perwiz.graph.layout import counts, starts
+from perwiz.kernels import order as grouping
+from perwiz.kernels import rematch as kernel
+from perwiz.kernels.names import COMES, READY, VERTEX
+from perwiz.loggps.weigh import CUT
+from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.tables import ANY, NONE
+
+MESSAGE, RECEIVE, CHOICE, PLACE = kernel.MESSAGE, kernel.RECEIVE, kernel.CHOICE, kernel.PLACE
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Programs:
+    """The programs of all locations: a weighted graph, and what is decided anew in place of some of its edges. Times are int64 ns.
+
+    A message that can be taken goes to the first posted receive that fits, a receive takes the first message that fits and can be taken;
+    so messages of one sender do not overtake (MPI 3.1, 3.5). A task is a block of vertices that goes on where its message is received.
+    """
+
+    graph: Graph
+    weight: I8
+    """Per edge; those that are decided anew have CUT."""
+    messages: np.ndarray[Any, Any]
+    """Rows of MESSAGE, sorted by `send`, the vertex where they are sent from the location `source` (or that which runs `block`) to the
+    location `target`, or to the sender of what the receive `answers` took. They can be taken `later` ns after; what completes their receive
+    returns `arrives` after they are sent and a probe that finds them `found`; the vertex `held` is not before they are received, and
+    `holds` after that is posted. With one that carries a task the receiver goes on at the vertex `goes_on` with block `begins`, `own` after
+    the receive was posted; where it `ends`, at the `end` of its location. `rank` is their turn in the recorded run. NONE is none."""
+    receives: np.ndarray[Any, Any]
+    """Rows of RECEIVE, sorted by `posted`, the vertex where they are posted by a location, or that which runs `block`: for the location
+    `source`, `tag` and `comm`, each perhaps ANY. The vertex `returned` is not before they are complete (NONE: one that chooses, or that the
+    message tells), `probed` not before what they take is found. `rank` is their turn to be completed in the recorded run."""
+    choices: np.ndarray[Any, Any]
+    """Rows of CHOICE, sorted by `entered`: calls that complete `needs` of the receives that can be completed, the first ones."""
+    places: np.ndarray[Any, Any]
+    """Rows of PLACE, per location: the vertex where it goes on when there is no more to do (NONE: no such), `own` after it asked, and by
+    what computation of tasks that others ran is multiplied here."""
+    block: I4
+    """Block per vertex, or NONE."""
+    home: I4
+    """Location per block that ran it."""
+    computes: I8
+    """Per vertex: computation of its block before it, ns on a location of slowness 1, or NONE."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Matched:
+    """What became of programs."""
+
+    time: I8
+    """Per vertex, by position."""
+    order: I4
+    """The vertices that happened, in their order: fewer than all if some wait for each other."""
+    taken: I4
+    """Row of messages per receive, or NONE."""
+    completed: I4
+    """Row of choices per receive that one completes, else NONE."""
+    seat: I4
+    """Location per block."""
+
+
+def rematch(programs: Programs) -> Matched:
+    """Return what becomes of programs, compiled."""
+    graph, messages, receives, choices = programs.graph, programs.messages, programs.receives, programs.choices
+    size, locations = graph.vertices, len(programs.places)
+    binds = np.flatnonzero(programs.weight != CUT)
+    source, target = graph.source[binds], graph.targets(binds).astype("i4")
+    first = starts(counts(source, size))
+    edge = np.empty(len(binds), "i4")
+    grouping.group(source, first[:-1].copy(), edge)
+    time, seat = np.zeros(size, "i8"), programs.home.copy()
+    taken, completed = np.full((2, len(receives)), NONE, "i4")
+    order = np.empty(size, "i4")
+    lacking = choices["needs"].copy()
+    came, (posted, ready) = np.full(len(messages), NONE, "i4"), np.full((2, len(receives)), NONE, "i4")
+    heap = np.zeros(size + len(messages) + len(receives), kernel.INSTANT)
+    matcher = kernel.Matcher(
+        (first, edge, target, programs.block, programs.home),
+        np.ascontiguousarray(programs.weight[binds]),
+        programs.computes,
+        messages,
+        receives,
+        choices,
+        programs.places,
+        seat,
+        _awaited(programs, target),
+        time,
+        heap,
+        (taken, completed, order),
+        (came, posted, ready, lacking),
+        tuple(np.full((7, locations), NONE, "i4")),
+    )
+    firsts = (_first_at(rows, size) for rows in (messages["send"], receives["posted"], choices["entered"]))
+    return Matched(time, order[: matcher.run(*firsts)], taken, completed, seat)
+
+
+def _awaited(programs: Programs, target: I4) -> I4:
+    """Return for how many things each vertex waits: edges, and what is decided anew."""
+    out = counts(target, programs.graph.vertices)
+    messages, receives = programs.messages, programs.receives
+    for vertex in (messages["held"], messages["goes_on"], receives["returned"], receives["probed"], programs.places["end"]):
+        np.add.at(out, vertex[vertex != NONE], 1)
+    np.add.at(out, programs.choices["returned"], programs.choices["needs"])
+    return out
+
+
+def _first_at(vertex: Ints, size: int) -> I4:
+    """Return per vertex the first of some rows that are there, or NONE; vertices ascend."""
+    out = np.full(size, NONE, "i4")
+    out[vertex[::-1]] = np.arange(len(vertex), dtype="i4")[::-1]
+    return out
+
+
+def simulate(programs: Programs) -> Matched:
+    """Return what becomes of programs, as a simulation spells it out; the same as `rematch`."""
+    import simpy
+
+    env = simpy.Environment()
+    return _Simulation(programs, env).run()
+
+
+class _Simulation:
+    """Messages that came, receives that wait, and who goes on where."""
+
+    def __init__(self, programs: Programs, env: Any) -> None:
+        self.programs, self.env = programs, env
+        self.messages, self.receives, self.choices = programs.messages, programs.receives, programs.choices
+        graph = programs.graph
+        binds = programs.weight != CUT
+        self.waiting = _awaited(programs, graph.target[binds]).tolist()
+        self.time = [0] * graph.vertices
+        self.order: list[int] = []
+        self.edges: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)
+        for edge in np.flatnonzero(binds).tolist():
+            self.edges[int(graph.source[edge])].append((int(graph.targets(np.array([edge]))[0]), int(programs.weight[edge])))
+        self.seat = programs.home.tolist()
+        self.taken, self.completed = [NONE] * len(self.receives), [NONE] * len(self.receives)
+        self.lacking = self.choices["needs"].tolist()
+        self.came: dict[int, list[int]] = collections.defaultdict(list)
+        self.posted: dict[int, list[int]] = collections.defaultdict(list)
+        self.ready: dict[int, list[int]] = collections.defaultdict(list)
+        self.choosing: dict[int, int] = {}
+
+    def run(self) -> Matched:
+        """Let everything happen."""
+        for vertex, waiting in enumerate(self.waiting):
+            if not waiting:
+                self._at(0, VERTEX, vertex, self._happen, vertex)
+        self.env.run()
+        return Matched(
+            *(np.array(self.time, "i8"), np.array(self.order, "i4")),
+            *(np.array(column, "i4") for column in (self.taken, self.completed, self.seat)),
+        )
+
+    def _at(self, time: int, what: int, rank: int, do: Callable[[int], None], row: int) -> None:
+        """Do something at a time, or now if that is past; at the same time vertices come first, then messages, then completions."""
+        event = self.env.event()
+        event.callbacks.append(lambda _: do(row))
+        event._ok, event._value = True, None  # as simpy's own Timeout does
+        self.env.schedule(event, priority=(what, rank), delay=max(0, time - self.env.now))
+
+    def _reach(self, vertex: int, time: int) -> None:
+        self.time[vertex] = max(self.time[vertex], time)
+        self.waiting[vertex] -= 1
+        if not self.waiting[vertex]:
+            self._at(self.time[vertex], VERTEX, vertex, self._happen, vertex)
+
+    def _happen(self, vertex: int) -> None:
+        """A vertex happens: messages are sent, receives posted, requests chosen, and what waits for it goes on."""
+        self.order.append(vertex)
+        for m in np.flatnonzero(self.messages["send"] == vertex).tolist():
+            self._at(self.time[vertex] + int(self.messages["later"][m]), COMES, int(self.messages["rank"][m]), self._come, m)
+        for r in np.flatnonzero(self.receives["posted"] == vertex).tolist():
+            self._post(r)
+        for c in np.flatnonzero(self.choices["entered"] == vertex).tolist():
+            self.choosing[int(self.choices["location"][c])] = c
+            self._choose(int(self.choices["location"][c]))
+        for into, weight in self.edges[vertex]:
+            block, computes = int(self.programs.block[into]), int(self.programs.computes[into])
+            if block != NONE and computes >= 0 and self.seat[block] != self.programs.home[block]:
+                weight = int(computes * float(self.programs.places["slowness"][self.seat[block]]) + 0.5)
+            self._reach(into, self.time[vertex] + weight)
+
+    def _sender(self, m: int) -> int:
+        block = int(self.messages["block"][m])
+        return int(self.messages["source"][m]) if block == NONE else self.seat[block]
+
+    def _fits(self, r: int, m: int) -> bool:
+        receive, message = self.receives[r], self.messages[m]
+        asked = (receive["source"] in (ANY, self._sender(m)), receive["tag"] in (ANY, message["tag"]), receive["comm"] == message["comm"])
+        return all(asked)
+
+    def _come(self, m: int) -> None:
+        answers = int(self.messages["answers"][m])
+        location = int(self.messages["target"][m]) if answers == NONE else self._sender(self.taken[answers])
+        found = next((r for r in self.posted[location] if self._fits(r, m)), None)
+        if found is None:
+            self.came[location].append(m)
+        else:
+            self.posted[location].remove(found)
+            self._take(found, m, location)
+
+    def _post(self, r: int) -> None:
+        block = int(self.receives["block"][r])
+        location = int(self.receives["location"][r]) if block == NONE else self.seat[block]
+        found = next((m for m in self.came[location] if self._fits(r, m)), None)
+        if found is None:
+            self.posted[location].append(r)
+        else:
+            self.came[location].remove(found)
+            self._take(r, found, location)
+
+    def _take(self, r: int, m: int, location: int) -> None:
+        """A receive takes a message: its sender goes on, and the receiver, with the task that it carries."""
+        message, receive, place = self.messages[m], self.receives[r], self.programs.places[location]
+        sent, posted = self.time[message["send"]], self.time[receive["posted"]]
+        arrives = sent + int(message["arrives"])
+        self.taken[r] = m
+        if message["held"] != NONE:
+            self._reach(int(message["held"]), posted + int(message["holds"]))
+        if receive["probed"] != NONE:
+            self._reach(int(receive["probed"]), sent + int(message["found"]))
+        if message["ends"]:
+            self._reach(int(place["end"]), max(arrives, posted + int(place["own"])))
+        elif message["goes_on"] != NONE:
+            self.seat[message["begins"]] = location
+            self._reach(int(message["goes_on"]), max(arrives, posted + int(message["own"])))
+        elif receive["returned"] != NONE:
+            self._reach(int(receive["returned"]), arrives)
+        else:
+            self._at(arrives, READY, int(receive["rank"]), self._can_complete, r)
+
+    def _can_complete(self, r: int) -> None:
+        location = int(self.receives["location"][r])
+        self.ready[location].append(r)
+        self._choose(location)
+
+    def _choose(self, location: int) -> None:
+        """A call that chooses completes what can be completed, the first ones."""
+        c = self.choosing.get(location)
+        while c is not None and self.lacking[c] and self.ready[location]:
+            r = self.ready[location].pop(0)
+            self.completed[r] = c
+            self.lacking[c] -= 1
+            message = self.messages[self.taken[r]]
+            self._reach(int(self.choices["returned"][c]), self.time[message["send"]] + int(message["arrives"]))
+        if c is not None and not self.lacking[c]:
+            del self.choosing[location]

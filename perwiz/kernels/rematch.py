@@ -1,0 +1,383 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""Receives matched anew: vertices in the order of time, messages taken by the first receive that fits.
+
+Instants come from a heap by (time, what happens, rank): first vertices, by position, then messages that can be taken, then receives that
+can complete, both in the order that they had in the recorded run.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from perwiz.kernels import names
+
+NONE = cython.declare(cython.int, names.NONE)
+ANY = cython.declare(cython.int, names.NOBODY)
+VERTEX = cython.declare(cython.int, names.VERTEX)
+COMES = cython.declare(cython.int, names.COMES)
+READY = cython.declare(cython.int, names.READY)
+
+Message = cython.struct(
+    send=cython.int,
+    source=cython.int,
+    target=cython.int,
+    answers=cython.int,
+    block=cython.int,
+    begins=cython.int,
+    goes_on=cython.int,
+    ends=cython.int,
+    tag=cython.int,
+    comm=cython.int,
+    held=cython.int,
+    rank=cython.int,
+    later=cython.longlong,
+    arrives=cython.longlong,
+    found=cython.longlong,
+    holds=cython.longlong,
+    own=cython.longlong,
+)
+MESSAGE = np.dtype(
+    [(name, "i4") for name in ["send", "source", "target", "answers", "block", "begins", "goes_on", "ends", "tag", "comm", "held", "rank"]]
+    + [(name, "i8") for name in ["later", "arrives", "found", "holds", "own"]]
+)
+"""A message that is matched anew, sorted by `send`; perwiz.engines.rematch tells what its columns are."""
+
+Receive = cython.struct(
+    posted=cython.int,
+    location=cython.int,
+    block=cython.int,
+    source=cython.int,
+    tag=cython.int,
+    comm=cython.int,
+    returned=cython.int,
+    probed=cython.int,
+    rank=cython.int,
+)
+RECEIVE = np.dtype([(name, "i4") for name in ["posted", "location", "block", "source", "tag", "comm", "returned", "probed", "rank"]])
+"""A receive that is matched anew, sorted by `posted`."""
+
+Choice = cython.struct(entered=cython.int, returned=cython.int, location=cython.int, needs=cython.int)
+CHOICE = np.dtype([(name, "i4") for name in ["entered", "returned", "location", "needs"]])
+"""A call that completes some of several requests, sorted by `entered`."""
+
+Place = cython.struct(end=cython.int, own=cython.longlong, slowness=cython.double)
+PLACE = np.dtype([("end", "i4"), ("own", "i8"), ("slowness", "f8")], align=True)
+"""Per location: where it goes on when there is no more to do."""
+
+Instant = cython.struct(time=cython.longlong, rank=cython.longlong, row=cython.int)
+INSTANT = np.dtype([("time", "i8"), ("rank", "i8"), ("row", "i4")], align=True)
+"""What happens, and when."""
+
+
+@cython.cclass
+class Matcher:
+    """A run in the order of time; all arrays are the caller's, who reads what became of them."""
+
+    first: cython.const[cython.int][::1]
+    edge: cython.const[cython.int][::1]
+    target: cython.const[cython.int][::1]
+    weight: cython.const[cython.longlong][::1]
+    block: cython.const[cython.int][::1]
+    home: cython.const[cython.int][::1]
+    computes: cython.const[cython.longlong][::1]
+    messages: cython.const[Message][::1]
+    receives: cython.const[Receive][::1]
+    choices: cython.const[Choice][::1]
+    places: cython.const[Place][::1]
+    seat: cython.int[::1]
+    waiting: cython.int[::1]
+    time: cython.longlong[::1]
+    heap: Instant[::1]
+    taken: cython.int[::1]
+    completed: cython.int[::1]
+    order: cython.int[::1]
+    came: cython.int[::1]
+    posted: cython.int[::1]
+    ready: cython.int[::1]
+    first_came: cython.int[::1]
+    last_came: cython.int[::1]
+    first_posted: cython.int[::1]
+    last_posted: cython.int[::1]
+    first_ready: cython.int[::1]
+    last_ready: cython.int[::1]
+    choosing: cython.int[::1]
+    lacking: cython.int[::1]
+    size: cython.Py_ssize_t
+    now: cython.longlong
+
+    def __init__(
+        self,
+        graph: tuple[cython.const[cython.int][::1], ...],
+        weight: cython.const[cython.longlong][::1],
+        computes: cython.const[cython.longlong][::1],
+        messages: cython.const[Message][::1],
+        receives: cython.const[Receive][::1],
+        choices: cython.const[Choice][::1],
+        places: cython.const[Place][::1],
+        seat: cython.int[::1],
+        waiting: cython.int[::1],
+        time: cython.longlong[::1],
+        heap: Instant[::1],
+        results: tuple[cython.int[::1], ...],
+        links: tuple[cython.int[::1], ...],
+        queues: tuple[cython.int[::1], ...],
+    ) -> None:
+        self.first, self.edge, self.target, self.block, self.home = graph
+        self.weight = weight
+        self.computes = computes
+        self.messages = messages
+        self.receives = receives
+        self.choices = choices
+        self.places = places
+        self.seat = seat
+        self.waiting = waiting
+        self.time = time
+        self.heap = heap
+        self.taken, self.completed, self.order = results
+        self.came, self.posted, self.ready, self.lacking = links
+        self.first_came, self.last_came, self.first_posted, self.last_posted = queues[:4]
+        self.first_ready, self.last_ready, self.choosing = queues[4:]
+        self.size = 0
+        self.now = 0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def push(self, time: cython.longlong, what: cython.longlong, rank: cython.longlong, row: cython.int) -> cython.void:
+        """Let something happen at a time, or now if that is past."""
+        key: cython.longlong = (what << 40) + rank
+        if time < self.now:
+            time = self.now
+        k: cython.Py_ssize_t = self.size
+        self.size += 1
+        while k > 0:
+            above: cython.Py_ssize_t = (k - 1) >> 1
+            if self.heap[above].time < time or (self.heap[above].time == time and self.heap[above].rank <= key):
+                break
+            self.heap[k].time = self.heap[above].time
+            self.heap[k].rank = self.heap[above].rank
+            self.heap[k].row = self.heap[above].row
+            k = above
+        self.heap[k].time = time
+        self.heap[k].rank = key
+        self.heap[k].row = row
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def pop(self) -> cython.void:
+        """Take what happens next off the heap."""
+        self.size -= 1
+        time: cython.longlong = self.heap[self.size].time
+        key: cython.longlong = self.heap[self.size].rank
+        row: cython.int = self.heap[self.size].row
+        k: cython.Py_ssize_t = 0
+        while 2 * k + 1 < self.size:
+            below: cython.Py_ssize_t = 2 * k + 1
+            if below + 1 < self.size and (
+                self.heap[below + 1].time < self.heap[below].time
+                or (self.heap[below + 1].time == self.heap[below].time and self.heap[below + 1].rank < self.heap[below].rank)
+            ):
+                below += 1
+            if time < self.heap[below].time or (time == self.heap[below].time and key <= self.heap[below].rank):
+                break
+            self.heap[k].time = self.heap[below].time
+            self.heap[k].rank = self.heap[below].rank
+            self.heap[k].row = self.heap[below].row
+            k = below
+        self.heap[k].time = time
+        self.heap[k].rank = key
+        self.heap[k].row = row
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def reach(self, vertex: cython.int, time: cython.longlong) -> cython.void:
+        """One of the things that a vertex waits for is there; with the last one it happens."""
+        if time > self.time[vertex]:
+            self.time[vertex] = time
+        self.waiting[vertex] -= 1
+        if self.waiting[vertex] == 0:
+            self.push(self.time[vertex], VERTEX, vertex, vertex)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def sender(self, m: cython.int) -> cython.int:
+        """Return the location that sends a message."""
+        block: cython.int = self.messages[m].block
+        return self.messages[m].source if block == NONE else self.seat[block]
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def fits(self, r: cython.int, m: cython.int) -> cython.bint:
+        """Return whether a receive takes a message of its location."""
+        if self.receives[r].comm != self.messages[m].comm:
+            return False
+        if self.receives[r].tag != ANY and self.receives[r].tag != self.messages[m].tag:
+            return False
+        return self.receives[r].source == ANY or self.receives[r].source == self.sender(m)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def take(self, r: cython.int, m: cython.int, location: cython.int) -> cython.void:
+        """A receive takes a message."""
+        send: cython.longlong = self.time[self.messages[m].send]
+        posted: cython.longlong = self.time[self.receives[r].posted]
+        arrives: cython.longlong = send + self.messages[m].arrives
+        self.taken[r] = m
+        if self.messages[m].held != NONE:
+            self.reach(self.messages[m].held, posted + self.messages[m].holds)
+        if self.receives[r].probed != NONE:
+            self.reach(self.receives[r].probed, send + self.messages[m].found)
+        if self.messages[m].ends:
+            self.reach(self.places[location].end, max(arrives, posted + self.places[location].own))
+        elif self.messages[m].goes_on != NONE:
+            self.seat[self.messages[m].begins] = location
+            self.reach(self.messages[m].goes_on, max(arrives, posted + self.messages[m].own))
+        elif self.receives[r].returned != NONE:
+            self.reach(self.receives[r].returned, arrives)
+        else:
+            self.push(arrives, READY, self.receives[r].rank, r)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def come(self, m: cython.int) -> cython.void:
+        """A message can be taken: the first posted receive that fits takes it, or it waits for one."""
+        location: cython.int = self.messages[m].target
+        if self.messages[m].answers != NONE:
+            location = self.sender(self.taken[self.messages[m].answers])
+        before: cython.int = NONE
+        r: cython.int = self.first_posted[location]
+        while r != NONE:
+            if self.fits(r, m):
+                if before == NONE:
+                    self.first_posted[location] = self.posted[r]
+                else:
+                    self.posted[before] = self.posted[r]
+                if self.last_posted[location] == r:
+                    self.last_posted[location] = before
+                self.take(r, m, location)
+                return
+            before = r
+            r = self.posted[r]
+        if self.last_came[location] == NONE:
+            self.first_came[location] = m
+        else:
+            self.came[self.last_came[location]] = m
+        self.last_came[location] = m
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def post(self, r: cython.int) -> cython.void:
+        """A receive is posted: it takes the first message that fits, or waits for one."""
+        block: cython.int = self.receives[r].block
+        location: cython.int = self.receives[r].location if block == NONE else self.seat[block]
+        before: cython.int = NONE
+        m: cython.int = self.first_came[location]
+        while m != NONE:
+            if self.fits(r, m):
+                if before == NONE:
+                    self.first_came[location] = self.came[m]
+                else:
+                    self.came[before] = self.came[m]
+                if self.last_came[location] == m:
+                    self.last_came[location] = before
+                self.take(r, m, location)
+                return
+            before = m
+            m = self.came[m]
+        if self.last_posted[location] == NONE:
+            self.first_posted[location] = r
+        else:
+            self.posted[self.last_posted[location]] = r
+        self.last_posted[location] = r
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def complete(self, c: cython.int, r: cython.int) -> cython.void:
+        """A call that chooses completes a receive."""
+        m: cython.int = self.taken[r]
+        self.completed[r] = c
+        self.lacking[c] -= 1
+        self.reach(self.choices[c].returned, self.time[self.messages[m].send] + self.messages[m].arrives)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def choose(self, c: cython.int) -> cython.void:
+        """A call chooses among the requests that can complete, those first that could first, and waits for what it lacks."""
+        location: cython.int = self.choices[c].location
+        while self.lacking[c] > 0 and self.first_ready[location] != NONE:
+            r: cython.int = self.first_ready[location]
+            self.first_ready[location] = self.ready[r]
+            self.complete(c, r)
+        if self.lacking[c] > 0:
+            self.choosing[location] = c
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def can_complete(self, r: cython.int) -> cython.void:
+        """A receive can complete: the call that chooses completes it, if there is one, or the next one."""
+        location: cython.int = self.receives[r].location
+        c: cython.int = self.choosing[location]
+        if c != NONE:
+            self.complete(c, r)
+            if self.lacking[c] == 0:
+                self.choosing[location] = NONE
+            return
+        if self.first_ready[location] == NONE:
+            self.first_ready[location] = r
+        else:
+            self.ready[self.last_ready[location]] = r
+        self.last_ready[location] = r
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def leave(self, u: cython.int) -> cython.void:
+        """A vertex has happened: what waits for it goes on."""
+        for k in range(self.first[u], self.first[u + 1]):
+            e: cython.int = self.edge[k]
+            v: cython.int = self.target[e]
+            takes: cython.longlong = self.weight[e]
+            b: cython.int = self.block[v]
+            if b != NONE and self.computes[v] >= 0 and self.seat[b] != self.home[b]:
+                takes = cython.cast(cython.longlong, self.computes[v] * self.places[self.seat[b]].slowness + 0.5)
+            self.reach(v, self.time[u] + takes)
+
+    def run(
+        self,
+        sends: cython.const[cython.int][::1],
+        posts: cython.const[cython.int][::1],
+        chooses: cython.const[cython.int][::1],
+    ) -> int:
+        """Let everything happen, and return how many vertices did: all, unless some wait for each other.
+
+        `sends`, `posts` and `chooses` are, per vertex, the first message sent there, the first receive posted there and the call that
+        chooses there, or NONE.
+        """
+        count: cython.Py_ssize_t = 0
+        for v in range(len(self.waiting)):
+            if self.waiting[v] == 0:
+                self.push(self.time[v], VERTEX, v, v)
+        while self.size > 0:
+            self.now = self.heap[0].time
+            what: cython.longlong = self.heap[0].rank >> 40
+            row: cython.int = self.heap[0].row
+            self.pop()
+            if what == COMES:
+                self.come(row)
+                continue
+            if what == READY:
+                self.can_complete(row)
+                continue
+            self.order[count] = row
+            count += 1
+            k: cython.int = sends[row]
+            while k != NONE and k < len(self.messages) and self.messages[k].send == row:
+                self.push(self.time[row] + self.messages[k].later, COMES, self.messages[k].rank, k)
+                k += 1
+            k = posts[row]
+            while k != NONE and k < len(self.receives) and self.receives[k].posted == row:
+                self.post(k)
+                k += 1
+            if chooses[row] != NONE:
+                self.choose(chooses[row])
+            self.leave(row)
+        return count

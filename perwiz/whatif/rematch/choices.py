@@ -1,0 +1,70 @@
+"""Which messages are matched anew: those of locations that receive from anybody, and of calls that complete some of several requests."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.graph.build import probes
+from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.tables import ANY, NONE
+from perwiz.trace.trace import Trace
+from perwiz.whatif.wildcards import CHOOSING, possible
+
+_RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choices:
+    """Per message of a trace: whether and how it is matched anew."""
+
+    wild: Mask
+    """A receive, or the probe before it, takes it that would take one of another source or tag, too."""
+    anew: Mask
+    """It is matched anew: received where wild ones are, on the same communicator."""
+    chosen: Mask
+    """A call completes its receive that completes one or some of several requests."""
+    source: I4
+    """Location that its receive asks for, or ANY."""
+    tag: I4
+    """Tag that its receive asks for, or ANY."""
+    probe: I8
+    """Blocking probe that finds it, row of calls, or NONE."""
+
+
+def choices(trace: Trace) -> Choices:
+    """Return how messages are matched anew. Where the trace does not tell which receives are wildcards, those that may have been are."""
+    calls, table = trace.calls, trace.messages
+    peer, tag = (np.where(_RECEIVES[calls.op], column, NONE)[table.receive] for column in (calls.peer, calls.tag))
+    found = np.full(len(table), NONE)
+    probe, message = probes(trace)
+    asks = (calls.peer[probe] == ANY) | (calls.tag[probe] == ANY)
+    probe, message = probe[asks], message[asks]
+    found[message] = probe
+    peer[message], tag[message] = calls.peer[probe], calls.tag[probe]
+    if not trace.wildcards_told:
+        peer[possible(trace).message] = ANY
+    alone = _alone(trace)
+    wild = ((peer == ANY) | (tag == ANY)) & alone
+    chosen = CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done) & alone
+    where = calls.location[table.receive].astype("i8") * (len(trace.communicators) + 1) + table.comm
+    anew = np.isin(where, where[wild]) & alone
+    return Choices(
+        wild=wild,
+        anew=anew | chosen,
+        chosen=chosen,
+        source=np.where(peer == ANY, ANY, calls.location[table.send]).astype("i4"),
+        tag=np.where(tag == ANY, ANY, table.tag).astype("i4"),
+        probe=found,
+    )
+
+
+def _alone(trace: Trace) -> Mask:
+    """Return which messages are received by the only location of its process that receives any."""
+    location = trace.calls.location[trace.messages.receive]
+    receiving = np.unique(location)
+    process = trace.locations.process
+    several = np.bincount(process[receiving], minlength=int(process.max(initial=0)) + 1) > 1
+    return ~several[process[location]]

@@ -1,0 +1,156 @@
+"""Dynamic work distribution: a master that answers requests with tasks, and workers that ask for the next one.
+
+A task is what a worker does from the return of the receive that gets it until it is entered for the next one. The k-th answer carries
+task k, to whoever asks for it; after the last ones, one per worker, each worker goes on with what it did behind its own last one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from perwiz.trace import operations
+from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+
+_TAKES = np.isin(operations.KIND, (operations.RECV, operations.SENDRECV))
+
+
+class Farm(NamedTuple):
+    """A master and its workers. Messages are rows, calls are rows."""
+
+    master: int
+    workers: I8
+    """Locations, ascending."""
+    request: I8
+    """Messages in which workers ask, or bring results, in the order that the master gets them."""
+    answer: I8
+    """Messages that bring tasks, in the order that the master sends them, and behind them the last answer of each worker."""
+    to: I8
+    """Per answer the request that it answers, or NONE of a task given unasked."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tasks:
+    """The tasks of all farms of a trace, in the order of their answers."""
+
+    farms: tuple[Farm, ...]
+    answer: I8
+    """Message per task that brings it."""
+    home: I8
+    """Location per task that ran it."""
+    last: I8
+    """Messages that bring no task: the last answer of each worker."""
+    begins: I8
+    """Per call, the task that its return belongs to, or NONE."""
+    goes_on: I8
+    """Per call, the task that its entry, and the computation before it, belong to, or NONE."""
+
+
+def tasks(trace: Trace, wild: Mask) -> Tasks:
+    """Return the tasks that move, given which messages are received by receives of any source, bool per row."""
+    table, location = trace.messages, trace.calls.location
+    farms: list[Farm] = []
+    for master in np.unique(location[table.receive[wild]]).tolist():
+        found = _farm(trace, wild, master)
+        if found is not None and not any(np.isin(found.workers, [other.master, *other.workers]).any() for other in farms):
+            farms.append(found)
+    begins, goes_on = np.full((2, len(trace.calls)), NONE)
+    answers, homes, lasts = [], [], []
+    count = 0
+    for farm in farms:
+        given, last = farm.answer[: -len(farm.workers)], farm.answer[-len(farm.workers) :]
+        number = np.full(len(table), NONE)
+        number[given] = count + np.arange(len(given))
+        of_workers = np.flatnonzero(np.isin(location, farm.workers))
+        received = np.sort(table.receive[farm.answer])
+        task = number[farm.answer[np.argsort(table.receive[farm.answer])]]
+        behind = np.searchsorted(received, of_workers, "right")
+        for row, out in ((behind - 1, begins), (np.searchsorted(received, of_workers) - 1, goes_on)):
+            own = (row >= 0) & (location[received[np.maximum(row, 0)]] == location[of_workers])
+            out[of_workers] = np.where(own, task[np.maximum(row, 0)], NONE)
+        answers.append(given)
+        homes.append(location[table.receive[given]])
+        lasts.append(last)
+        count += len(given)
+    return Tasks(tuple(farms), _joined(answers), _joined(homes), _joined(lasts), begins, goes_on)
+
+
+def _joined(parts: list[I8]) -> I8:
+    return np.concatenate([np.zeros(0, "i8"), *parts])
+
+
+def _farm(trace: Trace, wild: Mask, master: int) -> Farm | None:
+    """Return the farm of a master, or None if it is none."""
+    table, location = trace.messages, trace.calls.location
+    receiver, sender = location[table.receive], location[table.send]
+    request = np.flatnonzero(wild & (receiver == master))
+    workers = np.unique(sender[request]).astype("i8")
+    answer = np.flatnonzero((sender == master) & np.isin(receiver, workers) & np.isin(table.comm, table.comm[request]))
+    if master in workers or not len(answer) or not np.isin(workers, receiver[answer]).all():
+        return None
+    request = request[np.argsort(table.receive_done[request], kind="stable")]
+    answer = answer[np.argsort(table.send[answer], kind="stable")]
+    to = _answered(trace, request, answer)
+    last = np.zeros(len(answer), bool)
+    last[-len(workers) :] = True
+    if to is None or len(np.unique(receiver[answer[last]])) < len(workers) or not _moves(trace, workers, request, answer):
+        return None
+    return Farm(master, workers, request, answer, to)
+
+
+def _answered(trace: Trace, request: I8, answer: I8) -> I8 | None:
+    """Return the request behind each answer, NONE of the first one perhaps; None unless they take turns with every worker.
+
+    A worker's messages with the master, in its order, are perhaps an answer, then request, answer, request, answer, ...
+    """
+    table, location = trace.messages, trace.calls.location
+    worker = np.concatenate([location[table.send[request]], location[table.receive[answer]]])
+    row = np.concatenate([table.receive_done[request], table.send[answer]])
+    message, asks = np.concatenate([request, answer]), np.arange(len(row)) < len(request)
+    order = np.lexsort((row, worker))
+    worker, message, asks = worker[order], message[order], asks[order]
+    same = worker[1:] == worker[:-1]
+    if (asks[1:] == asks[:-1])[same].any() or asks[np.append(~same, True)].any():
+        return None
+    before = np.where(np.append(False, same), np.append(NONE, message[:-1]), NONE)
+    to = np.full(len(table), NONE)
+    to[message[~asks]] = before[~asks]
+    return to[answer]
+
+
+def _moves(trace: Trace, workers: I8, request: I8, answer: I8) -> bool:
+    """Return whether tasks need nothing but their answer, and give nothing but one request each, so that anybody could run them."""
+    table, location = trace.messages, trace.calls.location
+    received = table.receive[answer]
+    alone = (received == table.receive_done[answer]).all() and len(np.unique(received)) == len(answer)
+    if not alone or not _TAKES[trace.calls.op[received]].all():
+        return False
+    received = np.sort(received)
+    inside = np.zeros(len(location), bool)  # entered in a task
+    task = np.full(len(location), NONE)  # the answer before its entry
+    rows = np.flatnonzero(np.isin(location, workers))
+    before = np.searchsorted(received, rows) - 1
+    own = (before >= 0) & (location[received[np.maximum(before, 0)]] == location[rows])
+    behind = before + 1
+    more = (behind < len(received)) & (location[received[np.minimum(behind, len(received) - 1)]] == location[rows])
+    inside[rows] = own & more
+    task[rows] = np.where(own, before, NONE)
+    between = np.ones(len(table), bool)
+    between[request] = between[answer] = False
+    ends = (table.send, table.receive, table.receive_done, np.where(table.send_done == NONE, table.send, table.send_done))
+    others = [column[between] for column in ends] + [trace.members.call, trace.members.done[trace.members.done != NONE]]
+    others += [trace.links.cause, trace.links.effect]
+    if any(inside[column].any() for column in others):
+        return False
+    sent, done = table.send[request], table.send_done[request]
+    crosses = (done != NONE) & (task[sent] != task[np.maximum(done, 0)])
+    return not crosses.any() and _once(task[sent][inside[sent]], int(inside[received].sum()))
+
+
+def _once(task: Ints, count: int) -> bool:
+    """Return whether each of so many tasks occurs once."""
+    return len(task) == count == len(np.unique(task))

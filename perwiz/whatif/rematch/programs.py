@@ -1,0 +1,231 @@
+"""From a weighted graph to programs whose receives are matched anew, and from what became of them back to a weighted graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from perwiz.engines.rematch import CHOICE, MESSAGE, PLACE, RECEIVE, Matched, Programs
+from perwiz.graph.graph import GAP, LOCAL, PROBE, RENDEZVOUS, Graph
+from perwiz.graph.graph import MESSAGE as TO_RECEIVER
+from perwiz.loggps.weigh import CUT, Weighted
+from perwiz.trace.arrays import F8, I4, I8, Mask
+from perwiz.trace.tables import ANY, NONE
+from perwiz.whatif.rematch.choices import Choices
+from perwiz.whatif.rematch.farms import Tasks
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Open:
+    """What of a weighted graph is decided anew: the k-th message and its recorded receive belong together. Edges are rows of the graph."""
+
+    programs: Programs
+    message: I8
+    """Row of messages per row of Programs.messages."""
+    received: I8
+    """Row of messages that took it in the recorded run, per row of Programs.receives."""
+    choosing: I4
+    """Row of calls per row of Programs.choices."""
+    edge: I8
+    """Per row of messages: the edge to the call that completes its receive, or NONE."""
+    held: I8
+    """The edge from the call that receives it to its sender, or NONE."""
+    found: I8
+    """The edge to the probe that finds it, or NONE."""
+    carries: Mask
+    """It brings a task, or the end: its receiver goes on with that."""
+
+
+def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, others: tuple[I8, F8]) -> Open:
+    """Return the programs of a weighted graph whose recorded run has these `recorded` times, per vertex.
+
+    `others` are the weights that computation of tasks has on a location of slowness 1, per edge, and the slowness of each location.
+    """
+    trace, graph, weight = weighted.trace, weighted.graph, weighted.weight
+    table, location, count = trace.messages, trace.calls.location, len(trace.messages)
+    edge = _edges(graph, count, graph.kind == TO_RECEIVER)
+    of_tasks = np.zeros(count, bool)
+    of_tasks[tasks.answer] = of_tasks[tasks.last] = True
+    anew = (choices.anew | of_tasks) & (edge != NONE)
+    anew &= weight[edge] != CUT
+    m = np.flatnonzero(anew)
+    posted = graph.entered[np.where(choices.probe >= 0, choices.probe, table.receive)]
+    own = (graph.kind == RENDEZVOUS) & (weight != CUT)
+    own[own] = graph.source[own] == posted[graph.cause[own]]
+    held, found = _edges(graph, count, own), _edges(graph, count, graph.kind == PROBE)
+    found[choices.probe < 0] = NONE
+    into = np.append(weight, 0)
+    goes_on = graph.returned[table.receive]
+    local = graph.start[goes_on]
+    task = np.full(count, NONE)
+    task[tasks.answer] = np.arange(len(tasks.answer))
+    answers = np.full(count, NONE)
+    for farm in tasks.farms:
+        answers[farm.answer] = farm.to
+
+    receives = _rows(RECEIVE, len(m))
+    receives["posted"], receives["location"] = posted[m], location[table.receive[m]]
+    receives["block"] = np.where(of_tasks[m], tasks.goes_on[table.receive[m]], NONE)
+    receives["source"], receives["comm"] = choices.source[m], table.comm[m]
+    receives["tag"] = np.where(of_tasks[m], ANY, choices.tag[m])
+    receives["returned"] = np.where(of_tasks[m] | choices.chosen[m], NONE, graph.returned[table.receive_done[m]])
+    receives["probed"] = np.where(found[m] >= 0, np.repeat(np.arange(graph.vertices), np.diff(graph.start))[found[m]], NONE)
+    receives["rank"][np.lexsort((table.receive[m], table.receive_done[m]))] = np.arange(len(m))
+    in_turn = np.lexsort((np.arange(len(m)), receives["posted"]))
+    row = np.full(count, NONE)
+    row[m[in_turn]] = np.arange(len(m))
+
+    messages = _rows(MESSAGE, len(m))
+    messages["send"], messages["source"], messages["target"] = graph.entered[table.send[m]], location[table.send[m]], receives["location"]
+    messages["answers"] = np.where(answers[m] >= 0, row[answers[m]], NONE)
+    messages["block"] = tasks.goes_on[table.send[m]]
+    messages["begins"] = task[m]
+    messages["goes_on"] = np.where(task[m] >= 0, goes_on[m], NONE)
+    messages["ends"] = np.isin(m, tasks.last)
+    messages["tag"], messages["comm"] = table.tag[m], table.comm[m]
+    messages["held"] = np.where(held[m] >= 0, graph.targets(held[m]), NONE)
+    messages["rank"][np.lexsort((m, table.receive[m]))] = np.arange(len(m))
+    messages["later"] = _later(weighted, recorded, choices, m)
+    messages["arrives"], messages["found"], messages["holds"] = weight[edge[m]], into[found[m]], into[held[m]]
+    messages["own"] = weight[local[m]]
+    sent = np.lexsort((np.arange(len(m)), messages["send"]))
+
+    fixed = weight.copy()
+    for edges in (edge[m], held[m][held[m] >= 0], found[m][found[m] >= 0], local[m[of_tasks[m]]]):
+        fixed[edges] = CUT
+    workers = np.concatenate([np.zeros(0, "i8"), *(farm.workers for farm in tasks.farms)])
+    gap = np.flatnonzero(graph.kind == GAP)
+    fixed[gap[np.isin(location[graph.cause[gap]], workers)]] = CUT
+
+    places = _rows(PLACE, len(trace.locations))
+    places["slowness"], last = others[1], tasks.last
+    places["end"][location[table.receive[last]]] = goes_on[last]
+    places["own"][location[table.receive[last]]] = weight[local[last]]
+
+    chosen = m[choices.chosen[m]]
+    choosing, needs = np.unique(table.receive_done[chosen], return_counts=True)
+    choice = _rows(CHOICE, len(choosing))
+    choice["entered"], choice["returned"] = graph.entered[choosing], graph.returned[choosing]
+    choice["location"], choice["needs"] = location[choosing], needs
+    by_entry = np.argsort(choice["entered"], kind="stable")
+
+    block, computes = np.full(graph.vertices, NONE, "i4"), np.full(graph.vertices, NONE)
+    block[graph.entered], block[graph.returned] = tasks.goes_on, tasks.begins
+    entered = graph.entered[tasks.goes_on >= 0]
+    computes[entered] = others[0][graph.start[entered]]
+    programs = Programs(
+        graph=graph,
+        weight=fixed,
+        messages=messages[sent],
+        receives=receives[in_turn],
+        choices=choice[by_entry],
+        places=places,
+        block=block,
+        home=tasks.home.astype("i4"),
+        computes=computes,
+    )
+    return Open(programs, m[sent], m[in_turn], choosing[by_entry], edge, held, found, of_tasks)
+
+
+def _rows(kind: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
+    """Return rows of a kind, every whole number NONE, times 0."""
+    out = np.zeros(count, kind)
+    for name in kind.names or ():
+        if kind[name] == np.int32:
+            out[name] = NONE
+    return out
+
+
+def _edges(graph: Graph, messages: int, which: Mask) -> I8:
+    """Return per message the edge of some edges that it causes, or NONE."""
+    out = np.full(messages, NONE)
+    edge = np.flatnonzero(which)
+    out[graph.cause[edge]] = edge
+    return out
+
+
+def _later(weighted: Weighted, recorded: I8, choices: Choices, m: I8) -> I8:
+    """Return how long after it is sent each message can be taken, so that the recorded times give the recorded order, ns.
+
+    Where a wildcard took a message that was sent later than one that another took behind it, the earlier one came later.
+
+        sent, in the order they were taken   10 30 20 40   ->   later 0 0 10 0
+    """
+    trace, graph = weighted.trace, weighted.graph
+    table, location = trace.messages, trace.calls.location
+    sent = recorded[graph.entered[table.send[m]]]
+    tag = np.where(np.isin(location[table.receive[m]], location[table.receive[m[choices.tag[m] == ANY]]]), 0, table.tag[m])
+    order = np.lexsort((table.receive[m], tag, table.comm[m], location[table.receive[m]]))
+    keys = np.stack([column[order] for column in (location[table.receive[m]], table.comm[m], tag)])
+    fresh = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(order)]
+    of_wild = np.where(choices.wild[m[order]], sent[order], 0)
+    span = int(sent.max(initial=0)) + 1
+    group = np.cumsum(fresh) - 1
+    latest = np.maximum.accumulate(of_wild + group * span) - group * span
+    out = np.empty(len(m), "i8")
+    out[order] = np.maximum(latest - sent[order], 0)
+    return out
+
+
+def rewired(weighted: Weighted, found: Open, matched: Matched) -> Weighted:
+    """Return the weighted graph of the run that programs became: a sweep gives back its times. All rows stay."""
+    graph, programs = weighted.graph, found.programs
+    source, weight, cause = graph.source.copy(), weighted.weight.copy(), graph.cause.copy()
+    weight[(graph.kind == GAP) & (programs.weight == CUT)] = CUT
+    taken = np.flatnonzero(matched.taken >= 0)
+    receive, rows = programs.receives[taken], programs.messages[matched.taken[taken]]
+    message, slot = found.message[matched.taken[taken]], _slots(weighted, found, matched)[taken]
+    source[slot], weight[slot], cause[slot] = rows["send"], rows["arrives"], message
+    carried = found.carries[message]
+    source[graph.start[graph.targets(slot[carried])]] = receive["posted"][carried]
+    holds = rows["held"] >= 0
+    source[found.held[message[holds]]] = receive["posted"][holds]
+    probed = receive["probed"] >= 0
+    edge = found.found[found.received[taken[probed]]]
+    source[edge], weight[edge], cause[edge] = rows["send"][probed], rows["found"][probed], message[probed]
+    block = programs.block[graph.target]
+    moved = np.flatnonzero((graph.kind == LOCAL) & (block >= 0) & (programs.computes[graph.target] >= 0))
+    moved = moved[matched.seat[block[moved]] != programs.home[block[moved]]]
+    slowness = programs.places["slowness"][matched.seat[block[moved]]]
+    weight[moved] = (programs.computes[graph.targets(moved)] * slowness + 0.5).astype("i8")
+    return _in_order(
+        dataclasses.replace(weighted, weight=weight, graph=dataclasses.replace(graph, source=source, cause=cause)), matched.order
+    )
+
+
+def _slots(weighted: Weighted, found: Open, matched: Matched) -> I8:
+    """Return the edge over which what each receive takes comes: its own, that of the task, or one of the call that chooses it."""
+    graph, table, programs = weighted.graph, weighted.trace.messages, found.programs
+    out = found.edge[found.received]
+    message = found.message[matched.taken]
+    carried = found.carries[message]
+    out[carried] = found.edge[message[carried]]
+    ends = programs.messages["ends"][matched.taken] == 1
+    last = np.full(graph.vertices, NONE)
+    own = found.message[programs.messages["ends"] == 1]
+    last[graph.returned[table.receive[own]]] = found.edge[own]
+    receive = programs.receives[ends]
+    taker = np.where(receive["block"] >= 0, matched.seat[receive["block"]], receive["location"])
+    out[ends] = last[programs.places["end"][taker]]
+    chosen = np.flatnonzero(matched.completed >= 0)
+    before = table.receive_done[found.received[chosen]]
+    now = found.choosing[matched.completed[chosen]]
+    out[chosen[np.argsort(now, kind="stable")]] = out[chosen[np.argsort(before, kind="stable")]]
+    return out
+
+
+def _in_order(weighted: Weighted, order: I4) -> Weighted:
+    """Return a weighted graph with its vertices in another order, the edges into each in theirs."""
+    graph = weighted.graph
+    count = np.diff(graph.start)[order]
+    start = np.concatenate([[0], np.cumsum(count)]).astype("i4")
+    edge = np.repeat(graph.start[order] - start[:-1], count) + np.arange(graph.edges)
+    position = np.empty(graph.vertices, "i4")
+    position[order] = np.arange(graph.vertices, dtype="i4")
+    vertices = {name: position[getattr(graph, name)] for name in ("entered", "returned", "begun", "ended")}
+    made = dataclasses.replace(
+        graph, start=start, source=position[graph.source[edge]], kind=graph.kind[edge], cause=graph.cause[edge], **vertices
+    )
+    return dataclasses.replace(weighted, graph=made, weight=weighted.weight[edge])

@@ -1,0 +1,180 @@
+"""Receives matched anew: by hand, against farms made with the change, and laws on random programs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+from build import ANY, Builder, hand_model
+from farms import anew, farm, lengths
+from perwiz.engines import rematch as engines
+from perwiz.engines.sweep import sweep
+from perwiz.trace import operations
+from perwiz.whatif.hypotheses.base import parse_all
+from perwiz.whatif.matching import matching
+from perwiz.whatif.rematch.choices import choices
+from perwiz.whatif.rematch.farms import tasks
+from perwiz.whatif.rematch.programs import opened, rewired
+from perwiz.whatif.run import replayed, under
+
+
+def two_senders(**how):
+    """Rank 1 sends at 9000, rank 2 at 4500; messages take 12, calls 1000 beyond. Rank 0 receives twice from anybody.
+
+    rank 0    e0 0 .. 5512    from rank 2: 4500 + 12 + 1000
+              e1 5512 .. 10012    from rank 1: 9000 + 12 + 1000
+    """
+    b = Builder(3, latency=12, per_byte=0, work=1000)
+    for rank in (1, 2):
+        b.compute(rank, 9000 // rank)
+        b.send(rank, 0, 50)
+    for rank in (2, 1):
+        b.recv(0, rank, wildcard=True)
+    return b.trace()
+
+
+@pytest.mark.parametrize("engine", ["sweep", "replay"])
+def test_by_hand(engine):
+    """Rank 1 sends at 3000. Kept, e0 returns at 5512, e1, whose message is there, 1000 later. Anew:
+
+    e0 takes that of rank 1: 3000 + 12 + 1000;  e1, entered at 4012, that of rank 2: 4500 + 12 + 1000
+    """
+    _, found = anew(two_senders(), "speed rank:1=3", engine=engine)
+    assert (found.kept, found.run.makespan, found.receives.tolist()) == (6512, 5512, [0, 1])
+    assert found.run.time[found.run.graph.returned[[0, 1]]].tolist() == [4012, 5512]
+    assert (found.tasks, found.moved, found.masters.tolist()) == (0, 0, [])
+
+
+@pytest.mark.parametrize("routine", ["MPI_Waitany", "MPI_Waitsome", "MPI_Testany", "MPI_Testsome"])
+def test_any_of_several_requests(routine):
+    """As above, but the receives are posted in e0 (rank 1) and e1 (rank 2), 0 to 1000 to 2000, and e2 and e3 complete one each.
+
+    recorded   e2 2000 .. 5512 (rank 2)   e3 5512 .. 10012 (rank 1)
+    kept       e3 5512 .. 6512
+    anew       e2 2000 .. 4012 (rank 1)   e3 4012 .. 5512 (rank 2)
+    """
+    b = Builder(3, latency=12, per_byte=0, work=1000)
+    requests = [b.irecv(0, rank) for rank in (1, 2)]
+    for rank in (1, 2):
+        b.compute(rank, 9000 // rank)
+        b.send(rank, 0, 50)
+    for request in requests[::-1]:
+        b.wait(0, request)
+    trace = b.trace()
+    op = trace.calls.op.copy()
+    op[[2, 3]] = operations.OP[routine]
+    trace = dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
+    _, found = anew(trace, "speed rank:1=3")
+    assert (found.kept, found.run.makespan) == (6512, 5512)
+    assert found.run.time[found.run.graph.returned[[2, 3]]].tolist() == [4012, 5512]
+    assert found.run.weighted.graph.cause[found.run.graph.start[found.run.graph.returned[2]] + 1] == 0
+
+
+def test_what_waits_for_ever_is_not_answered():
+    """Rank 0 answers whom it heard first, as recorded: rank 2, which it then hears second. Rank 1 sends only if it was answered."""
+    b = Builder(3, latency=12, per_byte=0, work=1000)
+    for rank in (1, 2):
+        b.compute(rank, 9000 // rank)
+        b.send(rank, 0, 50)
+    b.recv(0, 2, wildcard=True)
+    b.recv(0, 1)
+    changed, found = anew(b.trace(), "speed rank:1=3")
+    assert changed.makespan == 6512
+    assert found is None
+
+
+@pytest.mark.parametrize("unasked", [True, False])
+@pytest.mark.parametrize("probes", [True, False])
+def test_farm__unchanged_stays(unasked, probes):
+    trace = farm(lengths(24), unasked=unasked, probes=probes)
+    changed, found = anew(trace)
+    assert (found.tasks, found.moved, found.receives.tolist()) == (24, 0, [])
+    assert found.run.makespan == changed.makespan == trace.timeline.makespan
+    assert found.run.replay_error == 0
+
+
+@pytest.mark.parametrize("unasked", [True, False])
+@pytest.mark.parametrize("probes", [True, False])
+@pytest.mark.parametrize("speed", [0.25, 0.5, 2, 5])
+def test_farm__a_worker_of_another_speed(unasked, probes, speed):
+    """What is predicted is the farm that has it: tasks go to whoever asks, each as long as it is."""
+    length = lengths(40)
+    truth = farm(length, unasked=unasked, probes=probes, factor=(1 / speed, 1, 1)).timeline.makespan
+    changed, found = anew(farm(length, unasked=unasked, probes=probes), f"speed rank:1={speed}")
+    assert found.moved > 0
+    assert found.run.makespan == pytest.approx(truth, rel=0.02)
+    assert changed.makespan != pytest.approx(truth, rel=0.1) or speed > 1
+
+
+def test_farm__what_is_none(monkeypatch):
+    """A worker that meets others in the middle of a task keeps its tasks."""
+    b = Builder(3)
+    for worker in (1, 2):
+        b.send(0, worker)
+    for worker in (1, 2):
+        b.recv(worker, 0)
+    b.barrier()
+    for worker in (1, 2):
+        b.send(worker, 0)
+        b.recv(0, worker, wildcard=True)
+        b.send(0, worker)
+        b.recv(worker, 0)
+    trace = b.trace()
+    found = tasks(trace, choices(trace).wild)
+    assert (len(found.farms), len(found.answer)) == (0, 0)
+
+
+def drawn(trace, data):
+    """Return a trace in which some receives are wildcards, and some completions choose."""
+    calls = trace.calls
+    peer, tag, op = calls.peer.copy(), calls.tag.copy(), calls.op.copy()
+    receives = np.isin(operations.KIND[op], (operations.RECV, operations.IRECV))
+    for row in np.flatnonzero(receives).tolist():
+        asks = data.draw(st.sampled_from(["", "source", "tag", "both"]))
+        peer[row] = ANY if asks in ("source", "both") else peer[row]
+        tag[row] = ANY if asks in ("tag", "both") else tag[row]
+    waits = np.flatnonzero(np.isin(op, [operations.OP["MPI_Wait"], operations.OP["MPI_Waitall"]]))
+    for row in waits.tolist():
+        op[row] = data.draw(st.sampled_from([op[row], operations.OP["MPI_Waitsome"], operations.OP["MPI_Testany"]]))
+    return dataclasses.replace(trace, calls=dataclasses.replace(calls, peer=peer, tag=tag, op=op))
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(build.programs(regions=False), st.data())
+def test_laws(trace, data):
+    """The engines agree; the graph of what became has its times; unchanged it is the sweep, and so where no choice changes."""
+    trace = drawn(trace, data)
+    speeds = data.draw(st.lists(st.sampled_from([0.25, 0.5, 2, 4, 8]), max_size=len(trace.locations)))
+    asked = parse_all([f"speed rank:{trace.locations.process[k]}={speed}" for k, speed in enumerate(speeds)], trace)
+    base = replayed(trace, hand_model(), "none", asked)
+    recorded = base.time
+    anew_ = choices(base.trace)
+    handed = tasks(base.trace, anew_.wild)
+    for hypotheses in ((), asked):
+        changed = under(base, hypotheses)
+        weighted = changed.weighted
+        found = opened(weighted, recorded, anew_, handed, (weighted.weight, np.ones(len(trace.locations))))
+        compiled, defined = engines.rematch(found.programs), engines.simulate(found.programs)
+        for column in ("time", "order", "taken", "completed", "seat"):
+            assert getattr(compiled, column).tolist() == getattr(defined, column).tolist(), column
+        same = not matching(base, changed).changed
+        assert len(compiled.order) == changed.graph.vertices or not same
+        if len(compiled.order) < changed.graph.vertices:
+            continue
+        again = rewired(weighted, found, compiled)
+        assert sweep(again.graph, again.weight).tolist() == compiled.time[compiled.order].tolist()
+        if same:
+            assert compiled.time.tolist() == changed.time.tolist()
+        if not len(found.programs.choices):
+            table, taken = trace.messages, found.message[compiled.taken]
+            location = trace.calls.location
+            channel = np.stack([location[table.send], location[table.receive], table.tag, table.comm], 1)
+            for one in np.unique(channel, axis=0):
+                of = [m for m in taken.tolist() if (channel[m] == one).all()]
+                assert of == sorted(of)
