@@ -19,6 +19,11 @@ NO_CHOICES = {
     "contradicting": 0,
     "possible": 0,
     "possible_receives": [],
+    "recorded_choices_ns": None,
+    "tasks": 0,
+    "tasks_moved": 0,
+    "masters": [],
+    "kept_because": None,
 }
 """What a prediction says of matching where nothing was to be chosen."""
 

@@ -63,8 +63,8 @@ def lengths(count, spread=30_000, seed=1):
 
 
 def anew(trace, *texts, engine="sweep"):
-    """Return a run under hypotheses with its messages kept, and matched anew."""
+    """Return a run under hypotheses with its messages kept, one with them matched anew, and how these differ."""
     asked = parse_all(list(texts), trace)
     base = replayed(trace, hand_model(), "none", asked)
     changed = under(base, asked)
-    return changed, rematched(base, changed, asked, engine)
+    return changed, *rematched(base, changed, asked, engine)

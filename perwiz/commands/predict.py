@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perwiz.commands import files, options
+from perwiz.errors import UsageError
 from perwiz.whatif.hypotheses import NOTES
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ those messages), lock:0 (what takes or gives back that lock), op:MPI_Recv, all, 
 Options of a region, and --speed, take several names, too, as in --balance-time solve,exchange#2.
 Hypotheses can be given several times; all are asked together, as one changed program. Without any the run is replayed unchanged.
 {NOTES}
-A prediction keeps who got which message, and says where other times would make a wildcard receive choose another one. Which receives
-are wildcards runs of perwiz record tell. OTF2 and ALOG of others do not: there it says so of receives that may have been, those of a call
-site whose sources come as their messages were sent and in no order of the program.
+Where other times let another message come first, wildcard receives and calls for some of several requests take that, and tasks that a
+master hands out go to whoever asks next, each with its own computation; --keep-matches keeps who got which message. Which receives are
+wildcards runs of perwiz record tell. OTF2 and ALOG of others do not: there receives may have been of a call site whose sources come as
+their messages were sent and in no order of the program, and the answer tells both readings.
 Percentages are of the time after MPI_Init, where the trace shows it.
 
 examples:
@@ -54,6 +56,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.model(parser)
     options.semantics(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
+    meaning = "keep who got which message, also where another would come first"
+    parser.add_argument("--keep-matches", action="store_true", help=meaning)
     options.clock(parser)
     options.waits(parser, 5, "list the N longest waits before and after")
     options.answer(parser)
@@ -77,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
     _check_others(args.trace, args.runs)
     known = pairs(args.log) if args.log else None
     trace, machine = files.part(args.trace, args.iterations, model)
-    prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws)
+    prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws, args.keep_matches)
+    if prediction.rematched and not prediction.rematched.reason and (args.output or args.plot):
+        raise UsageError(f"{args.output or args.plot}: shows the recorded calls, of which some get other messages; see --keep-matches")
     others = [files.part(path, args.iterations)[0] for path in args.runs]
     several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
     other = told(prediction, args.semantics) if args.semantics != "perwiz" else None

@@ -12,7 +12,7 @@ from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
@@ -22,6 +22,7 @@ from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking.instead import Instead, instead
+from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.run import Run, Start, replayed, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
@@ -62,7 +63,9 @@ class Prediction:
     span: Span
     """Between which makespans the true one lies, as far as the trace tells; without hypotheses the recorded one."""
     matching: Matching
-    """Choices among messages that the predicted run would make otherwise."""
+    """Choices among messages that the recorded ones, kept under the hypotheses, contradict."""
+    rematched: Rematched | None
+    """What becomes of these choices, made anew, or why they are not; None if none changes, or they are to be kept."""
     order: Reordered | None
     """The program in the order of calls that the predicted run has; None if it is the recorded one."""
     sharing: Sharing
@@ -92,6 +95,7 @@ def predict(
     engine: str = "sweep",
     clock: str = "clc",
     draws: int = DRAWS,
+    keep_matches: bool = False,
 ) -> Prediction:
     """Return the run that the tied part of a trace would become under hypotheses, all times int64 ns.
 
@@ -99,7 +103,8 @@ def predict(
     `S_bytes=4040` of what is fitted to the trace, which is the default; `engine` is sweep or replay; `clock` says what to do about
     clocks that disagree: "clc" corrects them, "linear" interpolates measured offsets, "none" takes the times as they are; so many
     `draws` of another run tell how much the answer varies. Hypotheses are applied network and messages first, then computation, then
-    single calls, then the order of calls; within each in the order given.
+    single calls, then the order of calls; within each in the order given. Where they change which message comes first, receives from
+    anybody take that, and tasks go to whoever asks next, unless `keep_matches`.
     Raises UsageError, ModelError, ClockError.
     """
     asked = parse_all(hypotheses, trace)
@@ -107,7 +112,10 @@ def predict(
     doubts, known = doubts_of(base), answered(base, (), draws) if asked else None  # before `under` takes over the weights
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
     beside = instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None
-    return between(base, under(base, asked, engine), asked, engine, doubts, known, beside)
+    changed = under(base, asked, engine)
+    choices = matching(base, changed)
+    anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
+    return between(base, changed, asked, engine, doubts, known, choices, anew, beside)
 
 
 def between(
@@ -117,12 +125,18 @@ def between(
     engine: str,
     doubts: Doubts,
     known: Answers | None,
+    choices: Matching,
+    anew: tuple[Run, Rematched] | None = None,
     beside: Instead | None = None,
 ) -> Prediction:
     """Return the prediction that a recorded run and what hypotheses make of it are, with doubts of the former and how much it varies.
 
-    It keeps what the runs say, not their weights and vertex times, which only further questions need.
+    With `anew` it is that of the run whose `choices` are made anew. It keeps what the runs say, not their weights and vertex times, which
+    only further questions need.
     """
+    span = _span(base, changed, hypotheses, doubts, known)
+    if anew is not None:
+        span, changed = span.later(anew[0].makespan - changed.makespan), anew[0]
     order, trace, size = changed.order, base.trace, changed.weighted.size
     return Prediction(
         trace=trace,
@@ -132,8 +146,9 @@ def between(
         recorded=trace.timeline,
         replay_error=base.replay_error,
         health=base.health(),
-        matching=matching(base, changed),
-        predicted=changed.recorded_rows(),
+        matching=choices,
+        rematched=anew[1] if anew else None,
+        predicted=_forwards(changed.recorded_rows()),
         size=size if order is None else size[order.message],
         waits_before=base.waits,
         waits_after=_left(trace, changed.waits, hypotheses),
@@ -142,11 +157,17 @@ def between(
         doubts=doubts.told((changed.weighted, changed.time)),
         held=doubts.held,
         deadlocks=base.graph.deadlocks,
-        span=_span(base, changed, hypotheses, doubts, known),
+        span=span,
         order=order,
         sharing=sharing(base.weighted, changed.weighted, changed.time),
         instead=beside,
     )
+
+
+def _forwards(timeline: Timeline) -> Timeline:
+    """Return a timeline in which no region begins behind its end, as one around the receive of a task may that another process runs."""
+    regions = timeline.regions
+    return dataclasses.replace(timeline, regions=Times(np.minimum(regions.enter, regions.leave), regions.leave))
 
 
 def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:

@@ -173,6 +173,22 @@ def halo_case(lab: Lab, pictures: Callable[..., None], words: tuple[str, ...] = 
     return case
 
 
+def farm_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of a farm of tasks that go to whoever asks: a worker of another speed, other tasks, and the same handed out fixed."""
+    case = Case("farm", "farm: few long and many short tasks, handed out to whoever asks, and fixed")
+    changes = {
+        "slow:1": "speed rank:1=0.5",
+        "fast:2": "speed rank:2=2",
+        "short": "scale task=0.5",
+        "balanced": "balance-time task",
+    }
+    before, fixed, *after = lab.runs("farm", 5, [], ["static"], *([word] for word in changes), *(["static", word] for word in changes))
+    case.table([row("made", before, runs, [text]) for runs, text in zip(after[: len(changes)], changes.values(), strict=True)], before)
+    fixed_rows = zip(after[len(changes) :], list(changes.values())[:3], strict=False)  # balanced over workers is another change there
+    case.table([row("made", fixed, runs, [text], f"static: {text}") for runs, text in fixed_rows], fixed)
+    return case
+
+
 def hybrid_case(lab: Lab, pictures: Callable[..., None]) -> Case:
     """Return the case of programs with threads: a loop balanced, a critical section that is none, more threads, messages beside a loop."""
     changes = "iterations as threads come for them; a critical section made a reduction; four threads; messages beside a loop"
@@ -236,6 +252,7 @@ CASES = {
     "latesender": latesender_case,
     "pipeline": pipeline_case,
     "halo": halo_case,
+    "farm": farm_case,
     "remedies": remedies_case,
     "hybrid": hybrid_case,
     "eager": eager_case,

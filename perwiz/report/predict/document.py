@@ -232,7 +232,7 @@ def document(
         zeroed=Zeroed(calls=len(zeroed), waiting_calls=int((zeroed > 0).sum()), wait_ns=int(zeroed.sum())),
         instead=_instead(prediction),
         order=[order.moved(trace, move) for move in prediction.order.moves] if prediction.order else [],
-        matching=order.choices(prediction.matching),
+        matching=order.choices(trace, prediction.matching, prediction.rematched),
         waiting_ns=int(before.time.sum()),
         waiting_predicted_ns=int(after.time.sum()),
         model=blocks.model(prediction.model),

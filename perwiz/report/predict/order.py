@@ -9,6 +9,7 @@ from perwiz.report.records import CallId, Natural, Record
 from perwiz.trace.trace import Trace
 from perwiz.whatif import matching
 from perwiz.whatif.order import reorder
+from perwiz.whatif.rematch.rematched import Rematched
 
 _MOVES = 12
 """Lines on blocks that run earlier."""
@@ -51,6 +52,16 @@ class Matching(Record):
     """Receives that may have been wildcards: the format does not tell, and no order in the program explains their sources."""
     possible_receives: list[CallId]
     """Those that another message would have reached first."""
+    recorded_choices_ns: Natural | None
+    """The makespan if all these choices stay as recorded, where the prediction makes them anew; null where it keeps them."""
+    tasks: Natural
+    """Tasks that masters hand out to whoever asks next, where the prediction makes choices anew."""
+    tasks_moved: Natural
+    """Those that another process runs than in the recorded run."""
+    masters: list[Natural]
+    """Ranks that hand out tasks."""
+    kept_because: str | None
+    """Why choices that would change are kept; null if none are, or they were to be."""
 
 
 def moved(trace: Trace, move: reorder.Moved) -> Moved:
@@ -69,9 +80,15 @@ def moved(trace: Trace, move: reorder.Moved) -> Moved:
     )
 
 
-def choices(others: matching.Matching) -> Matching:
-    """Return the choices that would be others."""
+def choices(trace: Trace, others: matching.Matching, anew: Rematched | None) -> Matching:
+    """Return the choices that would be others, and what became of them."""
+    made = anew is not None and not anew.reason
     return Matching(
+        recorded_choices_ns=anew.kept if anew is not None and made else None,
+        tasks=anew.tasks if anew is not None and made else 0,
+        tasks_moved=anew.moved if anew is not None and made else 0,
+        masters=trace.locations.process[anew.masters].tolist() if anew is not None and made else [],
+        kept_because=anew.reason or None if anew is not None else None,
         wildcards=others.wildcards,
         receives=[f"e{call}" for call in others.receives.tolist()],
         waits=others.waits,
@@ -121,10 +138,21 @@ def choice_facts(others: Matching) -> Facts:
         many = f"{words.several(others.possible, 'receive')} that may be wildcards (the format does not tell)"
         lines.append(_others(many, others.possible_receives, "would see messages arrive in another order"))
     if others.receives or others.completions or others.possible_receives:
-        lines.append("the prediction keeps the recorded choices; from the first of these on the run could go another way")
+        lines.append(_made(others))
     if others.contradicting:
         lines.append(f"not counted: {words.several(others.contradicting, 'choice')} that the recorded times contradict already")
     return _labelled("matching", lines)
+
+
+def _made(others: Matching) -> str:
+    """Return in words whether choices are made anew, and what the answer would be if they were kept."""
+    if others.recorded_choices_ns is None:
+        why = f": {others.kept_because}" if others.kept_because else ""
+        return f"the prediction keeps the recorded choices{why}; from the first of these on the run could go another way"
+    ranks = ", ".join(map(str, others.masters[:_NAMED])) + (", ..." if len(others.masters) > _NAMED else "")
+    tasks = f"; {others.tasks_moved} of {words.several(others.tasks, 'task')} of rank {ranks} move to whoever asks" if others.tasks else ""
+    kept = "if these are no wildcards, so that what they got stays" if others.possible_receives else "with the recorded choices"
+    return f"the prediction takes what comes first{tasks}; {kept}: {words.duration(others.recorded_choices_ns)}"
 
 
 def _others(many: str, calls: list[str], what: str) -> str:

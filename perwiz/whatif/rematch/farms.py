@@ -73,7 +73,7 @@ def tasks(trace: Trace, wild: Mask) -> Tasks:
             own = (row >= 0) & (location[received[np.maximum(row, 0)]] == location[of_workers])
             out[of_workers] = np.where(own, task[np.maximum(row, 0)], NONE)
         answers.append(given)
-        homes.append(location[table.receive[given]])
+        homes.append(location[table.receive[given]].astype("i8"))
         lasts.append(last)
         count += len(given)
     return Tasks(tuple(farms), _joined(answers), _joined(homes), _joined(lasts), begins, goes_on)

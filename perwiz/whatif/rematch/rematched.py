@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.engines import rematch as engines
 from perwiz.loggps.weigh import measured
-from perwiz.trace.arrays import F8, I8
+from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.hypotheses.computation import Speed, number
@@ -24,46 +24,64 @@ ENGINES = {"sweep": engines.rematch, "replay": engines.simulate}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rematched:
-    """A predicted run whose receives are matched anew, beside the one that keeps who got which message."""
+    """How a predicted run whose receives are matched anew differs from the one that keeps who got which message."""
 
-    run: Run
     kept: int
     """Makespan, ns, of the one that keeps it."""
+    reason: str
+    """Why choices are kept, in words; empty if they are not."""
     receives: I8
     """Calls that receive another message than in the recorded run, rows, ascending."""
     tasks: int
-    """Tasks that a master hands out, of all farms; 0 if there is no farm."""
+    """Tasks that masters hand out; 0 if there is no farm."""
     moved: int
     """Those of them that another process runs."""
     masters: I8
     """Locations that hand out tasks."""
 
 
-def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> Rematched | None:
+def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> tuple[Run, Rematched]:
     """Return the run that `changed`, which hypotheses make of `base`, becomes if receives take what comes first.
 
-    None where calls come in another order or nothing can be matched anew, and where programs would then wait for each other for ever: what
-    they do next depends on what they received in a way that the trace does not tell.
+    Choices are kept, and the run is `changed`, where calls come in another order, where nothing can be matched anew, where who receives another message answers it
+    though it hands out no tasks that are known, and where programs would wait for each other: what they do next depends on what they got.
     """
+    none = np.zeros(0, "i8")
     if changed.order is not None:
-        return None
+        return changed, Rematched(changed.makespan, "calls come in another order", none, 0, 0, none)
     found, handed = _opened(base, changed, hypotheses)
+    masters = np.array([farm.master for farm in handed.farms], "i8")
+    kept = Rematched(changed.makespan, "nothing can be matched anew", none, len(handed.answer), 0, masters)
     if not len(found.message):
-        return None
+        return changed, kept
     matched = ENGINES[engine](found.programs)
     if len(matched.order) < changed.graph.vertices:
-        return None
-    run = run_of(changed.clocks, changed.machine, rewired(changed.weighted, found, matched), changed.origin, engine)
+        return changed, dataclasses.replace(
+            kept, reason="what processes do next depends on what they got, else they wait for each other for ever"
+        )
     others = found.message[matched.taken] != found.received
     others &= ~found.carries[found.received]
-    return Rematched(
-        run=run,
-        kept=changed.makespan,
-        receives=np.unique(base.trace.messages.receive[found.received[others]]).astype("i8"),
-        tasks=len(handed.answer),
-        moved=int((matched.seat != found.programs.home).sum()),
-        masters=np.array([farm.master for farm in handed.farms], "i8"),
-    )
+    if _answered(base, found, others, masters):
+        return changed, dataclasses.replace(
+            kept, reason="whom a process answers depends on what it got, and no tasks are known that it hands out"
+        )
+    run = run_of(changed.clocks, changed.machine, rewired(changed.weighted, found, matched), changed.origin, engine)
+    receives = np.unique(base.trace.messages.receive[found.received[others]]).astype("i8")
+    moved = int((matched.seat != found.programs.home).sum())
+    return run, dataclasses.replace(kept, reason="", receives=receives, moved=moved)
+
+
+def _answered(base: Run, found: Open, others: Mask, masters: I8) -> bool:
+    """Return whether a location, no master, that gets other messages sends any to their senders behind the first of them."""
+    table, location = base.trace.messages, base.trace.calls.location
+    got = found.received[others]
+    first = np.full(len(base.trace.locations), len(location))
+    np.minimum.at(first, location[table.receive[got]], table.receive[got])
+    first[masters] = len(location)
+    size = len(first)
+    asked = np.unique(location[table.receive[got]].astype("i8") * size + location[table.send[got]])
+    back = location[table.send].astype("i8") * size + location[table.receive]
+    return bool((np.isin(back, asked) & (table.send > first[location[table.send]])).any())
 
 
 def _opened(base: Run, changed: Run, hypotheses: Sequence[Hypothesis]) -> tuple[Open, Tasks]:

@@ -7,6 +7,8 @@ from msgspec.structs import asdict
 
 from build import Builder, hand_model, untold
 from documents import NO_CHOICES, valid
+from farms import farm, lengths
+from perwiz import words
 from perwiz.report.predict import document as report
 from perwiz.report.predict import order
 from perwiz.whatif.predict import predict
@@ -120,9 +122,37 @@ KEPT = "the prediction keeps the recorded choices; from the first of these on th
 
 def test_choices():
     block = document(senders(1), "speed rank:1=3")
-    assert asdict(block.matching) == NO_CHOICES | {"wildcards": 2, "receives": ["e0"]}
-    assert order.choice_facts(block.matching) == [("matching", "1 of 2 wildcard receives would have got another message: e0"), ("", KEPT)]
+    assert asdict(block.matching) == NO_CHOICES | {"wildcards": 2, "receives": ["e0"], "recorded_choices_ns": 16_050}
+    assert block.predicted_ns == 13_512
+    turned = "1 of 2 wildcard receives would have got another message: e0"
+    anew = "the prediction takes what comes first; with the recorded choices: 16.05 us"
+    assert order.choice_facts(block.matching) == [("matching", turned), ("", anew)]
     assert "\nmatching      1 of 2 wildcard receives" in report.text(block)
+
+
+def test_choices__of_tasks():
+    """Worker 1 computes twice as long: tasks go to the others."""
+    block = document(farm(lengths(24)), "speed rank:1=0.5")
+    moved = block.matching.tasks_moved
+    assert (block.matching.tasks, block.matching.masters) == (24, [0])
+    kept = words.duration(block.matching.recorded_choices_ns)
+    said = f"the prediction takes what comes first; {moved} of 24 tasks of rank 0 move to whoever asks; with the recorded choices: {kept}"
+    assert order.choice_facts(block.matching)[-1] == ("", said)
+    assert 0 < moved < 24
+    assert block.predicted_ns < block.matching.recorded_choices_ns
+
+
+def test_choices__kept():
+    found = predict(senders(1), ["speed rank:1=3"], hand_model(), clock="none", keep_matches=True)
+    block = report.document(found, 0)
+    assert (block.predicted_ns, found.rematched) == (16_050, None)
+    assert order.choice_facts(block.matching)[-1] == ("", KEPT)
+    assert (
+        predict(senders(1), ["speed rank:1=3", "move e2 before e1"], hand_model(), clock="none").rematched.reason
+        == "calls come in another order"
+    )
+    told = order.choice_facts(order.Matching(**NO_CHOICES | {"wildcards": 1, "receives": ["e0"], "kept_because": "of this"}))
+    assert told[-1] == ("", KEPT.replace("choices;", "choices: of this;"))
 
 
 def test_choices__many():
@@ -160,4 +190,5 @@ def test_choices__of_a_format_that_does_not_tell():
     facts = order.choice_facts(document(untold(senders(10)), "speed rank:1=3").matching)
     rows = ", ".join(f"e{3 * k}" for k in range(8))
     turned = "10 of 20 receives that may be wildcards (the format does not tell) would see messages arrive in another order"
-    assert facts == [("matching", f"{turned}: {rows}, ..."), ("", KEPT)]
+    both = "the prediction takes what comes first; if these are no wildcards, so that what they got stays: 160.5 us"
+    assert facts == [("matching", f"{turned}: {rows}, ..."), ("", both)]

@@ -1,0 +1,74 @@
+/* A farm of tasks: few long and many short ones. Rank 0 hands them out and computes nothing itself.
+
+   farm [static] [slow:RANK] [fast:RANK] [balanced] [short]
+     as it is     whoever brings a result gets the next task, long ones come anywhere
+     static       worker w gets tasks w, w + workers, ...: who is done early waits
+     slow:RANK    that worker computes twice as long, fast:RANK half as long
+     balanced     all tasks take the mean
+     short        every task takes half as long */
+#include "study.h"
+
+enum { TASKS = 400, LONG = 40000, SHORT = 6000, EVERY = 11 };
+
+/* Microseconds of a task: every eleventh or so is long, the others differ by half. */
+static long work(int task)
+{
+    unsigned mixed = ((unsigned)task + 1u) * 2654435761u;
+    mixed ^= mixed >> 15;
+    mixed *= 2246822519u;
+    mixed ^= mixed >> 13;
+    return mixed % EVERY == 0 ? LONG : SHORT / 2 + (long)(mixed >> 8) % SHORT;
+}
+
+static long mean_work(void)
+{
+    long sum = 0;
+    for (int task = 0; task < TASKS; task++)
+        sum += work(task);
+    return sum / TASKS;
+}
+
+static void master(int fixed)
+{
+    int next[64], given = 0, result, none = -1;
+    MPI_Status status;
+    for (int worker = 1; worker < size; worker++)
+        next[worker] = worker - 1;
+    for (int open = size - 1; open > 0;) {
+        MPI_Recv(&result, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+        int who = status.MPI_SOURCE, task = fixed ? next[who] : given;
+        given++;
+        next[who] += size - 1;
+        if (task >= TASKS)
+            open--;
+        MPI_Send(task < TASKS ? &task : &none, 1, MPI_INT, who, 2, MPI_COMM_WORLD);
+    }
+}
+
+static void worker(long mean, double factor)
+{
+    int task = -1;
+    for (;;) {
+        MPI_Send(&task, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        MPI_Recv(&task, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (task < 0)
+            return;
+        PRGN_BEGIN("task");
+        compute((long)((double)(mean ? mean : work(task)) * factor));
+        PRGN_END;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char slow[32], fast[32];
+    begin(&argc, &argv, 0);
+    snprintf(slow, sizeof slow, "slow:%d", rank);
+    snprintf(fast, sizeof fast, "fast:%d", rank);
+    double factor = (given(argc, argv, slow) ? 2 : 1) * (given(argc, argv, fast) ? 0.5 : 1) * (given(argc, argv, "short") ? 0.5 : 1);
+    if (rank == 0)
+        master(given(argc, argv, "static"));
+    else
+        worker(given(argc, argv, "balanced") ? mean_work() : 0, factor);
+    finish();
+}
