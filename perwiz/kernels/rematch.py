@@ -30,7 +30,7 @@ Message = cython.struct(
     tag=cython.int,
     comm=cython.int,
     held=cython.int,
-    rank=cython.int,
+    rank=cython.longlong,
     later=cython.longlong,
     arrives=cython.longlong,
     found=cython.longlong,
@@ -38,8 +38,9 @@ Message = cython.struct(
     own=cython.longlong,
 )
 MESSAGE = np.dtype(
-    [(name, "i4") for name in ["send", "source", "target", "answers", "block", "begins", "goes_on", "ends", "tag", "comm", "held", "rank"]]
-    + [(name, "i8") for name in ["later", "arrives", "found", "holds", "own"]]
+    [(name, "i4") for name in ["send", "source", "target", "answers", "block", "begins", "goes_on", "ends", "tag", "comm", "held"]]
+    + [(name, "i8") for name in ["rank", "later", "arrives", "found", "holds", "own"]],
+    align=True,
 )
 """A message that is matched anew, sorted by `send`; perwiz.engines.rematch tells what its columns are."""
 
@@ -52,9 +53,11 @@ Receive = cython.struct(
     comm=cython.int,
     returned=cython.int,
     probed=cython.int,
-    rank=cython.int,
+    rank=cython.longlong,
 )
-RECEIVE = np.dtype([(name, "i4") for name in ["posted", "location", "block", "source", "tag", "comm", "returned", "probed", "rank"]])
+RECEIVE = np.dtype(
+    [*((name, "i4") for name in ["posted", "location", "block", "source", "tag", "comm", "returned", "probed"]), ("rank", "i8")], align=True
+)
 """A receive that is matched anew, sorted by `posted`."""
 
 Choice = cython.struct(entered=cython.int, returned=cython.int, location=cython.int, needs=cython.int)

@@ -8,7 +8,7 @@
      short        every task takes half as long */
 #include "study.h"
 
-enum { TASKS = 400, LONG = 40000, SHORT = 6000, EVERY = 11 };
+enum { TASKS = 100, LONG = 150000, SHORT = 30000, EVERY = 11 };
 
 /* Microseconds of a task: every eleventh or so is long, the others differ by half. */
 static long work(int task)

@@ -43,8 +43,9 @@ class Rematched:
 def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> tuple[Run, Rematched]:
     """Return the run that `changed`, which hypotheses make of `base`, becomes if receives take what comes first.
 
-    Choices are kept, and the run is `changed`, where calls come in another order, where nothing can be matched anew, where who receives another message answers it
-    though it hands out no tasks that are known, and where programs would wait for each other: what they do next depends on what they got.
+    Choices are kept, and the run is `changed`, where calls come in another order, where nothing can be matched anew, where who receives
+    another message answers it though it hands out no tasks that are known, and where programs would wait for each other: what they do next
+    depends on what they got.
     """
     none = np.zeros(0, "i8")
     if changed.order is not None:
