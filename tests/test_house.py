@@ -43,7 +43,7 @@ HOMES = {
     "zstandard": "perwiz/formats/",
     "otf2": "perwiz/formats/otf2/library/",
     "networkx": "perwiz/graph/",
-    "simpy": "perwiz/engines/replay.py",
+    "simpy": "perwiz/engines/",
     "matplotlib": "perwiz/report/",
     "msgspec": ("perwiz/report/", "perwiz/jobs/", "perwiz/formats/recorded/definitions.py", "perwiz/formats/typed.py"),
     "mpi4py": "perwiz/clock/spread/mpi.py",

@@ -68,6 +68,25 @@ def test_many_wait():
     assert found.completed.tolist() == [NONE, NONE, NONE, 2, 1, 0]
 
 
+def test_some_wait():
+    """A sender is held until its message is taken; on another communicator nobody is; what is complete before is chosen in its order."""
+    b = Builder(3, eager=100)
+    other = b.comm("other", [0, 1, 2])
+    b.send(1, 0, 500)
+    b.send(2, 0, 8)
+    b.send(2, 0, 8, comm=other)
+    requests = [b.irecv(0, 1), b.irecv(0, 2), b.irecv(0, 2, comm=other)]
+    b.compute(0, 90_000)
+    for request in requests:
+        b.wait(0, request)
+    trace = b.trace()
+    op, peer = trace.calls.op.copy(), trace.calls.peer.copy()
+    op[op == operations.OP["MPI_Wait"]] = operations.OP["MPI_Waitany"]
+    peer[operations.KIND[op] == operations.IRECV] = ANY
+    found = agree(programs(dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op, peer=peer)), "speed rank:1=2"))
+    assert sorted(found.completed.tolist()) == [0, 1, 2]
+
+
 messages = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 1), st.integers(0, 900), st.integers(8, 200)), min_size=1, max_size=8)
 
 
