@@ -75,7 +75,7 @@ def test_some_wait():
     b.send(1, 0, 500)
     b.send(2, 0, 8)
     b.send(2, 0, 8, comm=other)
-    requests = [b.irecv(0, 1), b.irecv(0, 2), b.irecv(0, 2, comm=other)]
+    requests = [b.irecv(0, 2, comm=other), b.irecv(0, 1), b.irecv(0, 2)]
     b.compute(0, 90_000)
     for request in requests:
         b.wait(0, request)
@@ -85,6 +85,22 @@ def test_some_wait():
     peer[operations.KIND[op] == operations.IRECV] = ANY
     found = agree(programs(dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op, peer=peer)), "speed rank:1=2"))
     assert sorted(found.completed.tolist()) == [0, 1, 2]
+
+
+def test_a_message_that_came_later_than_it_was_sent():
+    """Rank 2 sends first, but the first receive took what rank 1 sent at 9000: the other message came no earlier, its sender went on."""
+    b = Builder(3, eager=100)
+    for rank in (1, 2):
+        b.compute(rank, 9000 // rank)
+        b.send(rank, 0, 500)
+    requests = [b.irecv(0, 1), b.irecv(0, 2)]
+    for request in requests:
+        b.wait(0, request)
+    trace = b.trace()
+    peer = trace.calls.peer.copy()
+    peer[operations.KIND[trace.calls.op] == operations.IRECV] = ANY
+    found = agree(programs(dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, peer=peer))))
+    assert found.taken.tolist() == [0, 1]
 
 
 messages = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 1), st.integers(0, 900), st.integers(8, 200)), min_size=1, max_size=8)
