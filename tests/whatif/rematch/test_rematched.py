@@ -178,3 +178,12 @@ def test_laws(trace, data):
             for one in np.unique(channel, axis=0):
                 of = [m for m in taken.tolist() if (channel[m] == one).all()]
                 assert of == sorted(of)
+
+
+def test_farm__of_a_format_that_does_not_tell():
+    """Its receives may have been wildcards: that is what their order says, and the tasks move as if they were."""
+    trace = farm(lengths(40))
+    _, told, known = anew(trace, "speed rank:1=0.5")
+    _, run, found = anew(build.untold(trace), "speed rank:1=0.5")
+    assert (found.tasks, found.moved, found.kept) == (known.tasks, known.moved, known.kept)
+    assert run.makespan == told.makespan
