@@ -43,28 +43,17 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
 
     `others` are the weights that computation of tasks has on a location of slowness 1, per edge, and the slowness of each location.
     """
-    trace, graph, weight = weighted.trace, weighted.graph, weighted.weight
-    table, location, count = trace.messages, trace.calls.location, len(trace.messages)
+    trace, graph, weight, table = weighted.trace, weighted.graph, weighted.weight, weighted.trace.messages
+    location, count = trace.calls.location, len(table)
     edge = _edges(graph, count, graph.kind == TO_RECEIVER)
-    of_tasks = np.zeros(count, bool)
-    of_tasks[tasks.answer] = of_tasks[tasks.last] = True
+    of_tasks, task, answers = _numbered(tasks, count)
     anew = (choices.anew | of_tasks) & (edge != NONE)
     anew &= weight[edge] != CUT
     m = np.flatnonzero(anew)
     posted = graph.entered[np.where(choices.probe >= 0, choices.probe, table.receive)]
-    own = (graph.kind == RENDEZVOUS) & (weight != CUT)
-    own[own] = graph.source[own] == posted[graph.cause[own]]
-    held, found = _edges(graph, count, own), _edges(graph, count, graph.kind == PROBE)
-    found[choices.probe < 0] = NONE
+    held, found = _held_and_found(weighted, choices, posted)
     into = np.append(weight, 0)
-    goes_on = graph.returned[table.receive]
-    local = graph.start[goes_on]
-    task = np.full(count, NONE)
-    task[tasks.answer] = np.arange(len(tasks.answer))
-    answers = np.full(count, NONE)
-    for farm in tasks.farms:
-        answers[farm.answer] = farm.to
-
+    goes_on, local = graph.returned[table.receive], graph.start[graph.returned[table.receive]]
     receives = _rows(RECEIVE, len(m))
     receives["posted"], receives["location"] = posted[m], location[table.receive[m]]
     receives["block"] = np.where(of_tasks[m], tasks.goes_on[table.receive[m]], NONE)
@@ -92,41 +81,86 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
     messages["own"] = weight[local[m]]
     sent = np.lexsort((np.arange(len(m)), messages["send"]))
 
-    fixed = weight.copy()
-    for edges in (edge[m], held[m][held[m] >= 0], found[m][found[m] >= 0], local[m[of_tasks[m]]]):
-        fixed[edges] = CUT
-    workers = np.concatenate([np.zeros(0, "i8"), *(farm.workers for farm in tasks.farms)])
-    gap = np.flatnonzero(graph.kind == GAP)
-    fixed[gap[np.isin(location[graph.cause[gap]], workers)]] = CUT
-
-    places = _rows(PLACE, len(trace.locations))
-    places["slowness"], last = others[1], tasks.last
-    places["end"][location[table.receive[last]]] = goes_on[last]
-    places["own"][location[table.receive[last]]] = weight[local[last]]
-
-    chosen = m[choices.chosen[m]]
-    choosing, needs = np.unique(table.receive_done[chosen], return_counts=True)
-    choice = _rows(CHOICE, len(choosing))
-    choice["entered"], choice["returned"] = graph.entered[choosing], graph.returned[choosing]
-    choice["location"], choice["needs"] = location[choosing], needs
+    fixed = _fixed(weighted, tasks, (edge[m], held[m][held[m] >= 0], found[m][found[m] >= 0], local[m[of_tasks[m]]].astype("i8")))
+    choosing, choice = _choosing(weighted, m[choices.chosen[m]])
     by_entry = np.argsort(choice["entered"], kind="stable")
 
-    block, computes = np.full(graph.vertices, NONE, "i4"), np.full(graph.vertices, NONE)
-    block[graph.entered], block[graph.returned] = tasks.goes_on, tasks.begins
-    entered = graph.entered[tasks.goes_on >= 0]
-    computes[entered] = others[0][graph.start[entered]]
+    block, computes = _blocks(graph, tasks, others[0])
     programs = Programs(
         graph=graph,
         weight=fixed,
         messages=messages[sent],
         receives=receives[in_turn],
         choices=choice[by_entry],
-        places=places,
+        places=_places(weighted, tasks, others[1]),
         block=block,
         home=tasks.home.astype("i4"),
         computes=computes,
     )
     return Open(programs, m[sent], m[in_turn], choosing[by_entry], edge, held, found, of_tasks)
+
+
+def _numbered(tasks: Tasks, count: int) -> tuple[Mask, I8, I8]:
+    """Return per message whether it is an answer, the task that it brings, and the request that it answers, or NONE."""
+    of_tasks, (task, answers) = np.zeros(count, bool), np.full((2, count), NONE)
+    of_tasks[tasks.answer] = of_tasks[tasks.last] = True
+    task[tasks.answer] = np.arange(len(tasks.answer))
+    for farm in tasks.farms:
+        answers[farm.answer] = farm.to
+    return of_tasks, task, answers
+
+
+def _held_and_found(weighted: Weighted, choices: Choices, posted: I4) -> tuple[I8, I8]:
+    """Return per message the edge from where it is received to its sender, and that to the probe that finds it, or NONE."""
+    graph, weight, count = weighted.graph, weighted.weight, len(weighted.trace.messages)
+    own = (graph.kind == RENDEZVOUS) & (weight != CUT)
+    own[own] = graph.source[own] == posted[graph.cause[own]]
+    held, found = _edges(graph, count, own), _edges(graph, count, graph.kind == PROBE)
+    found[choices.probe < 0] = NONE
+    return held, found
+
+
+def _fixed(weighted: Weighted, tasks: Tasks, anew: tuple[I8, ...]) -> I8:
+    """Return the weights without those of edges that are decided anew, and without gaps between the sends of workers."""
+    trace, graph, weight = weighted.trace, weighted.graph, weighted.weight
+    location = trace.calls.location
+    fixed = weight.copy()
+    for edges in anew:
+        fixed[edges] = CUT
+    workers = np.concatenate([np.zeros(0, "i8"), *(farm.workers for farm in tasks.farms)])
+    gap = np.flatnonzero(graph.kind == GAP)
+    fixed[gap[np.isin(location[graph.cause[gap]], workers)]] = CUT
+    return fixed
+
+
+def _places(weighted: Weighted, tasks: Tasks, slowness: F8) -> np.ndarray[Any, Any]:
+    """Return the rows of PLACE."""
+    trace, graph, weight = weighted.trace, weighted.graph, weighted.weight
+    table, location = trace.messages, trace.calls.location
+    places = _rows(PLACE, len(trace.locations))
+    places["slowness"], last = slowness, tasks.last
+    places["end"][location[table.receive[last]]] = graph.returned[table.receive[last]]
+    places["own"][location[table.receive[last]]] = weight[graph.start[graph.returned[table.receive[last]]]]
+    return places
+
+
+def _choosing(weighted: Weighted, chosen: I8) -> tuple[I4, np.ndarray[Any, Any]]:
+    """Return the calls that choose among these messages, and the rows of CHOICE."""
+    graph, table, location = weighted.graph, weighted.trace.messages, weighted.trace.calls.location
+    choosing, needs = np.unique(table.receive_done[chosen], return_counts=True)
+    choice = _rows(CHOICE, len(choosing))
+    choice["entered"], choice["returned"] = graph.entered[choosing], graph.returned[choosing]
+    choice["location"], choice["needs"] = location[choosing], needs
+    return choosing, choice
+
+
+def _blocks(graph: Graph, tasks: Tasks, computes_there: I8) -> tuple[I4, I8]:
+    """Return per vertex its block, and its computation on a location of slowness 1."""
+    block, computes = np.full(graph.vertices, NONE, "i4"), np.full(graph.vertices, NONE)
+    block[graph.entered], block[graph.returned] = tasks.goes_on, tasks.begins
+    entered = graph.entered[tasks.goes_on >= 0]
+    computes[entered] = computes_there[graph.start[entered]]
+    return block, computes
 
 
 def _rows(kind: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
