@@ -26,6 +26,7 @@ from perwiz.kernels.names import RENDEZVOUS as RENDEZVOUS
 from perwiz.kernels.names import START as START
 from perwiz.kernels.names import TRANSFER as TRANSFER
 from perwiz.trace.arrays import I4, I8, U1, Ints
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 
 KINDS = ("local", "message", "rendezvous", "collective", "probe", "link", "injection", "ejection", "queue", "gap", "transfer", "start")
@@ -95,6 +96,7 @@ class Graph:
         return call
 
 
+@remembered(2)
 def hubs(graph: Graph) -> I4:
     """Return the vertices that belong to no location, by position: hubs of collectives, messages at interfaces."""
     of_location = np.zeros(graph.vertices, bool)

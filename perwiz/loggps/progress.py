@@ -15,6 +15,7 @@ from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.operations import PROGRESSES
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
@@ -24,6 +25,7 @@ SHORT = 0.1
 """Part of times alike that are shorter than what is taken for the shortest: a few may be wrong."""
 
 
+@remembered(8)
 def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I4:
     """Return the call of its receiver that lets each message move once that is entered, row of calls per message; -1 if none has to.
 
@@ -40,8 +42,8 @@ def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | Non
     table, times = trace.messages, timeline.calls
     if model.progress != "in calls" or not len(table):
         return table.receive
-    receiver, least = trace.calls.location[table.receive_done], visible_waits(trace, timeline)
-    calls = progressing(trace, timeline, int(least.min()))
+    seen = _seen(trace, timeline)
+    receiver, least, calls = seen.receiver, seen.least, seen.calls
     messages = sent(trace, model, np.arange(len(table)), size)
     in_place = model.is_in_place(messages)
     otherwise = _otherwise(trace, model, messages, recorded)
@@ -50,11 +52,36 @@ def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | Non
     within = np.minimum(calls.first_left_after(receiver, there), len(calls.row) - 1)
     stays = (calls.location[within] == receiver) & (calls.enter[within] <= there) & (calls.leave[within] - there >= least)
     done = np.where(table.send_done == NONE, times.leave.max(), times.leave[table.send_done])
-    mover = np.where(stays, calls.row[within], _came_back(trace, calls, there, done, int(least.min())))
+    mover = np.where(stays, calls.row[within], _came_back(trace, seen, there, done))
     if otherwise.any():
         mover = np.where(otherwise, _first(calls, receiver, there), mover)
     mover = np.where(mover == NONE, np.where(in_place, NONE, table.receive), mover)
     return np.minimum(mover, table.receive_done).astype("i4")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Seen:
+    """What tells of a recording which calls let its messages move, whatever a model says."""
+
+    receiver: I4
+    """Per message."""
+    least: I8
+    """From what length on a wait of its receiver is seen, ns per message."""
+    calls: Progressing
+    back: I8
+    """Of these calls the positions of those with which a process comes back from computing."""
+    alone: Mask
+    """Per message: whether its sender waits for nothing else in the call that completes it."""
+
+
+@remembered(1)
+def _seen(trace: Trace, timeline: Timeline) -> _Seen:
+    table, least = trace.messages, visible_waits(trace, timeline)
+    calls = progressing(trace, timeline, int(least.min()))
+    waits = np.bincount(table.send_done[table.send_done != NONE], minlength=len(trace.calls))
+    waits += np.bincount(table.receive_done, minlength=len(trace.calls))
+    back = np.flatnonzero(calls.outside >= int(least.min()))
+    return _Seen(trace.calls.location[table.receive_done], least, calls, back, waits[table.send_done] == 1)
 
 
 def _otherwise(trace: Trace, model: Model, messages: Sent, recorded: Model | None) -> Mask:
@@ -74,19 +101,16 @@ def _first(calls: Progressing, receiver: I4, there: I8) -> I8:
     return np.where((calls.location[row] == receiver) & (calls.leave[row] > there), calls.row[row], NONE)
 
 
-def _came_back(trace: Trace, calls: Progressing, there: I8, done: I8, least: int) -> I8:
+def _came_back(trace: Trace, seen: _Seen, there: I8, done: I8) -> I8:
     """Return the call with which each receiver came back from computing, after its message was there and no later than its send was done.
 
     It is -1 if there is none; of several the first, but the last where the sender waited for nothing else: so the others let nothing move.
     """
-    table, receiver = trace.messages, trace.calls.location[trace.messages.receive_done]
-    back = np.flatnonzero(calls.outside >= least)
-    first, behind = (np.searchsorted(back, calls.first_entered_after(receiver, instant)) for instant in (there, done))
+    calls, back = seen.calls, seen.back
+    first, behind = (np.searchsorted(back, calls.first_entered_after(seen.receiver, instant)) for instant in (there, done))
     call = np.append(back, NONE)
-    waits = np.bincount(table.send_done[table.send_done != NONE], minlength=len(trace.calls))
-    waits += np.bincount(table.receive_done, minlength=len(trace.calls))
     entered = calls.enter[call[np.minimum(first, len(back))]]
-    alone = (waits[table.send_done] == 1) & (trace.timeline.calls.enter[table.send_done] <= entered)
+    alone = seen.alone & (trace.timeline.calls.enter[trace.messages.send_done] <= entered)
     return np.where(first < behind, np.append(calls.row, NONE)[call[np.where(alone, behind - 1, np.minimum(first, len(back)))]], NONE)
 
 

@@ -23,6 +23,7 @@ from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -133,8 +134,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     """
     weight = lags(trace, graph, model)
     time = vertex_times(timeline, graph, weight)
-    fits = np.zeros(len(KINDS), kernel.FIT).view(np.recarray)
-    kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, fits)
+    fits = _split(graph, time, weight)
     return Weighted(
         trace=trace,
         timeline=timeline,
@@ -148,6 +148,13 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
         region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
         misfit=_misfit(fits, graph),
     )
+
+
+def _split(graph: Graph, time: I8, weight: I8) -> np.recarray[Any, Any]:
+    """Replace lags by weights, in place, that a sweep gives these times back with; return how they fit, per kind of edge."""
+    fits = np.zeros(len(KINDS), kernel.FIT).view(np.recarray)
+    kernel.split(graph.start, graph.source, graph.kind, time, CUT, weight, fits)
+    return fits
 
 
 def _misfit(fits: np.recarray[Any, Any], graph: Graph) -> Misfit:
@@ -179,7 +186,8 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recor
     gaps = Gaps(trace, model, size)
     mover = None
     if graph.supposed or graph.deadlocks:
-        mover = _begins(trace, graph, movers(trace, trace.timeline, model, recorded, size))
+        other = None if size is table.bytes else size
+        mover = _begins(trace, graph, movers(trace, trace.timeline, model, recorded, other))
     out = np.zeros(graph.edges, "i8")
     for chunk in chunks(graph.edges):
         kind, cause, lag = graph.kind[chunk], graph.cause[chunk], out[chunk]
@@ -268,13 +276,41 @@ def work(trace: Trace, model: Model, size: I8 | None = None, network: Model | No
     return out
 
 
-def measured(weighted: Weighted) -> I8:
-    """Return the weights of the measured run, int64 ns per edge, whatever hypotheses made of them."""
-    return weigh(weighted.trace, weighted.timeline, weighted.graph, weighted.model).weight
+@dataclasses.dataclass(frozen=True, eq=False)
+class Measured:
+    """The measured run, whatever hypotheses made of it, int64 ns; nobody may write to it."""
+
+    weight: I8
+    """Per edge."""
+    lag: I8
+    """Per edge, what the model says."""
+    own: I8
+    """Per call: the lag of its own request."""
+    rest: I8
+    """Per call: the work behind all lags."""
+    work: I8
+    """Per call: the part of its work that the model explains."""
 
 
-def reweigh(weighted: Weighted, recorded: I8, model: Model, size: I8, placed: Trace | None = None) -> I8:
-    """Return the weights of the measured run on another network or with other message sizes, int64 ns per edge, given those `recorded`.
+def measured(weighted: Weighted) -> Measured:
+    """Return what the measured run weighs, and what that is made of; found once for a graph and a model."""
+    return _measured(weighted.graph, weighted.trace, weighted.timeline, weighted.model)
+
+
+@remembered(2)
+def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model) -> Measured:
+    lag = lags(trace, graph, model)
+    weight = lag.copy()
+    _split(graph, vertex_times(timeline, graph, lag), weight)
+    if model.gap != "none":  # a call may have sent more than its messages that came
+        lag = lags(trace, graph, model, trace.messages.bytes)
+    edge = graph.start[graph.returned]
+    own = np.minimum(lag[edge], timeline.calls.leave - timeline.calls.enter)
+    return Measured(weight, lag, own, weight[edge] - own, work(trace, model))
+
+
+def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed: Trace | None = None) -> I8:
+    """Return the weights of the measured run on another network or with other message sizes, int64 ns per edge, given it as it was.
 
     `placed` is the trace with its locations elsewhere.
 
@@ -282,23 +318,12 @@ def reweigh(weighted: Weighted, recorded: I8, model: Model, size: I8, placed: Tr
     by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
     """
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
-    lag_old, lag_new = lags(trace, graph, old, trace.messages.bytes), lags(placed or trace, graph, model, size, old)
-    own, rest = _own_and_rest(weighted, recorded, lag_old)
-    old_work, new_work = work(trace, old), work(trace, old, size, model, placed)
-    explained = np.minimum(rest, old_work)
-    new_rest = rest + _scaled(explained, old_work, new_work) - explained
-    out = _reweighed_partners(graph, recorded, lag_old, lag_new, rest, new_rest)
+    lag, explained = lags(placed or trace, graph, model, size, old), np.minimum(before.rest, before.work)
+    rest = before.rest + _scaled(explained, before.work, work(trace, old, size, model, placed)) - explained
+    out = _reweighed_partners(graph, before, lag, rest)
     local = graph.start[graph.returned]
-    out[local] = _scaled(own, lag_old[local], lag_new[local]) + new_rest
+    out[local] = _scaled(before.own, before.lag[local], lag[local]) + rest
     return out
-
-
-def _own_and_rest(weighted: Weighted, recorded: I8, lag: I8) -> tuple[I8, I8]:
-    """Return (own, rest) of every call: the lag of its own request, of all lags, and the work behind it."""
-    graph, times = weighted.graph, weighted.timeline.calls
-    edge = graph.start[graph.returned]
-    own = np.minimum(lag[edge], times.leave - times.enter)
-    return own, recorded[edge] - own
 
 
 def _scaled(value: I8, old: I8, new: I8) -> I8:
@@ -308,18 +333,19 @@ def _scaled(value: I8, old: I8, new: I8) -> I8:
     return np.where(old > 0, ratio, value + new).astype("i8")
 
 
-def _reweighed_partners(graph: Graph, measured: I8, lag_old: I8, lag_new: I8, rest: I8, new_rest: I8) -> I8:
+def _reweighed_partners(graph: Graph, before: Measured, lag_new: I8, rest: I8) -> I8:
     """Return the measured weights, those of edges from partners into returns and of gaps changed.
 
     An edge weighs its lag and the work behind it; both change each by its own ratio:
 
         measured 70, rest 20 -> 30, lag of the model 100 -> 150      so its lag was 50, becomes 75, and the edge weighs 105
     """
+    measured, lag_old = before.weight, before.lag
     out = measured.copy()
     owner = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (graph.kind != LOCAL) & (graph.kind != GAP))
     call = owner[edge]
-    lag, old, new = measured[edge] - rest[call], lag_old[edge], lag_new[edge]
+    lag, old, new = measured[edge] - before.rest[call], lag_old[edge], lag_new[edge]
     kept = _scaled(np.maximum(lag, 0), old, new) + np.minimum(lag, 0)
     let_go = (measured[edge] == CUT) & (old != CUT)
     if graph.supposed:
@@ -328,7 +354,7 @@ def _reweighed_partners(graph: Graph, measured: I8, lag_old: I8, lag_new: I8, re
     passed = np.isin(graph.kind[edge], (INJECTION, EJECTION))
     kept = np.where(passed, lag + new - old, kept)
     dead = (new == CUT) | let_go
-    out[edge] = np.where(dead, CUT, new_rest[call] + np.where(old == CUT, new, kept))
+    out[edge] = np.where(dead, CUT, rest[call] + np.where(old == CUT, new, kept))
     shared = np.flatnonzero((owner == NONE) & np.isin(graph.kind, (INJECTION, EJECTION, QUEUE)))
     out[shared] = lag_new[shared]
     gap = np.flatnonzero(graph.kind == GAP)

@@ -25,6 +25,7 @@ from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.progress import movers
 from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
 from perwiz.trace.arrays import I4, I8, Ints, Mask
+from perwiz.trace.numbers import distinct
 from perwiz.trace.origin import Origin
 from perwiz.trace.resources import give_back
 from perwiz.trace.tables import NONE
@@ -188,7 +189,7 @@ class Protocol:
     def pairs(self) -> I8:
         """Return the messages that hold their sender, and until which call, each as one number, ascending."""
         waits = np.flatnonzero(self.waits)
-        return np.unique(np.concatenate([_paired(waits, self.mover[waits]), _paired(*self.supposed)]))
+        return distinct(np.concatenate([_paired(waits, self.mover[waits]), _paired(*self.supposed)]))
 
 
 def _paired(message: I8, mover: Ints) -> I8:
@@ -207,9 +208,9 @@ def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
         if network is now[0] and size is now[1] and there is placed:
             continue
         now, placed = (network, size), there
-        other = movers(placed, trace.timeline, network, model, size)
+        other = movers(placed, trace.timeline, network, model, None if size is trace.messages.bytes else size)
         held = np.flatnonzero(holding(placed, network, size) & ~(waits & (other == mover)) & (other != NONE))
-        pairs, gaps = np.union1d(pairs, _paired(held, other[held])), gaps or network.gap != "none"
+        pairs, gaps = distinct(np.concatenate([pairs, _paired(held, other[held])])), gaps or network.gap != "none"
     return Protocol(waits, mover, (pairs >> 32, (pairs & 0xFFFFFFFF) - 1), gaps)
 
 

@@ -14,6 +14,7 @@ from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, STREAM, Times
 from perwiz.trace.trace import Trace
 
@@ -167,6 +168,7 @@ def paths(trace: Trace) -> list[str]:
     return [*out, ""]
 
 
+@remembered(2)
 def sites(trace: Trace) -> tuple[I4, list[tuple[str, str, str]]]:
     """Return (call site per call int32, its routine, region path and place in the source); what is not known is empty.
 

@@ -10,6 +10,7 @@ from perwiz.graph.graph import Graph, hubs
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, chunks
+from perwiz.trace.tables import NONE
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -24,11 +25,25 @@ class Waits:
 
 def waiting(weighted: Weighted, time: I8) -> Waits:
     """Return how long each call waits for its partners when vertices have these times, and for which call."""
+    wait, edge = _measured(weighted, time)
+    return Waits(wait, _behind(weighted.graph, time, edge))
+
+
+def waiting_time(weighted: Weighted, time: I8) -> I8:
+    """Return the same without for which: ns per call."""
+    return _measured(weighted, time)[0]
+
+
+def _measured(weighted: Weighted, time: I8) -> tuple[I8, I4]:
+    """Return how long each call waits, and the edge of what it waits for, -1 none. Vertices are read in the order of memory."""
     graph = weighted.graph
-    wait = np.empty(len(graph.returned), "i8")
-    edge = np.empty(len(graph.returned), "i4")
-    kernel.measure_waits(graph.start, graph.source, graph.kind, weighted.weight, time, graph.returned, wait, edge)
-    return Waits(wait, _behind(graph, time, edge))
+    returning = graph.returning
+    vertex = np.flatnonzero(returning != NONE).astype("i4")
+    wait, edge = np.empty((2, len(vertex)), "i8"), np.empty((2, len(vertex)), "i4")
+    kernel.measure_waits(graph.start, graph.source, graph.kind, weighted.weight, time, vertex, wait[0], edge[0])
+    call = returning[vertex]
+    wait[1][call], edge[1][call] = wait[0], edge[0]
+    return wait[1], edge[1]
 
 
 def recorded_waits(waits: Waits, call: I8) -> Waits:

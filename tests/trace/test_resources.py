@@ -1,6 +1,10 @@
 """Several things at once."""
 
+import gc
 import threading
+import weakref
+
+import numpy as np
 
 from perwiz.trace import resources
 
@@ -22,3 +26,51 @@ def test_map_threads__at_once_if_several():
 def test_thread_count__few_rows_are_not_worth_a_thread(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
     assert [resources.thread_count(rows) for rows in (0, resources.LEAST, 3 * resources.LEAST, 100 * resources.LEAST)] == [1, 1, 3, 8]
+
+
+class Table:
+    """What questions are about."""
+
+
+def asked(most):
+    """Return a function that remembers so many answers, and the questions that it was really asked."""
+    seen = []
+
+    @resources.remembered(most)
+    def answer(table, *words):
+        seen.append(words)
+        return list(words)
+
+    return answer, seen
+
+
+def test_remembered__equal_words_or_the_same_array():
+    answer, seen = asked(4)
+    table, one, other = Table(), np.zeros(2), np.zeros(2)
+    assert answer(table, "a") is answer(table, "a")
+    assert answer(table, one)[0] is one
+    assert answer(table, other)[0] is other
+    assert answer(table, one)[0] is one
+    assert answer(Table(), "a") is not answer(table, "a")
+    assert len(seen) == 4
+
+
+def test_remembered__the_last():
+    """Of a b a c two are kept, a and c: b is asked anew, and then a is the one that was not asked for longest."""
+    answer, seen = asked(2)
+    table = Table()
+    for word in "abacbca":
+        answer(table, word)
+    assert "".join(word for (word,) in seen) == "abcba"
+
+
+def test_remembered__as_long_as_the_table_is_there():
+    answer, table, word = resources.remembered(2)(lambda _, word: [word]), Table(), Table()
+    answer(table, word)
+    gone = weakref.ref(word)
+    del word
+    gc.collect()
+    assert gone() is not None
+    del table
+    gc.collect()
+    assert gone() is None

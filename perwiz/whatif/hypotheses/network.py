@@ -39,7 +39,7 @@ def changed_weights(weighted: Weighted, network: Model, size: I8, placed: Trace 
     """
     as_recorded = measured(weighted)
     unchanged = weighted.network is weighted.model and weighted.size is weighted.trace.messages.bytes
-    now = as_recorded if unchanged else reweigh(weighted, as_recorded, weighted.network, weighted.size)
+    now = as_recorded.weight if unchanged else reweigh(weighted, as_recorded, weighted.network, weighted.size)
     then = reweigh(weighted, as_recorded, network, size, placed)
     weight = np.where(now == CUT, then, weighted.weight + then - now)
     weight[(then == CUT) | ((weighted.weight == CUT) & (now != CUT))] = CUT

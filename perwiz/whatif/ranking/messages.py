@@ -117,8 +117,9 @@ def _powers(size: I8, waits: I8) -> list[int]:
 
     Of 3000, 5000 and 70000 bytes that wait 60, 30 and 10: 4096 is half, 8192 nine tenths, and 131072 all.
     """
-    power = np.array([1 << (max(one, 1) - 1).bit_length() for one in size.tolist()], "i8")
-    powers, which = np.unique(power, return_inverse=True)
+    sizes, which = np.unique(size, return_inverse=True)
+    powers, row = np.unique(np.array([1 << (max(one, 1) - 1).bit_length() for one in sizes.tolist()], "i8"), return_inverse=True)
+    which = row[which]
     upto = np.cumsum(np.bincount(which, waits, minlength=len(powers)))
     return sorted({int(powers[np.searchsorted(upto, part * upto[-1])]) for part in _FREED}) if len(upto) and upto[-1] else []
 

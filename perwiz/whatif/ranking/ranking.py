@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 
 import numpy as np
@@ -24,7 +25,7 @@ from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
 from perwiz.whatif.run import Run
-from perwiz.whatif.waits import recorded_waits, waiting
+from perwiz.whatif.waits import waiting_time
 from perwiz.whatif.worth.families import FAMILIES
 
 BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs", "setting")
@@ -102,14 +103,19 @@ class Ranking:
     def fall(self, change: Change) -> Fall | None:
         """Return where calls wait less with a change; None if they do nowhere."""
         weighted = self.asker.changed([change.hypothesis])
-        waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
+        waits = waiting_time(weighted, sweep(weighted.graph, weighted.weight))
         if isinstance(weighted, Reordered):
-            waits = recorded_waits(waits, weighted.call)
-        before, after = _by_site(self.run, self.run.waits.time), _by_site(self.run, waits.time)
+            waits = waits[weighted.call]
+        before, after = self._waits, _by_site(self.run, waits)
         most = int((before - after).argmax()) if len(before) else 0
         if not len(before) or before[most] <= after[most]:
             return None
         return Fall(selectors.sites(self.run.trace)[1][most], int(before[most]), int(after[most]))
+
+    @cached_property
+    def _waits(self) -> I8:
+        """How long the calls of each site wait, ns."""
+        return _by_site(self.run, self.run.waits.time)
 
 
 def _by_site(run: Run, value: I8) -> I8:
