@@ -17,12 +17,12 @@ def turn(
 ) -> None:
     """Write per stretch and draw the deviation of another stretch of its pool: in part `source` of the run, a row per part, or next to it.
 
-    `behind` has per pool and part the first stretch not before it; if that is of another pool, it is the `first` of this one.
+    `behind` has per part and pool the first stretch not before it; if that is of another pool, it is the `first` of this one.
     """
     for i in range(len(pool)):
         p = pool[i]
         for j in range(out.shape[1]):
-            to: cython.longlong = behind[p, source[part[i], j]]
+            to: cython.longlong = behind[source[part[i], j], p]
             out[i, j] = deviation[to if to < first[p + 1] else first[p]]
 
 
@@ -48,46 +48,46 @@ def sweep(
     time: cython.double[:, ::1],
     out: cython.double[::1],
 ) -> None:
-    """Write the time from the earliest of some vertices to the latest of others, both sorted, in eight runs at once.
+    """Write the time from the earliest of some vertices to the latest of others, both sorted, in sixteen runs at once.
 
     A vertex with a row of `deviation`, not -1, is later by `more` and `share` times the deviation of the run. Nothing comes before 0.
     `time` is room for a power of two of vertices, more than `reach`, which the next ones take over; a column for each run.
     """
-    best = cython.declare(cython.double[8])
-    earliest = cython.declare(cython.double[8])
-    latest = cython.declare(cython.double[8])
+    best = cython.declare(cython.double[16])
+    earliest = cython.declare(cython.double[16])
+    latest = cython.declare(cython.double[16])
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     begun: cython.Py_ssize_t = 0
     ended: cython.Py_ssize_t = 0
     mask = len(time) - 1
-    for j in range(8):
+    for j in range(16):
         earliest[j] = -NEVER
         latest[j] = NEVER
     for v in range(len(row)):
-        for j in range(8):
+        for j in range(16):
             best[j] = NEVER
         for k in range(start[v], start[v + 1]):
             u = source[k] & mask
             w: cython.double = weight[k]
-            for j in range(8):
+            for j in range(16):
                 best[j] = max(best[j], time[u, j] + w)
         at = row[v]
         if at >= 0:
             a = more[v]
             b = share[v]
-            for j in range(8):
+            for j in range(16):
                 best[j] += a + b * deviation[at, j]
         u = v & mask
-        for j in range(8):
+        for j in range(16):
             time[u, j] = max(best[j], 0.0)
         if begun < len(first) and v == first[begun]:
             begun += 1
-            for j in range(8):
+            for j in range(16):
                 earliest[j] = min(earliest[j], time[u, j])
         if ended < len(last) and v == last[ended]:
             ended += 1
-            for j in range(8):
+            for j in range(16):
                 latest[j] = max(latest[j], time[u, j])
-    for j in range(8):
+    for j in range(16):
         out[j] = latest[j] - earliest[j]

@@ -23,11 +23,11 @@ def test_sweep__twin(made, data):
     many = graph.vertices
     row = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=many, max_size=many)), "i4")
     more, share = (np.array(data.draw(st.lists(st.integers(-50, 50), min_size=many, max_size=many)), "f8") for _ in range(2))
-    deviation = np.array(data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=8, max_size=8), min_size=3, max_size=3)), "f8")
+    deviation = np.array(data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=16, max_size=16), min_size=3, max_size=3)), "f8")
     first, last = (np.array(sorted(data.draw(st.sets(st.integers(0, many - 1), min_size=1))), "i4") for _ in range(2))
     reach = drawn.reach(graph.start, graph.source)
     assert reach == max((v - graph.source[k] for v in range(many) for k in range(graph.start[v], graph.start[v + 1])), default=0)
-    time, out = np.empty((1 << int(reach).bit_length(), 8)), np.empty(8)
+    time, out = np.empty((1 << int(reach).bit_length(), 16)), np.empty(16)
     drawn.sweep(graph.start, graph.source, weight, row, more, share, deviation / 4, first, last, time, out)
     twin = naive.sweep_drawn(graph.start, graph.source, weight.tolist(), row, more, share, (deviation / 4).tolist())
     assert out.tolist() == [max(run[v] for v in last) - min(run[v] for v in first) for run in twin]
@@ -36,10 +36,10 @@ def test_sweep__twin(made, data):
 def test_sweep__worked_by_hand():
     """0 --5--> 1 --3--> 2 and 0 --4--> 2; 1 takes 2 and 10 times the deviation of the run longer, which is 0, 1/2, -1 and 1. From 0 on."""
     start, source, weight = np.array([0, 0, 1, 3], "i4"), np.array([0, 1, 0], "i4"), np.array([5, 3, 4])
-    row, more, share, time = np.array([-1, 0, -1], "i4"), np.array([0.0, 2, 0]), np.array([0.0, 10, 0]), np.empty((4, 8))
-    first, last, out, deviation = np.array([0], "i4"), np.array([2], "i4"), np.empty(8), np.array([[0, 0.5, -1, 1] * 2])
+    row, more, share, time = np.array([-1, 0, -1], "i4"), np.array([0.0, 2, 0]), np.array([0.0, 10, 0]), np.empty((4, 16))
+    first, last, out, deviation = np.array([0], "i4"), np.array([2], "i4"), np.empty(16), np.array([[0, 0.5, -1, 1] * 4])
     drawn.sweep(start, source, weight, row, more, share, deviation, first, last, time, out)
-    assert out.tolist() == [10, 15, 4, 20] * 2
+    assert out.tolist() == [10, 15, 4, 20] * 4
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 5), st.integers(-9, 9), min_size=1), min_size=1, max_size=4), st.data())
@@ -52,13 +52,13 @@ def test_turn__twin(pools, data):
     deviation = np.array([each for pool in pools for each in pool.values()], "f8")
     pool, part = (np.ascontiguousarray(column) for column in np.nonzero(there))
     out = np.empty((len(pool), 2))
-    drawn.turn(pool, part, first, behind, deviation, source, out)
+    drawn.turn(pool, part, first, np.ascontiguousarray(behind.T), deviation, source, out)
     assert out.T.tolist() == [naive.turned(pools, of) for of in source.T.tolist()]
 
 
 def test_turn__worked_by_hand():
     """A pool is in parts 0 and 2, another in all three. Parts 1 2 0 come for 0 1 2: the first has in 1 what it has in 2."""
     pool, part, first = np.array([0, 0, 1, 1, 1]), np.array([0, 2, 0, 1, 2]), np.array([0, 2, 5])
-    behind, out = np.array([[0, 1, 1], [2, 3, 4]], "i4"), np.empty((5, 1))
+    behind, out = np.array([[0, 2], [1, 3], [1, 4]], "i4"), np.empty((5, 1))
     drawn.turn(pool, part, first, behind, np.array([1.0, 2, 3, 4, 5]), np.array([[1], [2], [0]]), out)
     assert out[:, 0].tolist() == [2, 1, 4, 5, 3]

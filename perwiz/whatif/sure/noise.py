@@ -28,12 +28,14 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.graph.graph import Graph
 from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import Weighted, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order.reorder import Reordered
@@ -44,7 +46,7 @@ from perwiz.whatif.sure.stretches import Stretches, mixed, stretches_of
 DRAWS, FEWEST = 200, 20
 """Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
 EDGES = 1_100_000_000
-TOGETHER = 8
+TOGETHER = 16
 """Runs swept at once."""
 STUDENT = (
     *(4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947, 2.921),
@@ -92,7 +94,7 @@ class Noise:
     whole: I8
     """As recorded, ns."""
     stretch: I4
-    """Whose deviation it has; behind `stretches` each of what is seldom is one; -1 of what is not drawn."""
+    """Whose deviation it has, by their `order`; behind `stretches` each of what is seldom is one; -1 of what is not drawn."""
     more: F8
     share: F8
     stretches: Stretches
@@ -121,26 +123,24 @@ class Noise:
         if self.varies is None or not self.draws:
             return np.zeros(0)
         graph = weighted.graph
-        vertex, row = _places(weighted)
-        scale = weighted.weight[graph.start[vertex]] / np.maximum(self.whole[row], 1)
-        scale[self.whole[row] == 0] = 0
-        work = scale[-len(graph.returned) :]
-        np.minimum(work, 1, out=work)
-        stretch, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices))
-        stretch[vertex], more[vertex], share[vertex] = self.stretch[row], self.more[row] * scale, self.share[row] * scale
+        placed = _placed(weighted, self) if isinstance(weighted, Reordered) else _placed_as_recorded(graph, self, weighted.trace)
+        scale = np.minimum(weighted.weight[np.minimum(graph.start[:-1], graph.edges - 1)] / placed.whole, placed.most)
+        stretch, more, share = placed.stretch, placed.more * scale, placed.share * scale
         ends = np.empty(min(max(EDGES // graph.edges, FEWEST), self.draws))
         time = np.empty((1 << kernel.reach(graph.start, graph.source).bit_length(), TOGETHER))
         first, last, out = np.sort(graph.begun), np.sort(graph.ended), np.empty(TOGETHER)
+        deviation = np.empty((len(self.stretches.times) + len(self.seldom), TOGETHER))
         for begin in range(0, len(ends), TOGETHER):
-            deviation = self._deviation(np.arange(begin, begin + TOGETHER))
+            self._deviate(np.arange(begin, begin + TOGETHER), deviation)
             kernel.sweep(graph.start, graph.source, weighted.weight, stretch, more, share, deviation, first, last, time, out)
             ends[begin : begin + TOGETHER] = out[: len(ends) - begin]
         return ends
 
-    def _deviation(self, draws: I8) -> F8:
-        """Return the deviation per draw of each stretch, and then of each piece of what is seldom."""
+    def _deviate(self, draws: I8, out: F8) -> None:
+        """Write the deviation per draw of each stretch, and then of each piece of what is seldom."""
         chosen = mixed(self.seldom[:, None] + draws.astype("u8")) % np.uint64(_ANY)
-        return np.concatenate([self.stretches.drawn(draws), self.any[chosen.astype("i8")]])
+        self.stretches.draw(draws, out[: len(self.stretches.times)])
+        out[len(self.stretches.times) :] = self.any[chosen.astype("i8")]
 
 
 def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None) -> Noise:
@@ -163,7 +163,7 @@ def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None)
     usual[len(computed) :][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
     told = (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
     process = np.concatenate([np.repeat(np.arange(len(trace.locations)), np.diff(trace.first_calls) + 1), trace.calls.location])
-    parts = parts_of(trace, process, np.where(told, length - usual, 0), (like.max(initial=-1) + 1) * len(trace.locations), iterations)
+    parts = parts_of(trace, process, np.where(told, length - usual, 0), int(like.max(initial=-1) + 1) * len(trace.locations), iterations)
     stretches, stretch = stretches_of(like, process, told, length, usual, parts)
     deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[own[told]] ** 0.5
     any_, common = _of_any(deviation[computes[told]], usual[told & computes])
@@ -174,6 +174,9 @@ def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None)
     share[seldom] = np.sqrt(share[seldom] * np.minimum(share[seldom], common))
     times = stretches.times[stretch[told]]
     share[told] = np.where(times > 0, length[told] / np.where(times > 0, times, 1), usual[told])
+    varies = _varies(deviation, usual[told], computes[told], np.diff(stretches.first)[stretches.pool[stretch[told]]], parts)
+    drawn = (stretch >= 0) & (stretch < len(stretches.times))
+    stretch[drawn] = np.argsort(stretches.order)[stretch[drawn]]
     return Noise(
         whole=whole,
         stretch=stretch,
@@ -182,7 +185,7 @@ def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None)
         stretches=stretches,
         seldom=_keys(trace, computed)[seldom[: len(computed)]],
         any=any_,
-        varies=_varies(deviation, usual[told], computes[told], np.diff(stretches.first)[stretches.pool[stretch[told]]], parts),
+        varies=varies,
         draws=draws,
     )
 
@@ -282,12 +285,36 @@ def _keys(trace: Trace, length: I8) -> U8:
     return mixed(mixed((until - length).view("u8")) ^ until.view("u8"))
 
 
-def _places(weighted: Weighted) -> tuple[I8, I8]:
-    """Return the vertices into which computation and the work in calls lead, and the rows of Noise of these."""
-    graph, location, first = weighted.graph, weighted.trace.calls.location, weighted.trace.first_calls
-    recorded = np.argsort(weighted.call) if isinstance(weighted, Reordered) else np.arange(len(location))
-    last = first[1:] + np.arange(len(graph.ended))
-    return (
-        np.concatenate([graph.entered, graph.ended, graph.returned]).astype("i8"),
-        np.concatenate([recorded + location, last, recorded + len(location) + len(last)]),
-    )
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Placed:
+    """Noise by the vertices of a graph into which computation and the work in calls lead; of the others nothing is drawn."""
+
+    whole: I8
+    """At least 1 ns."""
+    most: F8
+    """How many times longer or shorter than recorded it varies, at most."""
+    stretch: I4
+    more: F8
+    share: F8
+
+
+@remembered(2)
+def _placed_as_recorded(graph: Graph, noise: Noise, trace: Trace) -> _Placed:
+    return _by_vertex(graph, noise, trace, np.arange(len(trace.calls)))
+
+
+def _placed(weighted: Reordered, noise: Noise) -> _Placed:
+    return _by_vertex(weighted.graph, noise, weighted.trace, np.argsort(weighted.call))
+
+
+def _by_vertex(graph: Graph, noise: Noise, trace: Trace, recorded: I8) -> _Placed:
+    """Return noise by vertex, given which recorded call each of the graph is."""
+    location, last = trace.calls.location, trace.first_calls[1:] + np.arange(len(graph.ended))
+    vertex = np.concatenate([graph.entered, graph.ended, graph.returned])
+    row = np.concatenate([recorded + location, last, recorded + len(location) + len(last)])
+    whole, most, stretch = np.ones(graph.vertices, "i8"), np.full(graph.vertices, np.inf), np.full(graph.vertices, NONE, "i4")
+    more, share = np.zeros((2, graph.vertices))
+    whole[vertex], stretch[vertex], most[graph.returned] = np.maximum(noise.whole[row], 1), noise.stretch[row], 1
+    takes = noise.whole[row] != 0
+    more[vertex], share[vertex] = noise.more[row] * takes, noise.share[row] * takes
+    return _Placed(whole, most, stretch, more, share)

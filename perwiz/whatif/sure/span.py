@@ -23,7 +23,7 @@ CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of an interval of a gain."""
 _NINE = 1.645
 """Standard deviations from the mean within which nine of ten of a normal distribution lie."""
-EDGES_OF_ALL = 4_000_000_000
+EDGES_OF_ALL = 6_000_000_000
 """Edges that drawn runs of all questions pass together."""
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""

@@ -27,9 +27,14 @@ class Stretches:
     first: I8
     """Per pool: its first stretch; and one more."""
     behind: I4
-    """Per pool and part: the first stretch not before it; the first of the next pool if there is none."""
+    """Per part and pool: the first stretch not before it; the first of the next pool if there is none."""
     block: int
     """So many parts in a row are drawn together."""
+
+    @cached_property
+    def order(self) -> I8:
+        """The stretches by part, then by pool, as `draw` writes them: what a sweep reads next is near to what it read."""
+        return np.lexsort((self.pool, self.part))
 
     @cached_property
     def deviation(self) -> F8:
@@ -37,19 +42,22 @@ class Stretches:
         several = np.maximum(np.diff(self.first) / self.block, 2)
         return np.maximum((self.times - 1) * (several / (several - 1))[self.pool] ** 0.5, -1)
 
-    def drawn(self, draws: I8) -> F8:
-        """Return the deviation per stretch and draw, given numbers of the draws.
+    @cached_property
+    def _turned(self) -> tuple[I8, I8]:
+        """Pools and parts in their `order`."""
+        return self.pool[self.order], self.part[self.order]
+
+    def draw(self, draws: I8, out: F8) -> None:
+        """Write the deviation per stretch, in their `order`, and draw, given numbers of the draws.
 
         It is that of another part of the run, the same on all processes: each block of parts is one that begins anywhere, counted around
         the end of the run to its begin.
         """
-        parts = self.behind.shape[1]
+        parts = len(self.behind)
         block, place = np.divmod(np.arange(parts), self.block)
         chance = mixed((np.arange(block[-1] + 1, dtype="u8") << np.uint64(32))[:, None] + draws.astype("u8"))
         begin = ((chance >> np.uint64(11)) * 2.0**-53 * parts).astype("i8")
-        out = np.empty((len(self.pool), len(draws)))
-        kernel.turn(self.pool, self.part, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
-        return out
+        kernel.turn(*self._turned, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
 
 
 def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8, parts: Parts) -> tuple[Stretches, I4]:
@@ -75,7 +83,9 @@ def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8, parts
     known = row >= 0
     stretch[known] = np.minimum(behind.ravel()[code[known]], first[row[known] + 1] - 1)
     took, needs = (np.bincount(stretch[told], weights[told], first[-1]) for weights in (length, usual))
-    return Stretches(took / needs, *np.divmod(np.flatnonzero(there), parts.number), first, behind, parts.block), stretch
+    return Stretches(
+        took / needs, *np.divmod(np.flatnonzero(there), parts.number), first, np.ascontiguousarray(behind.T), parts.block
+    ), stretch
 
 
 def _spread(like: I8, process: I8, told: Mask, pool: I4, count: I8, parts: int) -> I8:

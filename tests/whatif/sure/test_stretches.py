@@ -19,6 +19,13 @@ def of(like, process, length, usual, part=None, number=BLOCKS, block=1):
     return stretches_of(*columns, np.array(usual, "f8"), Parts(number, block, np.maximum(part, 0), part >= 0, 0))
 
 
+def drawn(found, draws):
+    """Return what comes for each stretch in some draws, a column each."""
+    out = np.empty((len(found.pool), draws.size))
+    found.draw(draws, out)
+    return out[np.argsort(found.order)]
+
+
 def test_each_repetition():
     """12 is usual on process 0 and 100 on process 1; what is not told has the stretch of its place in time, if its process has any."""
     found, stretch = of([7] * 7 + [8], [1, 1, 0, 0, 0, 1, 2, 0], [90, 110, 12, 11, 13, 5, 5, 5], [100, 100, 12, 12, 12, 0, 0, 0])
@@ -39,7 +46,13 @@ def test_iterations():
     """Twice in iteration 0, once in 1, not in 2, once in 3, and what is outside belongs to the nearest."""
     found, stretch = of([0] * 5, [0] * 5, [9, 13, 8, 12, 8], [10] * 5, [0, 0, 1, 3, -1], 4)
     assert found.times.tolist() == pytest.approx([10 / 10, 8 / 10, 12 / 10])
-    assert (found.part.tolist(), found.behind.tolist(), stretch.tolist()) == ([0, 1, 3], [[0, 1, 2, 2]], [0, 0, 1, 2, 0])
+    assert (found.part.tolist(), found.behind.tolist(), stretch.tolist()) == ([0, 1, 3], [[0], [1], [2], [2]], [0, 0, 1, 2, 0])
+
+
+def test_order():
+    """By part, then by pool: those of two pools in parts 0 and 2, and 0 and 1, of which the first and the third come first."""
+    found, _ = of([0, 0, 1, 1], [0] * 4, [9, 11, 8, 12], [10] * 4, [0, 2, 0, 1], 3)
+    assert (found.pool.tolist(), found.part.tolist(), found.order.tolist()) == ([0, 0, 1, 1], [0, 2, 0, 1], [0, 2, 3, 1])
 
 
 def test_mostly_outside_of_iterations():
@@ -56,16 +69,16 @@ def test_blocks_tell_less():
 
 def test_nothing_is_told():
     found, stretch = of([0, 0], [0, 1], [5, 5], [0, 0])
-    assert (stretch.tolist(), found.drawn(np.arange(3)).shape) == ([-1, -1], (0, 3))
+    assert (stretch.tolist(), drawn(found, np.arange(3)).shape) == ([-1, -1], (0, 3))
 
 
 def test_what_happened_together_is_drawn_together():
     """Of two processes one is late in each step: so it is in each step drawn."""
     late = np.array([1, 0, 0, 1, 1, 0, 1, 0])
     found, _ = of([0] * 16, [0] * 8 + [1] * 8, [*10 + late, *11 - late], [10.5] * 16, [*range(8)] * 2, 8)
-    drawn = found.drawn(np.arange(50)).reshape(2, 8, 50)
-    assert np.allclose(drawn[0], -drawn[1])
-    assert drawn.std(axis=2).min() > 0
+    both = drawn(found, np.arange(50)).reshape(2, 8, 50)
+    assert np.allclose(both[0], -both[1])
+    assert both.std(axis=2).min() > 0
 
 
 @given(
@@ -82,4 +95,4 @@ def test_twin(pools, block, draw):
     twin = [
         dict(zip(sorted({part for _, part in pool}), [deviation.pop(0) for _ in {part for _, part in pool}], strict=True)) for pool in pools
     ]
-    assert found.drawn(np.array([draw]))[:, 0].tolist() == naive.turned(twin, naive.drawn_parts(draw, 7, block))
+    assert drawn(found, np.array([draw]))[:, 0].tolist() == naive.turned(twin, naive.drawn_parts(draw, 7, block))
