@@ -62,7 +62,7 @@ class Alone:
         self._part = np.full(graph.vertices, -1, "i8")
         """Of each vertex: -1 before all, as many as there are behind; of a collective's that of its latest member."""
         self._part[self._chain] = part
-        kernel.time_hubs(graph.start, graph.source, hubs(graph), self._part)
+        kernel.time_hubs(graph.start, graph.source, np.zeros(graph.edges, "i8"), hubs(graph), self._part)
         crossed = (self._first > bounds[:-1]) & (self._first < bounds[1:])
         last, following = (self._chain[np.where(crossed, self._first - less, 0)] for less in (1, 0))
         self._edge = np.where(crossed, graph.start[following], -1)

@@ -104,4 +104,4 @@ def _without(base: Run, hypotheses: Sequence[Hypothesis], speeds: Sequence[Speed
         which, factor = number(speed, speed.argument)
         slowness[selectors.processors(base.trace, which)] /= factor
     rest = [hypothesis for hypothesis in hypotheses if hypothesis not in speeds]
-    return apply(dataclasses.replace(base.weighted, weight=measured(base.weighted)), rest).weight, slowness
+    return apply(dataclasses.replace(base.weighted, weight=measured(base.weighted).weight), rest).weight, slowness
