@@ -154,4 +154,4 @@ def test_files__are_what_the_records_say(path, request):
 def test_files__all_are_made_from_records_and_short():
     shipped = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "perwiz").rglob("*.schema.json")}
     assert shipped.keys() == FILES.keys()
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in shipped.values()) <= 105 * len(shipped)
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in shipped.values()) <= 110 * len(shipped)
