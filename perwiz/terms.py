@@ -77,7 +77,7 @@ TERMS = (
     Term("a little more", "changes that say the same as the one above them, which is their cause, and gain somewhat more"),
     Term(
         "kind",
-        "what a change does: threads, balance, slowest, order, wait, protocol, algorithm, placement, collective, messages or network",
+        "what changes: threads, balance, slowest, order, wait, protocol, algorithm, placement, collective, messages, network",
         plain=True,
     ),
     Term(

@@ -69,20 +69,20 @@ def run(args: argparse.Namespace) -> int:
     if clocks.correction:
         trace = dataclasses.replace(trace, timeline=widened(trace, clocks.trace.timeline))
     form = formats.format_of(args.output)
-    view, moved, missing = formats.is_view(args.output), 0, form.missing(trace)
+    view, moved, missing = formats.is_view(args.output), 0, list[tuple[str, int]]()
 
     def write(path: str) -> None:
         nonlocal moved, missing
         if view:
             _view(trace, path)
+            missing = perfetto.missing(trace)
         elif form is GOAL:
             missing = _schedule(trace, model, path)
         else:
-            moved = formats.write(trace, path)
+            moved, missing = formats.write(trace, path), form.missing(trace)
 
     files.write({args.output: write})
     state = health(clocks.trace, clocks.correction.graph.contradictions if clocks.correction else 0, clocks)
-    missing = perfetto.missing(trace) if view else missing
     terminal.show(partial(_text, trace, clocks, args.output, form.name, missing, moved, state), args.quiet)
     return INCOMPLETE if state.incomplete else DONE
 

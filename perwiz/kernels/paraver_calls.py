@@ -5,6 +5,7 @@ import cython
 
 from perwiz.kernels import paraver
 
+NO_KIND = cython.declare(cython.int, 0)
 IDLES = cython.declare(cython.int, paraver.IDLES)
 NOT_OPEN = cython.declare(cython.int, paraver.NOT_OPEN)
 NEVER_ENDS = cython.declare(cython.int, paraver.NEVER_ENDS)
@@ -97,11 +98,11 @@ def _begin(places: Place[::1], location: I4, op: I4, calls: Made[::1], rows: Row
     places[location].calls += 1
     places[location].current = places[location].latest = k + 1
     told = places[location].told
-    counter: I8 = cython.cast(I8, location) * COUNTERS
-    while told != 0:
-        if told & 1:
-            entered[counter] = sums[counter]
-        told >>= 1
+    counter: I8 = 0
+    base: I8 = cython.cast(I8, location) * COUNTERS
+    while told >> counter != 0:
+        if told >> counter & 1:
+            entered[base + counter] = sums[base + counter]
         counter += 1
 
 
@@ -119,13 +120,12 @@ def _return(
     told = places[location].told
     counter: I4 = 0
     base: I8 = cython.cast(I8, location) * COUNTERS
-    while told != 0:
-        if told & 1:
+    while told >> counter != 0:
+        if told >> counter & 1:
             n = rows[0].counted
             counted[n].call, counted[n].counter = cython.cast(I4, k), counter
             counted[n].entered, counted[n].returned = entered[base + counter], sums[base + counter]
             rows[0].counted += 1
-        told >>= 1
         counter += 1
 
 
@@ -240,19 +240,19 @@ def _call_event(
         op = ops[number, value] if 0 < value < VALUES else ops[number, VALUES]
     if current >= 0 and places[location].kind == number + 1 and ends[calls[current].op] == value:
         _return(places, location, calls, counted, rows, sums, entered)
-    elif value == 0 or op < 0:
+    elif value == 0 or op <= NOT_TOLD:
         if current >= 0 and places[location].ignored == number + 1:
             places[location].ignored = 0
         elif value == 0:
             _wrong(pair, NOT_OPEN, defects, rows)
         else:
             _keep(pair, places, kept, rows)
-    elif current >= 0 and places[location].kind > 0 and places[location].kind != number + 1:
+    elif current >= 0 and places[location].kind > NO_KIND and places[location].kind != number + 1:
         places[location].ignored = number + 1
         rows[0].inner += 1
     else:
         if current >= 0:
-            if places[location].kind > 0:
+            if places[location].kind > NO_KIND:
                 _wrong(pair, NEVER_ENDS, defects, rows)
             _return(places, location, calls, counted, rows, sums, entered)
         _begin(places, location, op, calls, rows, sums, entered)

@@ -116,15 +116,24 @@ def test_timed__no_longer_than_can_be_added_up(tmp_path):
     assert str(refused.value) == f"{index}: 4.25e+19 ns of messages and computation on cluster.xml, must be less than 2^60"
 
 
-def test_shared__links_that_several_messages_pass_are_told(tmp_path):
-    """Two messages of one sender at once: half of their time the link is shared."""
+HALF_DUPLEX = small.CLUSTER.replace('lat="10us"', 'lat="10us" sharing_policy="SHARED"')
+"""Nodes whose messages to and fro share a link, which is no interface for each."""
+
+
+@pytest.mark.parametrize(
+    ("platform", "told"),
+    [(HALF_DUPLEX, " as if messages shared no link (50% of their time they do)"), (small.CLUSTER, "")],
+    ids=["a link", "interfaces"],
+)
+def test_shared__links_that_several_messages_pass_are_told(platform, told, tmp_path):
+    """Two messages of one sender at once: half of their time the link is shared, unless they pass an interface one after the other."""
     ranks = (
         "0 isend 1 1 50000\n0 isend 2 1 50000\n0 waitall\n",
         "1 recv 0 1 50000\n",
         "2 recv 0 1 50000\n",
     )
-    origin = perwiz.read(small.written(tmp_path, ranks)).timeline.origin
-    assert str(origin) == "computed on cluster.xml as if messages shared no link (50% of their time they do)"
+    origin = perwiz.read(small.written(tmp_path, ranks, platform)).timeline.origin
+    assert str(origin) == f"computed on cluster.xml{told}"
 
 
 @pytest.mark.parametrize(("asked", "said"), [([], ""), (["network G_ns_per_byte=4"], "25.0 %"), (["network L_ns=1000"], "")])
@@ -135,7 +144,7 @@ def test_shared__the_first_screen_says_so_of_an_answer(asked, said, tmp_path):
         "1 recv 0 1 50000\n",
         "2 recv 0 1 50000\n",
     )
-    prediction = perwiz.predict(perwiz.read(small.written(tmp_path, ranks)), asked)
+    prediction = perwiz.predict(perwiz.read(small.written(tmp_path, ranks, HALF_DUPLEX)), asked)
     found = document.document(prediction, 5)
     alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
     shown = " ".join(document.text(found).split())

@@ -82,6 +82,7 @@ class BalanceTime(Computation):
 
 
 def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
+    """Return what is before the last `=` of a text, and the number from 0 to 1e9 behind it. Raises UsageError that names it."""
     name, mark, value = text.rpartition("=")
     factor = float(value) if re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", value) else math.nan
     if not mark or not 0 <= factor <= 1e9:

@@ -74,6 +74,8 @@ def test_document__by_hand():
         },
         "widened": None,
         "recordings": None,
+        "semantics": None,
+        "interfaces": {"pairs": 0, "swapped": 0, "left_out": 0, "between": 0, "between_now": 0, "bytes": 0, "bytes_now": 0},
         "machine": {"given": True, "estimates": [], "unknown": []},
         "shares_of_ns": 1100,
         "replay_error_ns": 0,
