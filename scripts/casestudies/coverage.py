@@ -35,12 +35,14 @@ def _together(pairs: Sequence[Pair]) -> float:
     alike: dict[tuple[object, ...], list[Pair]] = {}
     for pair in pairs:
         alike.setdefault((pair.trace, pair.measured_trace, pair.hypotheses, pair.measured_ns), []).append(pair)
-    inside = [
-        min(one.least_ns for one in three) <= told[0].measured_ns <= max(one.most_ns for one in three)
-        for told in alike.values()
-        for three in itertools.combinations(told, min(RECORDINGS, len(told)))
-    ]
-    return sum(inside) / len(inside)
+    inside = 0.0
+    for told in alike.values():
+        held = [
+            min(one.least_ns for one in three) <= told[0].measured_ns <= max(one.most_ns for one in three)
+            for three in itertools.combinations(told, min(RECORDINGS, len(told)))
+        ]
+        inside += len(told) * sum(held) / len(held)
+    return inside / len(pairs)
 
 
 def _inside(pair: Pair, log: Sequence[Pair]) -> bool:

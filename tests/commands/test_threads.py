@@ -83,7 +83,7 @@ def test_answer__is_that_of_the_processes(capsys, files, command):
     }
     assert (health["counts"]["untied_threads"], health["counts"]["untied_streams"]) == (2, 2)
     for document in told:
-        for name in ("health", "trace", "offsets"):
+        for name in ("health", "trace", "predict", "offsets"):
             document.pop(name, None)
     assert told[0] == told[1]
 

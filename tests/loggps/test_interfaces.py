@@ -121,5 +121,5 @@ def test_no_hypothesis_gives_the_recording(trace, model):
     assert found.replay_error == 0
     assert critical_of(found).pieces.length.sum() == found.makespan
     weighted = found.weighted
-    assert measured(weighted).tolist() == weighted.weight.tolist()
+    assert measured(weighted).weight.tolist() == weighted.weight.tolist()
     assert replay(weighted.graph, weighted.weight).tolist() == sweep(weighted.graph, weighted.weight).tolist()
