@@ -77,7 +77,7 @@ def _digit(c: cython.uchar) -> cython.bint:
 @cython.cfunc
 @cython.exceptval(check=False)
 def _past(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Return the first place from i on that is no blank, nor the end of a line in a comment; of a comment without end its negative."""
+    """Return the first place from i on that is no blank, nor the end of a line in a comment; of a comment that begins at k and has no end -1 - k."""
     while True:
         c = text[i]
         if c == ord(" ") or c == ord("\t") or c == ord("\r"):
@@ -90,7 +90,7 @@ def _past(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython
             i += 2
             while not (text[i] == ord("*") and text[i + 1] == ord("/")):
                 if i + 2 >= len(text):
-                    return -first
+                    return -1 - first
                 i += 1
             i += 2
         else:
@@ -168,8 +168,8 @@ KEYWORDS = b"send recv calc requires irequires rank num_ranks to from tag cpu ni
 @cython.cfunc
 @cython.exceptval(check=False)
 def _wrong(scan: Scan[::1], i: cython.Py_ssize_t, wanted: cython.int) -> cython.Py_ssize_t:
-    """Return -1, after noting what had to stand at i, or at -i, where a comment without end begins."""
-    scan[0].at = i if i >= 0 else -i
+    """Return -1, after noting what had to stand at i, or at -1 - i, where a comment without end begins."""
+    scan[0].at = i if i >= 0 else -1 - i
     scan[0].wanted = wanted
     return -1
 

@@ -72,6 +72,8 @@ def test_parse__by_hand():
         ("rank 0 {\nl1 /* x", kernel.COMMENT, "/* x"),
         ("rank 0 {\nl1 requires 5", kernel.LABEL, "5"),
         ("rank 0 {\nl1 requires /* x", kernel.LABEL, "/* x"),
+        ("rank 0 {\nl1 requires l2 /* x", kernel.COMMENT, "/* x"),
+        ("/* x", kernel.COMMENT, "/* x"),
         ("rank 0 {\ncalc x", kernel.NUMBER, "x"),
         ("rank 0 {\ncalc 5 tag 1", kernel.OPTION, "tag"),
         ("rank 0 {\ncalc 5 cpu x", kernel.NUMBER, "x"),

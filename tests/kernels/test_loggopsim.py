@@ -21,6 +21,17 @@ def test_simulate__twin(content, cost):
     assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.simulate(schedule, cost)
 
 
+def test_simulate__a_receive_posted_second_matches_first():
+    """Receives of tags 1 and 2, and one from anybody with tag 3, are there when tag 2 comes, then 1, then 3."""
+    sends = "a: send 1b to 1 tag 2\nb: send 1b to 1 tag 1\nc: send 1b to 1 tag 3\nb requires a\nc requires b\n"
+    receives = "recv 1b from 0 tag 1\nrecv 1b from 0 tag 2\nrecv 1b from -1 tag 3\n"
+    schedule = goals.read(f"num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n")
+    cost = {"L": 10, "o": 3, "g": 5, "G": 1, "O": 2, "S": 50}
+    found = semantics.simulate(schedule, build.hand_model(**cost))
+    assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.simulate(schedule, cost)
+    assert found.stuck == 0
+
+
 def test_simulate__nobody_receives():
     schedule = goals.read("num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nl1: recv 1b from 0 tag 7\nl2: calc 5\nl2 requires l1\n}\n")
     found = semantics.simulate(schedule, build.hand_model())

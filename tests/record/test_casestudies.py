@@ -25,7 +25,9 @@ def study(monkeypatch):
 
 def test_coverage__with_the_log_of_the_others(study):
     """Of `a` half its 20 pairs miss by 1 %, of `b` all hold: with the log of `b` `a` is as told, with that of `a` `b` is wider."""
-    held, missed, other = (study.Pair(name, "q", (), 1000, measured, 990, 1010) for name, measured in (("a", 1000), ("a", 1020), ("b", 1000)))
+    held, missed, other = (
+        study.Pair(name, "q", (), 1000, measured, 990, 1010) for name, measured in (("a", 1000), ("a", 1020), ("b", 1000))
+    )
     assert study.coverage({"a": [held, missed] * 10, "b": [other] * 20}) == [
         "program  pairs  inside as told  by three recordings  with the log of the others, to hold 90.0 %",
         "a           20          50.0 %               50.0 %                                      50.0 %",
