@@ -77,7 +77,7 @@ def _digit(c: cython.uchar) -> cython.bint:
 @cython.cfunc
 @cython.exceptval(check=False)
 def _past(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Return the first place from i on that is no blank, nor the end of a line in a comment; of a comment that begins at k and has no end -1 - k."""
+    """Return the first place from i on that is no blank, nor the end of a line in a comment; -1 - k if a comment at k has no end."""
     while True:
         c = text[i]
         if c == ord(" ") or c == ord("\t") or c == ord("\r"):
