@@ -44,12 +44,20 @@ def _everybody(limits: Limits | None) -> str:
     return f"all {threads} together wait" if limits.lanes > 1 else "it waits"
 
 
+def _who(limits: Limits) -> str:
+    """Return which process computes most, or which thread where several do."""
+    if limits.lanes == limits.processes:
+        return f"rank {limits.rank}"
+    if limits.thread:
+        return f"thread {words.rank(limits.rank, limits.thread)}"
+    return "the first thread" if limits.processes == 1 else f"the first thread of rank {limits.rank}"
+
+
 def limits(limits: Limits, part: blocks.Part) -> Facts:
     """Return in words what the time is made of, what matters most first; `part` is that of the run that is asked about, if not all is."""
     parts = {}
     if limits.lanes > 1:
-        who = f"{'thread' if limits.thread else 'rank'} {words.rank(limits.rank, limits.thread)}"
-        parts[f"imbalance ({who} computes most)"] = limits.imbalance_ns
+        parts[f"imbalance ({_who(limits)} computes most)"] = limits.imbalance_ns
     if limits.lanes > 1 or limits.serialisation_ns:
         turns = "waiting in turn, also in teams of threads" if limits.lanes > limits.processes else "waiting in turn"
         parts[f"serialisation ({turns})"] = limits.serialisation_ns

@@ -612,6 +612,19 @@ def test_limits__name_a_thread():
     assert "imbalance (thread 0.1 computes most) 40.0 %" in lines(document(b.trace()), "limited by")
 
 
+@pytest.mark.parametrize(("processes", "who"), [(1, "the first thread"), (2, "the first thread of rank 1")])
+def test_limits__name_the_first_thread(processes, who):
+    """The last process computes 500 and its other thread 100: not that rank as a whole."""
+    b = Builder(processes, work=0)
+    team = processes - 1, b.thread(processes - 1)
+    for process in range(processes - 1):
+        b.compute(process, 100)
+    b.compute(team[0], 500)
+    b.compute(team[1], 100)
+    b.team("omp_barrier", team)
+    assert f"imbalance ({who} computes most)" in lines(document(b.trace()), "limited by")
+
+
 def one_kernel():
     """A process waits until 900 for a kernel that begins at once, after 100 of its own."""
     b = Builder(1, work=0)
