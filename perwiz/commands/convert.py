@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.whatif.health import health
 
     model = options.machine(args)
-    files.check([args.output], [args.trace, args.model])
+    files.check([args.output], [args.trace, args.model], schedules=True)
     trace = files.read(args.trace, model)
     clocks = treat(trace, args.clock)
     trace = trace if args.clock == "none" else offsets.apply(trace)

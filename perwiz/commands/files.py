@@ -54,15 +54,17 @@ def part(path: str, chosen: Chosen | None, model: Start = None) -> tuple[Trace, 
     return restricted(trace, chosen), machine_of(model, trace, part=True)
 
 
-def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None) -> None:
+def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None, schedules: bool = False) -> None:
     """Raise UsageError if one of the outputs cannot be written, is one of the inputs or a part of one, or is named twice; None is none.
 
-    The same if standard input is named twice. `plot` is an output too, and must be a picture in a format that perwiz draws.
+    The same if standard input is named twice. `plot` is an output too, and must be a picture in a format that perwiz draws. Only where
+    `schedules` may be written one may be a schedule: it is made of a run under a model.
     """
     from perwiz.formats import files as formats
+    from perwiz.formats.goal.format import GOAL
     from perwiz.report.picture.figure import suffix
 
-    given = [path for path in inputs if path is not None]
+    outputs, given = [*outputs], [path for path in inputs if path is not None]
     if given.count("-") > 1:
         raise UsageError("-: standard input holds one trace, must be named once")
     sources = [*given, *(source for path in given for form in formats.FORMATS for source in form.sources(path))]
@@ -72,6 +74,9 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
         with contextlib.suppress(OSError):
             read.append(os.fstat(0))
     taken: set[str] = set()
+    for path in outputs if not schedules else ():
+        if path is not None and formats.format_of(path) is GOAL:
+            GOAL.refuse(path)
     for path in (path for path in (*outputs, plot) if path is not None):
         _check_place(path)
         for form in formats.FORMATS:

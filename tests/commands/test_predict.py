@@ -289,3 +289,10 @@ def test_draws__none_is_said(capsys):
     """Nothing varied, and that is not because nothing varies."""
     main(["predict", str(pathlib.Path(SRTEST).with_name("halo-before")), "--balance-time", "all", "--draws", "0", "-q"])
     assert "no runs were drawn anew: how much it varies is not told" in " ".join(capsys.readouterr().out.split())
+
+
+def test_output__no_schedule(predict, tmp_path, monkeypatch):
+    """Said before the trace is read."""
+    monkeypatch.setattr("perwiz.commands.files.read", lambda *_: pytest.fail("read"))
+    told = f"perwiz: {tmp_path}/x.goal: a schedule in GOAL is made under a model, must be written by perwiz convert\n"
+    assert predict("-o", f"{tmp_path}/x.goal") == (2, "", told)

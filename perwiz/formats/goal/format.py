@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from perwiz.errors import UsageError
 from perwiz.formats.format import Format, Progress
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def schedule(path: str, progress: Progress | None = None) -> Schedule:
     """Return the schedule in a file, text or binary. Raises TraceError."""
     from perwiz.formats.goal import binary, text
-    from perwiz.formats.timeindependent.files import head_of
+    from perwiz.formats.source import head_of
 
     return binary.read(path) if head_of(path)[:8] in (binary.MAGIC, binary.SPENT) else text.read(path, progress)
 
@@ -30,7 +30,7 @@ class Goal(Format):
     def looks_like(self, path: str) -> bool:
         """Return whether a file is a schedule, text or binary."""
         from perwiz.formats.goal import binary, text
-        from perwiz.formats.timeindependent.files import head_of
+        from perwiz.formats.source import head_of
 
         head = head_of(path)
         return head[:8] in (binary.MAGIC, binary.SPENT) or text.is_text(head)
@@ -46,6 +46,10 @@ class Goal(Format):
         return []
 
     def write(self, trace: Trace, timeline: Timeline, path: str) -> int:
+        """Raise UsageError."""
+        self.refuse(path)
+
+    def refuse(self, path: str) -> NoReturn:
         """Raise UsageError."""
         raise UsageError(f"{path}: a schedule in GOAL is made under a model, must be written by perwiz convert")
 
