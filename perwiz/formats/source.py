@@ -210,3 +210,14 @@ def _errors() -> tuple[type[Exception], ...]:
     """Return what reading damaged data raises."""
     module = sys.modules.get("zstandard")
     return (OSError, EOFError, zlib.error, *((module.ZstdError,) if module else ()))
+
+
+def head_of(path: str) -> bytes:
+    """Return the first bytes of a file, unpacked; none of what is no file or cannot be read."""
+    try:
+        if not os.path.isfile(path):
+            return b""
+        with Source(path) as source:
+            return source.head()
+    except (OSError, ValueError, TraceError):
+        return b""

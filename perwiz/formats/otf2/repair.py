@@ -1,21 +1,14 @@
-"""What broken OTF2 archives leave out or get wrong, and the rest of the archive tells: communicators and sizes of receives, completions."""
+"""What broken OTF2 archives leave out or get wrong, and the rest of the archive tells: communicators and sizes of receives."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from perwiz.kernels import otf2_repair as kernel
-from perwiz.kernels import records
-from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, U2, Ints, Mask
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.matching import Ends, fifo, receive_of_each
-from perwiz.trace.tables import NONE, Requests
 
 _LARGEST = 1 << 40
 """No message has more bytes."""
-_REQUEST_FREE = operations.OP["MPI_Request_free"]
-_COMPLETES = np.zeros(len(operations.OPS), "u1")
-_COMPLETES[operations.OP["MPI_Wait"]], _COMPLETES[operations.OP["MPI_Waitall"]] = records.WAITS_FOR_ONE, records.WAITS_FOR_ALL
 
 
 def communicators(sends: Ends, receives: Ends) -> int:
@@ -60,30 +53,3 @@ def sizes(sends: Ends, receives: Ends) -> tuple[I8, int]:
 
 def _impossible(size: Ints) -> Mask:
     return np.asarray((size < 0) | (size > _LARGEST))
-
-
-def completions(op: U2, location: I4, requests: Requests, posts: Mask) -> tuple[Requests, int]:
-    """Return the requests with missing completions put where the program must have waited, and how many were put.
-
-    `posts` says which requests are sends. A Wait that completed nothing completes the oldest open request of its process; a Waitall
-    completes all, but leaves one for each such Wait before the next post or Waitall: sends or receives alone where their number
-    fits, else the oldest. A location that calls MPI_Request_free is left alone: what is missing there may have been freed.
-    """
-    missing = requests.completed_by == NONE
-    if missing.any():
-        missing &= ~np.isin(location[requests.posted_by], location[op == _REQUEST_FREE])
-    if not missing.any():
-        return requests, 0
-    kind = _COMPLETES[op]
-    done = requests.completed_by[~missing]
-    single = np.flatnonzero(kind == records.WAITS_FOR_ONE)
-    kind[single[np.isin(single, done)]] = 0
-    rows = np.flatnonzero(missing).astype("i4")
-    first = np.searchsorted(requests.posted_by[rows], np.arange(len(op) + 1)).astype("i4")
-    left = np.zeros(len(op), "i4")
-    kernel.later_waits(location, kind, first, left)
-    by = np.full(len(rows), NONE, "i4")
-    kernel.infer(location, kind, first, left, posts[rows].astype("u1"), by, np.empty(len(rows), "i4"))
-    completed = requests.completed_by.copy()
-    completed[rows] = by
-    return Requests(requests.posted_by, completed, requests.cancelled), int((by >= 0).sum())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.formats import completions
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2 import repair
 from perwiz.formats.otf2.columns import Columns
@@ -155,7 +156,7 @@ class Builder:
         if not self.extras.written:
             posts = np.zeros(len(self.requests), bool)
             posts[sends.request[sends.request >= 0]] = True
-            self.requests, self.inferred = repair.completions(self.column["op"], self.column["location"], self.requests, posts)
+            self.requests, self.inferred = completions.inferred(self.column["op"], self.column["location"], self.requests, posts)
         self._complete(sends, receives)
         mode = operations.MODE[self.column["op"][sends.ends.call]]
         if self.extras.written:

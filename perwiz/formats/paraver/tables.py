@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.otf2 import repair
+from perwiz.formats import completions
 from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.locations import RecordedLocations
 from perwiz.formats.paraver.read import ROLES, Recording
@@ -137,7 +137,7 @@ class Builder:
         posts = np.zeros(len(by), bool)
         posts[send] = True
         requests = Requests(posted, by[posted], np.zeros(len(posted), "u1"))
-        self.requests, self.inferred = repair.completions(get["op"], get["location"], requests, posts[posted])
+        self.requests, self.inferred = completions.inferred(get["op"], get["location"], requests, posts[posted])
         self._done = matching.completions(get["op"], self.requests)
 
     def _threads(self) -> None:

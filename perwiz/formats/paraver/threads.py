@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.recorded.threads import handed_over
 from perwiz.trace import operations, tables
 from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.matching import handed_over
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE, Links, Locations
 

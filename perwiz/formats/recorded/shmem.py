@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.formats.recorded.columns import Columns, operations
-from perwiz.formats.recorded.threads import handed_over
 from perwiz.kernels import records
 from perwiz.trace import operations as ops
 from perwiz.trace import tables
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.matching import handed_over
 from perwiz.trace.tables import NONE, Links, Readings
 
 _FOUND = 1 << 11

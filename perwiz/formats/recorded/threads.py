@@ -15,6 +15,7 @@ from perwiz.kernels import records
 from perwiz.trace import matching_collectives, tables
 from perwiz.trace import operations as ops
 from perwiz.trace.arrays import I4, I8, U2, Ints, Mask
+from perwiz.trace.matching import handed_over
 from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.table import dtypes
@@ -365,33 +366,3 @@ class Threads:
         leave[row] = np.where(within, np.maximum(leave[row], latest), leave[row])
         leave[row] = np.where(following, np.minimum(leave[row], earliest), leave[row])
         return Times(enter, leave)
-
-
-def handed_over(lock: Ints, location: Ints, asked: Mask, released: Mask, entered: I8, left: I8) -> tuple[I8, I8]:
-    """Return (rows that release, rows that have the lock then) of calls on locks in program order, `entered` and `left` in ns.
-
-    Who had a lock lets the next one have it: by the times when they had it. It releases it with its next call on that lock; where it does
-    not, the last release by another before the next one has it counts.
-
-    lock      7 7 7 7
-    location  0 0 1 1
-    asked     1 0 1 0
-    left      5 9 4 5      1 had it first: row 3, row 0
-    """
-    both = np.flatnonzero(asked | released)
-    both = both[np.lexsort((both, location[both], lock[both]))]
-    pair = asked[both[:-1]] & released[both[1:]] & (lock[both[:-1]] == lock[both[1:]]) & (location[both[:-1]] == location[both[1:]])
-    release, before = (np.full(len(lock), NONE, "i8") for _ in range(2))
-    release[both[:-1][pair]] = both[1:][pair]
-    others = released.copy()
-    others[both[1:][pair]] = False
-    held, by_others = np.flatnonzero(asked), np.flatnonzero(others)
-    order = np.concatenate([held, by_others])
-    order = order[np.lexsort((np.append(left[held], entered[by_others]), lock[order]))]
-    held = order[asked[order]]
-    before[held[1:]] = np.where(lock[held[1:]] == lock[held[:-1]], release[held[:-1]], NONE)
-    last, this = order[:-1], order[1:]
-    given = others[last] & asked[this] & (lock[last] == lock[this]) & (before[this] == NONE)
-    before[this[given]] = last[given]
-    held = held[before[held] != NONE]
-    return before[held], held

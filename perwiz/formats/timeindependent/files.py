@@ -6,7 +6,7 @@ import os
 import re
 
 from perwiz.errors import TraceError
-from perwiz.formats.source import Source, content
+from perwiz.formats.source import content, head_of
 from perwiz.formats.timeindependent import platform
 from perwiz.formats.timeindependent.actions import is_action
 from perwiz.words import shown
@@ -15,17 +15,6 @@ _MOST = 4096
 """Files of a directory that are looked at."""
 _LARGEST_INDEX = 1 << 26
 _RANK = re.compile(r"rank-?_?([0-9]{1,9})[^/]*$")
-
-
-def head_of(path: str) -> bytes:
-    """Return the first bytes of a file, unpacked; none of what is no file or cannot be read."""
-    try:
-        if not os.path.isfile(path):
-            return b""
-        with Source(path) as source:
-            return source.head()
-    except (OSError, ValueError, TraceError):
-        return b""
 
 
 def _first_line(head: bytes) -> list[bytes]:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 import perwiz
 from build import equal
 from otf2_archive import MPI, NOTHING, USER, Archive, recorded
+from perwiz.formats.completions import inferred
 from perwiz.formats.otf2 import locations as otf2_places
 from perwiz.formats.otf2 import tables as otf2_tables
 from perwiz.formats.otf2.hybrid.routines import routine
-from perwiz.formats.otf2.repair import communicators, completions
+from perwiz.formats.otf2.repair import communicators
 from perwiz.trace import defects, operations, tables
 from perwiz.trace.matching import Ends
 
@@ -1528,7 +1529,7 @@ def test_repair__completions_beside_recorded_ones(done, expected):
     """Three sends, then Wait (3), Waitall (4), Wait (5). A Wait that completes something recorded completes nothing else."""
     op = np.array([ISEND, ISEND, ISEND, WAIT, WAITALL, WAIT], "u2")
     requests = tables.Requests(*(np.array(values, "i4") for values in ([0, 1, 2], done)), np.zeros(3, "u1"))
-    repaired, count = completions(op, np.zeros(6, "i4"), requests, np.ones(3, bool))
+    repaired, count = inferred(op, np.zeros(6, "i4"), requests, np.ones(3, bool))
     assert (repaired.completed_by.tolist(), count) == (expected, done.count(-1))
     assert (repaired is requests) == (-1 not in done)
 

@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_otf2 as naive
-from perwiz.kernels import otf2_repair
+from perwiz.kernels import completions
 
 KINDS = {"post": 0, "wait": 1, "all": 2, "work": 0}
 
 
 def later(location, kind, first):
     left = np.full(len(kind), 77, "i4")
-    otf2_repair.later_waits(np.array(location, "i4"), np.array(kind, "u1"), np.array(first, "i4"), left)
+    completions.later_waits(np.array(location, "i4"), np.array(kind, "u1"), np.array(first, "i4"), left)
     return left.tolist()
 
 
 def inferred(location, kind, first, left, sends):
     by, waiting = np.full(len(sends), -1, "i4"), np.full(len(sends), 77, "i4")
     columns = (np.array(values, dtype) for values, dtype in ((location, "i4"), (kind, "u1"), (first, "i4"), (left, "i4"), (sends, "u1")))
-    otf2_repair.infer(*columns, by, waiting)
+    completions.infer(*columns, by, waiting)
     return by.tolist()
 
 
