@@ -69,6 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the prediction."""
     from perwiz.report.predict import document as report
+    from perwiz.report.predict.text import text
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import predict
     from perwiz.whatif.semantics import told
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     other = told(prediction, args.semantics) if args.semantics != "perwiz" else None
     document = report.document(prediction, args.waits, known, several, other)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
-    return files.finish(args, document, report.text, document.health.incomplete, outputs)
+    return files.finish(args, document, text, document.health.incomplete, outputs)
 
 
 def _check_others(trace: str, others: list[str]) -> None:

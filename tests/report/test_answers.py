@@ -13,6 +13,7 @@ from perwiz.report import machine as machines
 from perwiz.report.domino import document as domino_report
 from perwiz.report.domino.text import text as domino_text
 from perwiz.report.predict import document as report
+from perwiz.report.predict.text import text as predict_text
 from perwiz.report.records import GainBetween, Possible, Span, Varies
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import ranking
@@ -197,17 +198,17 @@ def test_doubtful__held():
     """Of 5510, 5 times 510 less the sender's own 2 is time that the model takes for work."""
     document = report.document(predict(held(), "speed rank:1=2", hand_model(), clock="none"), 0)
     assert document.misfit.held.bytes == 50
-    assert lines(report.text(document), "doubtful") == (
+    assert lines(predict_text(document), "doubtful") == (
         "2.540 us of the critical path (46.1 %): 5 of 5 senders of messages that are eager by the model stood still until their receiver"
         " came; without --model it is fitted to this run"
     )
-    assert "measure with perwiz calibrate" in lines(report.text(document), "predicted")
+    assert "measure with perwiz calibrate" in lines(predict_text(document), "predicted")
 
 
 def test_doubtful__of_the_fit():
     """The same of a machine that the trace told: --model says what to look at."""
     document = report.document(predict(held(), "zero-wait e1", Machine(hand_model()), clock="none"), 0)
-    assert lines(report.text(document), "doubtful").endswith("until their receiver came; see --model S_bytes=49")
+    assert lines(predict_text(document), "doubtful").endswith("until their receiver came; see --model S_bytes=49")
 
 
 def test_doubtful__on_every_first_screen():
@@ -235,19 +236,19 @@ def slow():
 def test_doubtful__slow():
     """Two of two, and they hold the run up for all but what the model says."""
     document = report.document(predict(slow(), (), hand_model(), clock="none"), 0)
-    assert lines(report.text(document), "doubtful") == (
+    assert lines(predict_text(document), "doubtful") == (
         "most messages contradict the model, so take what follows with care: 9.972 us of the critical path (99.7 %): 2 of 2 messages took"
         " more than twice as long as the model says, and nothing recorded says"
         " why; without --model it is fitted to this run"
     )
-    assert report.text(document).partition("\n\n")[2].startswith("doubtful "), "before the gain"
-    assert lines(report.text(document), "misfit") == "messages that came faster than the model says: 0 of 2; more than twice as slow: 2"
+    assert predict_text(document).partition("\n\n")[2].startswith("doubtful "), "before the gain"
+    assert lines(predict_text(document), "misfit") == "messages that came faster than the model says: 0 of 2; more than twice as slow: 2"
 
 
 def test_doubtful__slow_by_the_fit():
     """What the shortest messages tell is not mended by measuring the network: the others waited for something else."""
     document = report.document(predict(slow(), (), Machine(hand_model()), clock="none"), 0)
-    assert lines(report.text(document), "doubtful").endswith("answers keep it; if processes shared cores, record with one each")
+    assert lines(predict_text(document), "doubtful").endswith("answers keep it; if processes shared cores, record with one each")
 
 
 def test_doubtful__fast():
@@ -260,7 +261,7 @@ def test_doubtful__fast():
         b.recv(0, 1, at=(200 * k + 100, 200 * k + 200))
     document = report.document(predict(b.trace(), (), hand_model(L=1000), clock="none"), 0)
     said = "most messages contradict the model, so take what follows with care: 600 ns of the critical path (100.0 %): 6 of 6 messages"
-    assert lines(report.text(document), "doubtful").startswith(said)
+    assert lines(predict_text(document), "doubtful").startswith(said)
 
 
 def test_doubtful__free():

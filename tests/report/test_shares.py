@@ -24,6 +24,7 @@ from perwiz.report.page.panels import fixes, states
 from perwiz.report.patterns import document as patterns
 from perwiz.report.picture import timeline
 from perwiz.report.predict import document as prediction
+from perwiz.report.predict.text import text as predict_text
 from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.limits.balance import balance as balanced
 from perwiz.whatif.limits.bound import bound_of
@@ -68,7 +69,7 @@ def test_of():
 @pytest.mark.parametrize(
     ("text", "facts"),
     [
-        (lambda: prediction.text(prediction.document(predict(late(), "zero-wait e3", hand_model()), 1)), ["950 ns, gain 50 ns (50.0 %)"]),
+        (lambda: predict_text(prediction.document(predict(late(), "zero-wait e3", hand_model()), 1)), ["950 ns, gain 50 ns (50.0 %)"]),
         (lambda: domino_text.text(ranked(paths_of(late(), hand_model()))), ["950 ns, gain 50 ns (50.0 %)", "50 ns  50.0 %"]),
         (lambda: balance.text(balance.document(balanced(late(), ["step"], hand_model()), 1)), ["percentages are of the 100 ns"]),
         (lambda: curve.text(curve.document(curve_of(late(), "L", 0, 20, hand_model()))), ["1 %         +1 ns"]),
@@ -153,7 +154,7 @@ def test_law__one_base_in_text_json_page_and_picture(tmp_path, name):
     answer = predict(trace, "zero-wait all", hand_model())
     told = prediction.document(answer, 1)
     share = f"{words.duration(told.gain_ns)} ({words.percent(told.gain_ns, told.shares_of_ns)})"
-    assert f"gain {share}\n" in prediction.text(told)
+    assert f"gain {share}\n" in predict_text(told)
     picture = tmp_path / "run.svg"
     timeline.plot(answer.trace, [timeline.Row("recorded", answer.recorded), timeline.Row("then", answer.predicted)], str(picture))
     assert f"gain {share}" in picture.read_text()

@@ -10,6 +10,7 @@ from perwiz.errors import TraceError
 from perwiz.formats import files
 from perwiz.loggps import model_file
 from perwiz.report.predict import document
+from perwiz.report.predict.text import text as predict_text
 from perwiz.whatif.run import replayed
 from perwiz.whatif.timed import timed
 
@@ -147,6 +148,6 @@ def test_shared__the_first_screen_says_so_of_an_answer(asked, said, tmp_path):
     prediction = perwiz.predict(perwiz.read(small.written(tmp_path, ranks, HALF_DUPLEX)), asked)
     found = document.document(prediction, 5)
     alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
-    shown = " ".join(document.text(found).split())
+    shown = " ".join(predict_text(found).split())
     assert ("links messages share" in shown) == bool(said)
     assert f"links messages share links for {said} of their time {alone} waiting" in shown or not said

@@ -12,6 +12,7 @@ from build import CATALOGUE, Builder, hand_model, teams
 from documents import NO_CHOICES, valid
 from perwiz.report import spans
 from perwiz.report.predict import document as report
+from perwiz.report.predict.text import text as predict_text
 from perwiz.report.records import Possible
 from perwiz.trace.trace import Counts
 from perwiz.whatif.hypotheses.base import parse
@@ -131,7 +132,7 @@ def test_document__by_hand():
 
 
 def test_text__by_hand():
-    assert report.text(document(late_sender(), ZeroWait("e1"))).splitlines() == [
+    assert predict_text(document(late_sender(), ZeroWait("e1"))).splitlines() == [
         "late.alog: zero-wait e1",
         "",
         "recorded      1.100 us",
@@ -165,7 +166,7 @@ def test_text__by_hand():
 
 
 def test_text__of_no_hypothesis_has_one_run():
-    text = report.text(document(late_sender()))
+    text = predict_text(document(late_sender()))
     assert text.startswith(
         "late.alog: no hypothesis\n\nrecorded      1.100 us\npredicted     1.100 us, gain 0 ns (0.0 %)\n"
         "waiting       1.012 us recorded, all processes together\n\n"
@@ -179,7 +180,7 @@ def test_text__of_no_hypothesis_has_one_run():
 def facts(block, *labels):
     """Return the facts under some labels, with what continues them."""
     found, label = [], ""
-    for line in report.text(block).splitlines():
+    for line in predict_text(block).splitlines():
         label = line[:14].strip() or label
         if label in labels and line:
             found.append(line[14:])
@@ -277,7 +278,7 @@ def test_text__misfit():
 def test_text__incomplete_is_in_the_first_line():
     b = Builder(2)
     b.send(0, 1)
-    assert report.text(document(b.trace("x"))).startswith("x: no hypothesis  (INCOMPLETE trace)\n")
+    assert predict_text(document(b.trace("x"))).startswith("x: no hypothesis  (INCOMPLETE trace)\n")
 
 
 def test_text__control_characters_are_escaped():
@@ -286,12 +287,12 @@ def test_text__control_characters_are_escaped():
         b.compute(0, 5)
     block = document(b.trace("odd\x07.alog"), Scale("\x1b[2Jsolve=0.5"))
     assert block.hypotheses == ["scale \x1b[2Jsolve=0.5"]
-    assert report.text(block).startswith("odd\\x07.alog: scale \\x1b[2Jsolve=0.5\n")
+    assert predict_text(block).startswith("odd\\x07.alog: scale \\x1b[2Jsolve=0.5\n")
 
 
 def test_text__many_hypotheses_are_wrapped():
     block = document(late_sender(), *[ZeroWait("e1")] * 12)
-    first, second, third = report.text(block).splitlines()[:3]
+    first, second, third = predict_text(block).splitlines()[:3]
     assert first.startswith("late.alog: zero-wait e1; zero-wait e1;")
     assert second.startswith(("  zero-wait e1;", "  e1;"))
     assert third == ""
@@ -303,7 +304,7 @@ def test_text__of_many_processes_lists_those_that_gain_most():
         b.compute(rank, 1000 + rank)
     block = document(b.trace(), Speed("rank:3=2"), Speed("rank:1001=4"))
     assert len(block.processes) == 1024
-    table = report.text(block).split("\n\n")[2].splitlines()
+    table = predict_text(block).split("\n\n")[2].splitlines()
     assert len(table) == 18
     assert [line.split()[0] for line in table[1:-1]] == [*map(str, range(15)), "1001"]
     assert table[-1] == "and 1008 more, which gain or wait less (--json lists all)"
@@ -312,7 +313,7 @@ def test_text__of_many_processes_lists_those_that_gain_most():
 def test_text__of_many_processes_unchanged_lists_those_that_wait_most():
     block = document(late_sender())
     block.processes = [replace(block.processes[0], rank=k, waiting_ns=k) for k in range(40)]
-    table = report.text(block).split("\n\n")[2].splitlines()
+    table = predict_text(block).split("\n\n")[2].splitlines()
     assert [line.split()[0] for line in table[1:-1]] == [str(k) for k in range(24, 40)]
     assert table[-1] == "and 24 more, which wait less (--json lists all)"
 
@@ -331,7 +332,7 @@ def test_document__waits_by_location():
 def test_every_awkward_trace(name):
     trace = CATALOGUE[name]()
     hypotheses = [ZeroWait("all")] if len(trace.calls) else []
-    text = report.text(document(trace, *hypotheses, waits=3))
+    text = predict_text(document(trace, *hypotheses, waits=3))
     assert all(len(line) <= 120 and line.isprintable() and line == line.rstrip() for line in text.splitlines())
     assert "None" not in text
     assert "nan" not in text
@@ -357,7 +358,7 @@ def test_text__a_send_shorter_than_its_request():
 
 def of_threads(*sizes):
     """Return the part of the answer to `threads all=8` that tells what teams of these sizes cost."""
-    text = report.text(document(teams(*sizes), Threads("all=8")))
+    text = predict_text(document(teams(*sizes), Threads("all=8")))
     lines = text.splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith("teams"))
     return [lines[4], *lines[first : first + 2]]
@@ -390,7 +391,7 @@ def test_text__algorithms():
     same = {"routine": "MPI_Allreduce", "processes": 4, "bytes": 8, "instances": 1, "misfit": 0.0, "told": True}
     assert found[0] == [{**same, "recorded": "recursive-doubling", "says": "MPICH and Open MPI", "becomes": "reduce-bcast"}]
     assert found[1] == [{**same, "recorded": "ring", "says": "given", "becomes": "recursive-doubling"}]
-    lines = report.text(report.document(predict(b.trace(), asked[:1], model, clock="none"), 3)).splitlines()
+    lines = predict_text(report.document(predict(b.trace(), asked[:1], model, clock="none"), 3)).splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith("algorithms"))
     assert " ".join(map(str.strip, lines[first : first + 2])) == (
         "algorithms    MPI_Allreduce of 8 bytes of 4 processes, 1 time: recursive-doubling becomes reduce-bcast "
@@ -407,19 +408,19 @@ def test_text__algorithms_that_nothing_tells():
     guess, given = (report.document(predict(b.trace(), [parse(one)], model, clock="none"), 3) for one in asked)
     assert [one["told"] for one in valid(guess, "predict")["algorithms"]] == [False]
     assert [one["told"] for one in valid(given, "predict")["algorithms"]] == [True]
-    said = " ".join(report.text(guess).split())
+    said = " ".join(predict_text(guess).split())
     assert "doubtful nothing tells how MPI_Allreduce was made: the exits that" in said
     assert "so what another algorithm gains is a guess; say how: --collective 'allreduce=ring was NAME'" in said
     assert "becomes ring (a guess, " in said
-    assert "nothing tells how" not in report.text(given)
+    assert "nothing tells how" not in predict_text(given)
 
 
 def test_text__whose_waits_are_counted():
     block = document(CATALOGUE["small_team"](), Threads("all=2"))
-    assert "\n              the predicted waiting is without 3 calls of threads that are taken away\n" in report.text(block)
-    told = report.text(document(CATALOGUE["small_team"](), Threads("all=4")))
+    assert "\n              the predicted waiting is without 3 calls of threads that are taken away\n" in predict_text(block)
+    told = predict_text(document(CATALOGUE["small_team"](), Threads("all=4")))
     assert "\n              the predicted waiting is that of the recorded threads: what added ones wait is not known\n" in told
-    assert "predicted waiting" not in report.text(document(teams(2), Threads("all=2"), model="default"))
+    assert "predicted waiting" not in predict_text(document(teams(2), Threads("all=2"), model="default"))
 
 
 def test_text__pieces_that_are_too_large():
@@ -436,7 +437,7 @@ def test_text__pieces_that_are_too_large():
     b.link("join", b.call(other, "omp_idle"), b.call(0, "omp_join"))
     said = "N pieces of each thread's work: --schedule all=dynamic,N"
     for asked, hint in (("all=dynamic", True), ("all=dynamic,2", False)):
-        told = " ".join(report.text(document(b.trace(), Schedule(asked))).split())
+        told = " ".join(predict_text(document(b.trace(), Schedule(asked))).split())
         assert (said in told) is hint
 
 
@@ -447,7 +448,7 @@ def test_text__zero_wait_that_gains_nothing_names_who_is_late():
         b.send(0, rank)
         b.recv(rank, 0)
         b.compute(rank, 150)
-    told = report.text(document(b.trace(), ZeroWait("e2")))
+    told = predict_text(document(b.trace(), ZeroWait("e2")))
     assert "\nwaits for     rank 0; it is late for others, too; a wait goes only as far as that comes earlier\n" in told
     assert "\nwhat to do    --speed rank:0=2: 462 ns, gain 300 ns (39.4 %)\n" in told
 
@@ -460,7 +461,7 @@ def test_text__zero_wait_that_nothing_cures():
     b.send(0, 1)
     b.recv(1, 0)
     none = "what to do    nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
-    assert f"\n{none}\n" in report.text(document(b.trace(), ZeroWait("e1")))
+    assert f"\n{none}\n" in predict_text(document(b.trace(), ZeroWait("e1")))
 
 
 def test_text__a_limit_leaves_what_is_sent_in_place():
@@ -468,6 +469,8 @@ def test_text__a_limit_leaves_what_is_sent_in_place():
     b.send(0, 1, 200)
     b.recv(1, 0)
     trace, said = b.trace(), "\nin place      messages above 100 B are sent in place, and hold their sender until the receiver is in a call"
-    assert said in report.text(report.document(predict(trace, "eager 4KiB", hand_model(progress="in calls", inline_bytes=100)), 3))
-    assert "in place" not in report.text(report.document(predict(trace, "eager 4KiB", hand_model(inline_bytes=100)), 3))
-    assert "in place" not in report.text(report.document(predict(trace, "eager all", hand_model(progress="in calls", inline_bytes=100)), 3))
+    assert said in predict_text(report.document(predict(trace, "eager 4KiB", hand_model(progress="in calls", inline_bytes=100)), 3))
+    assert "in place" not in predict_text(report.document(predict(trace, "eager 4KiB", hand_model(inline_bytes=100)), 3))
+    assert "in place" not in predict_text(
+        report.document(predict(trace, "eager all", hand_model(progress="in calls", inline_bytes=100)), 3)
+    )

@@ -11,6 +11,7 @@ from farms import farm, lengths
 from perwiz import words
 from perwiz.report.predict import document as report
 from perwiz.report.predict import order
+from perwiz.report.predict.text import text as predict_text
 from perwiz.whatif.predict import predict
 
 
@@ -58,7 +59,7 @@ def test_advance():
         }
     ]
     assert move_facts(block) == [("order", "e1 (rank 0) runs ahead of e0"), ("", ASSUMED)]
-    assert "\norder         e1 (rank 0) runs ahead of e0\n" in report.text(block)
+    assert "\norder         e1 (rank 0) runs ahead of e0\n" in predict_text(block)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_choices():
     turned = "1 of 2 wildcard receives would have got another message: e0"
     anew = "the prediction takes what comes first; with the recorded choices: 16.05 us"
     assert order.choice_facts(block.matching) == [("matching", turned), ("", anew)]
-    assert "\nmatching      1 of 2 wildcard receives" in report.text(block)
+    assert "\nmatching      1 of 2 wildcard receives" in predict_text(block)
 
 
 def test_choices__of_tasks():
@@ -166,7 +167,7 @@ def test_choices__none():
     assert order.choice_facts(document(senders(1), "speed rank:0=2").matching) == [
         ("matching", "0 of 2 wildcard receives would have got another message")
     ]
-    assert "matching" not in report.text(document(senders(1)))
+    assert "matching" not in predict_text(document(senders(1)))
 
 
 def test_choices__all_kinds():

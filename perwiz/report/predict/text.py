@@ -1,0 +1,178 @@
+"""The text of `perwiz predict`, made from its JSON document. The answer comes first."""
+
+from __future__ import annotations
+
+from perwiz import words
+from perwiz.report import blocks, misfit, spans
+from perwiz.report import machine as machines
+from perwiz.report.blocks import Facts
+from perwiz.report.domino.records import negligible
+from perwiz.report.predict import algorithms, order, teams
+from perwiz.report.predict.document import Instead, PredictDocument, Recorded, Semantics, Widened, Zeroed
+from perwiz.whatif.hypotheses.network import EagerLimit
+from perwiz.whatif.sure.logged import LEAST
+from perwiz.whatif.sure.recordings import LEAST as RECORDINGS
+from perwiz.whatif.timed import TOLD
+
+_PROCESSES = 16
+"""Rows of the longest table of processes."""
+_WHOLE = 4000
+_ALGORITHMS = 8
+"""Lines of likely algorithms."""
+
+
+def text(predict: PredictDocument) -> str:
+    """Return the document as text for a terminal."""
+    asked = bool(predict.hypotheses)
+    subject = "; ".join(map(words.shown, predict.hypotheses)) or "no hypothesis"
+    lines = [*blocks.title(predict.trace, subject, predict.health), "", *words.facts(_answer(predict)), "", *_process_lines(predict)]
+    if predict.waits_before:
+        head = ("recorded", "predicted") if asked else ("recorded",)
+        lines += ["", "longest waits in the recorded run", *blocks.wait_lines(predict.waits_before, *head)]
+    if asked and predict.waits_after:
+        lines += ["", "longest waits in the predicted run", *blocks.wait_lines(predict.waits_after, "predicted", "recorded")]
+    facts = machines.facts(predict.machine, predict.model)
+    facts += [fact for network in predict.networks for fact in blocks.model_facts(network, "network")]
+    facts += [("" if k else "likely", line) for k, line in enumerate(predict.collectives[:_ALGORITHMS])]
+    if len(predict.collectives) > _ALGORITHMS:
+        facts.append(("", f"and {len(predict.collectives) - _ALGORITHMS} more (--json)"))
+    facts += misfit.facts(predict.misfit, predict.model, predict.replay_error_ns, predict.engine)
+    return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(predict.health)])
+
+
+def _said(told: Semantics, asked: bool) -> Facts:
+    """Return what another semantics says."""
+    whole = words.duration(told.recorded_ns)
+    text = f"{whole} becomes {words.duration(told.predicted_ns)}" if asked else whole
+    stuck = f"; {words.several(told.stuck, 'operation')} of the schedule can never be done" if told.stuck else ""
+    return [(told.profile, f"{text}, as it reads the same model{stuck}")]
+
+
+def _answer(predict: PredictDocument) -> Facts:
+    recorded = predict.recorded_ns
+    change = blocks.gained(recorded, predict.predicted_ns, predict.shares_of_ns)
+    if predict.gain_ns > 0 and not spans.sure(predict.predicted_span, recorded):
+        change += ", not sure to gain"
+    facts = [
+        ("recorded", blocks.recorded(recorded, predict.health)),
+        ("predicted", f"{words.duration(predict.predicted_ns)}, {change}"),
+    ]
+    waits = f"{words.duration(predict.waiting_ns)} recorded"
+    if predict.hypotheses:
+        facts += blocks.share_facts(predict.shares_of_ns, recorded, predict.part)
+        facts += [("", line) for line in spans.texts(predict.predicted_span, predict.predicted_ns)]
+        facts += algorithms.doubtful(predict.algorithms)
+        facts += _several(predict.recordings) if predict.recordings else []
+        facts += _widened(predict.widened) if predict.widened else []
+        waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
+    facts = misfit.beside(facts, predict, predict.shares_of_ns)
+    if predict.hypotheses and predict.links_shared >= TOLD:
+        alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
+        facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))
+    facts += _interfaces(predict)
+    facts += _said(predict.semantics, bool(predict.hypotheses)) if predict.semantics else []
+    facts.append(("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}"))
+    return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
+
+
+def _interfaces(predict: PredictDocument) -> Facts:
+    """Return which messages are between nodes, if that changes, and how many would change places on their interfaces."""
+    found, out = predict.interfaces, Facts()
+    if (found.between, found.bytes) != (found.between_now, found.bytes_now):
+        sizes = [words.size(each) for each in (found.bytes, found.bytes_now)]
+        out.append(("placement", f"{found.between} messages of {sizes[0]} between nodes become {found.between_now} of {sizes[1]}"))
+    if found.swapped or found.left_out:
+        told = f"{found.swapped} of {words.several(found.pairs, 'pair')} of neighbours would change places and do not"
+        more = f"; {words.several(found.left_out, 'wait')} there left out, as they contradict the times" if found.left_out else ""
+        out.append(("interfaces", f"messages queue for them in a fixed order; {told}{more}"))
+    return out
+
+
+def _widened(log: Widened) -> Facts:
+    """Return what a log of earlier predictions makes of the range."""
+    inside = f"{log.inside} of {words.several(log.pairs, 'earlier prediction')} held what was measured"
+    if log.pairs < LEAST:
+        return [("log", f"{inside}; from {LEAST} on the range is as wide as they ask for")]
+    wider = f"it is {words.percent(log.part, 1)} of the time after MPI_Init wider on both sides" if log.part else "it stays as it is"
+    return [("log", f"{inside}: {wider}, to hold nine of ten")]
+
+
+def _several(recorded: Recorded) -> Facts:
+    """Return what the hypotheses gain in all recordings."""
+    least, most = (words.duration(end(recorded.gains_ns)) for end in (min, max))
+    gains = f"gain {least} to {most} in {words.several(len(recorded.gains_ns), 'recording')}"
+    untold = (
+        "nothing else tells how much it varies" if len(recorded.gains_ns) >= RECORDINGS else f"{RECORDINGS} tell what lies between them"
+    )
+    between = untold if recorded.between is None else f"{words.percent(recorded.between, 1)} of its variance lies between them"
+    return [("recordings", f"{gains}; {between}; the range holds what each says")]
+
+
+def _in_place(predict: PredictDocument) -> Facts:
+    """Return which messages another eager limit leaves as they are."""
+    asked = [text.partition(" ") for text in predict.hypotheses]
+    above, limited = predict.model.parameters.inline_bytes, any(word == "eager" and EagerLimit.is_size(size) for word, _, size in asked)
+    if not limited or above is None or predict.model.parameters.progress != "in calls":
+        return []
+    told = f"messages above {words.size(above)} are sent in place, and hold their sender until the receiver is in a call"
+    return [("in place", f"{told}: a limit leaves that as it is; see --eager all and --progress always")]
+
+
+def _effect(predict: PredictDocument) -> Facts:
+    """Return what the hypotheses touch: the waits they zero, and how many calls move."""
+    facts = [("zeroed", _zeroed(predict.zeroed))] if predict.zeroed.calls else []
+    facts += _beside(predict, predict.instead) if predict.instead else []
+    if predict.deadlocks:
+        stopped = "messages would be synchronous and stop the program for good; their senders are not held here"
+        facts.append(("deadlock", f"{predict.deadlocks} {stopped}"))
+    if predict.hypotheses:
+        still = not (predict.calls_moved or any(process.gain_ns for process in predict.processes))
+        still = still and predict.waiting_predicted_ns == predict.waiting_ns
+        moved = f"{predict.calls_moved} of {words.several(predict.calls, 'call')}" if predict.calls else "no call"
+        facts.append(("moved", f"{moved}{', nothing changes' if still else ''}"))
+        facts += _in_place(predict)
+        facts += [fact for team in predict.teams for fact in teams.facts(team)]
+        facts += algorithms.facts(predict.algorithms)
+        facts += teams.pieces(predict.hypotheses) if predict.gain_ns <= 0 else []
+        facts += [*order.move_facts(predict.order, predict.hypotheses), *order.choice_facts(predict.matching)]
+    return facts
+
+
+def _zeroed(zeroed: Zeroed) -> str:
+    calls, waiting, time = zeroed.calls, zeroed.waiting_calls, words.duration(zeroed.wait_ns)
+    if calls == 1:
+        return f"1 call, which waited {time}" if waiting else "1 call, which did not wait in the recorded run"
+    return f"{calls} calls, of which {waiting or 'none that is known'} waited in the recorded run{f', {time} together' if waiting else ''}"
+
+
+def _beside(predict: PredictDocument, instead: Instead) -> Facts:
+    """Return whom the calls wait for, and what somebody can do: a wait goes only as far as its partner comes earlier."""
+    who = f"rank {words.rank(instead.rank, instead.thread)}"
+    less = ""
+    if instead.waited_ns < predict.zeroed.wait_ns:
+        less = f", {words.duration(instead.waited_ns)} of it"
+    late = "; it is late for others, too" if predict.gain_ns <= 0 else ""
+    facts = [("waits for", f"{who}{less}{late}; a wait goes only as far as that comes earlier")]
+    told = []
+    for fix in instead.changes:
+        if negligible(fix.gain_ns, predict.shares_of_ns):
+            continue
+        gain = blocks.gained(predict.recorded_ns, fix.makespan_ns, predict.shares_of_ns)
+        passed = words.several(fix.receives_passed, "receive")
+        only = f", only if it needs nothing of the {passed} it then runs ahead of" if fix.receives_passed else ""
+        told.append(f"{words.shown(fix.change, _WHOLE)}: {words.duration(fix.makespan_ns)}, {gain}{only}")
+    none = "nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
+    return [*facts, *(("what to do" if not row else "", text) for row, text in enumerate(told or [none]))]
+
+
+def _process_lines(predict: PredictDocument) -> list[str]:
+    """Return the table of processes: all, or those whose ends move most, or else wait most."""
+    rows, asked = predict.processes, bool(predict.hypotheses)
+    head = ["end", "predicted", "gain", "waiting", "predicted"] if asked else ["end", "waiting"]
+    cells = []
+    for row in blocks.foremost(rows, _PROCESSES, lambda row: (-abs(row.gain_ns), -row.waiting_ns)):
+        ends = (row.recorded_end_ns, row.predicted_end_ns, row.gain_ns) if asked else (row.recorded_end_ns,)
+        waits = (row.waiting_ns, row.waiting_predicted_ns) if asked else (row.waiting_ns,)
+        cells.append([words.rank(row.rank, row.thread), *map(words.duration, ends + waits)])
+    less = f", which {'gain or wait' if asked else 'wait'} less"
+    return [*words.table(["rank", *head], cells), *blocks.more(rows, len(cells), less)]
