@@ -15,7 +15,7 @@ _PATH, _MUCH = 60, 0.05
 """Columns of a region path; part of what shares are of: what is less is not told."""
 _BOUND = {
     "zero-wait": "a wait goes only as far as what it waits for comes earlier",
-    "zero-time": "no call takes no time",
+    "zero-time": "calls always take some time",
     "network": "no network is for free",
     "scale": "only as far as kernels are there to hide it",
 }

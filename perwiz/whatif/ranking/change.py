@@ -65,7 +65,7 @@ class Change:
     @property
     def bound(self) -> bool:
         """Whether it is what there is to gain at best, and no change of a program: a wait goes only if what it waits for comes earlier,
-        and no call takes no time.
+        and calls always take some time.
         """
         return self.at_most or self.word in _BOUNDS
 

@@ -752,7 +752,7 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
     assert (first_line(block).head.gain_ns, first_bound(block).head.gain_ns) == (300, 420)
     assert lines(block, "at best") == (
         "--zero-time site:MPI_Allreduce: 900 ns, gain 420 ns (31.8 %) MPI_Allreduce takes no time; waiting in MPI_Allreduce falls from"
-        " 600 ns to 0 ns no call takes no time; a part of it: balance --balance-time between-collectives (22.7 %)"
+        " 600 ns to 0 ns calls always take some time; a part of it: balance --balance-time between-collectives (22.7 %)"
     )
     assert "--zero-time" not in lines(block, "first change")
 

@@ -24,7 +24,7 @@ def document(report: Report) -> PanelData:
         "changes": [_place(row) | _worth(row) | {"wait": row.wait_ns} for row in ranked.changes],
         "ranked": [_line(report, row, line.change) for row, line in zip(ranked.ranked, report.ranking.lines, strict=False)],
         "at_best": [_line(report, row, line.change) for row, line in zip(ranked.at_best, report.ranking.bounds, strict=False)],
-        "at_best_note": "A wait goes only as far as what it waits for comes earlier, and no call takes no time.",
+        "at_best_note": "A wait goes only as far as what it waits for comes earlier, and calls always take some time.",
         "steps": [_step(row, path.trigger) for row in path.steps],
         "path_note": f"Calls in the order of time, each waiting for one before it; `then`: when {path.trigger} (*) is changed.",
     }
