@@ -99,7 +99,7 @@ def answer(document: SeriesDocument) -> Facts:
     facts = [("doubtful", document.doubt), *facts] if document.doubt else facts
     facts.append(("noise", _noise(document)))
     facts += _lost(document)
-    facts += [("ask next", f"`{document.next}`")] if document.next else []
+    facts += [("ask next", document.next)] if document.next else []
     return [*facts, *_thresholds(document)]
 
 

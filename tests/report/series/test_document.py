@@ -77,7 +77,7 @@ def test_text__of_a_scaling_series():
         "noise         not known: recorded too seldom, and too little repeats in one recording",
         "lost most     load balance 0.625: the run is 60 % longer for it",
         "most in       MPI_Barrier: 1.500 ms of a process, 0 ns with the ideal speed-up",
-        "ask next      `perwiz balance r4`",
+        "ask next      perwiz balance r4",
         "threshold     the loss asked for, at most 200 %, is kept",
         "              the parallel efficiency asked for, at least 80 %, is missed: 62.5 %",
         "",
@@ -119,7 +119,7 @@ def test_text__of_weak_scaling():
 def test_largest_loss__and_what_to_ask(told, most, asks):
     shown = text(found(ONE, recording("x", 4, *told)))
     assert f"\nlost most     {most}: the run is 100 % longer for it\n" in shown
-    assert f"\nask next      `{asks}`\n" in shown
+    assert f"\nask next      {asks}\n" in shown
 
 
 def test_history__says_what_was_gained():
