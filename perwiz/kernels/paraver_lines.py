@@ -30,6 +30,7 @@ Number = cython.struct(value=I8, end=cython.Py_ssize_t)
 
 
 @cython.cfunc
+@cython.inline
 @cython.exceptval(check=False)
 def _number(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> Number:
     """Return the number at i, that and the colon behind it passed; one beyond 2**63 - 1 as that; behind no number, none."""
@@ -57,6 +58,7 @@ def _number(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cy
 
 
 @cython.cfunc
+@cython.inline
 @cython.exceptval(check=False)
 def _place(
     text: cython.const[cython.uchar][::1],
@@ -82,6 +84,7 @@ def _place(
 
 
 @cython.cfunc
+@cython.inline
 @cython.exceptval(check=False)
 def _state(
     text: cython.const[cython.uchar][::1], begin: Number, end: cython.Py_ssize_t, scale: I8, pairs: Pair[::1], counts: Lines[::1]
@@ -104,6 +107,7 @@ def _state(
 
 
 @cython.cfunc
+@cython.inline
 @cython.exceptval(check=False)
 def _events(
     text: cython.const[cython.uchar][::1], begin: Number, end: cython.Py_ssize_t, scale: I8, pairs: Pair[::1], counts: Lines[::1]
@@ -136,6 +140,7 @@ def _events(
 
 
 @cython.cfunc
+@cython.inline
 @cython.exceptval(check=False)
 def _message(
     text: cython.const[cython.uchar][::1],
