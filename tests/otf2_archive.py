@@ -11,6 +11,7 @@ import numpy as np
 from perwiz.formats.otf2 import tables as otf2_tables
 from perwiz.formats.otf2.definitions import definitions
 from perwiz.formats.otf2.library.archive import Archive as Opened
+from perwiz.formats.otf2.library.packed import in_memory
 from perwiz.formats.otf2.location import Location
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.trace import operations
@@ -213,7 +214,7 @@ def recorded(path, piece=1 << 30):
         for rows in opened.events(place.ref) if place.events else ():
             for first in range(0, len(rows), piece):
                 consumer.add(rows[first : first + piece])
-        locations.append(Recorded(place.ref, consumer.result(), opened.records, None))
+        locations.append(Recorded(place.ref, opened.records, None, in_memory(consumer.result()), 0))
     opened._library.call("Reader_Close", opened._reader)
     return Recording(found, offsets, locations)
 

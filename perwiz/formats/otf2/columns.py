@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ class Columns:
 
     def __init__(self, locations: RecordedLocations) -> None:
         self._locations = locations
+        self._runs = [*_runs(locations)]
 
     def state(self, name: str) -> I8:
         """Return one number of each location's state."""
@@ -42,16 +44,16 @@ class Columns:
 
     def take(self, name: str) -> NDArray[Any]:
         """Return a column of all locations."""
-        return self._joined(name, lambda part, location: part)
+        return self._joined(name, lambda part, run: part)
 
     def shifted(self, name: str, by: I8) -> I4:
         """Return a column of rows that count from 0 on each location, as rows of the whole; -1 stays. `by` as `starts` returns it."""
-        shift = by.astype("i4")
-        return self._joined(name, lambda part, location: part + shift[location] * (part >= 0))
+        shift, sizes = by.astype("i4"), self.sizes(name.partition(".")[0])
+        return self._joined(name, lambda part, run: part + np.repeat(shift[run], sizes[run]) * (part >= 0))
 
     def times(self, name: str) -> I8:
         """Return a column of ticks as ns since the start of the trace."""
-        return self._joined(name, self._locations.times)
+        return self._joined(name, lambda part, run: self._locations.times(part, run.start))
 
     def ragged(self, prefix: str, names: Iterable[str], size: U1) -> tuple[I8, I8]:
         """Return where the values of each row begin, and the values, row by row: as many as its size, in the order of these columns."""
@@ -63,18 +65,30 @@ class Columns:
                 kernel.put(np.ascontiguousarray(part), size[rows], place, first[rows], out)
         return first, out
 
-    def _joined(self, name: str, made: Callable[[NDArray[Any], int], NDArray[Any]]) -> NDArray[Any]:
-        """Return a column of all locations, each location's part made into another."""
+    def _joined(self, name: str, made: Callable[[NDArray[Any], slice], NDArray[Any]]) -> NDArray[Any]:
+        """Return a column of all locations, the part of each run of them made into another."""
         prefix, _, column = name.partition(".")
         out = np.zeros(int(self.sizes(prefix).sum()), local.TABLES[prefix][column])
-        for location, rows, part in self._parts(name):
-            out[rows] = made(part, location)
+        for run, rows, part in self._parts(name):
+            out[rows] = made(part, run)
         return out
 
-    def _parts(self, name: str) -> Iterator[tuple[int, slice, NDArray[Any]]]:
-        """Yield location, rows and values of each part of a column, but those that are 0 throughout and left out."""
+    def _parts(self, name: str) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
+        """Yield locations, rows and values of each part of a column, but those that are 0 throughout and left out."""
         starts = self.starts(name.partition(".")[0])
-        for location in np.flatnonzero(np.diff(starts)).tolist():
-            part = self._locations.recorded[location].arrays.pop(name, None)
-            if part is not None:
-                yield location, slice(*starts[location : location + 2].tolist()), part
+        for run in self._runs:
+            recorded, rows = self._locations.recorded[run.start], slice(*starts[[run.start, run.stop]].tolist())
+            if rows.stop > rows.start and name in recorded.arrays:
+                yield run, rows, recorded.arrays.take(name, recorded.place, recorded.place + run.stop - run.start)
+
+
+def _runs(locations: RecordedLocations) -> Iterator[slice]:
+    """Yield locations that follow each other as they were read, and whose clocks are those of their processes; else each alone."""
+    begin = 0
+    for row, (one, other) in enumerate(itertools.pairwise(locations.recorded), 1):
+        follows = other.arrays is one.arrays and other.place == one.place + 1
+        if not follows or row in locations.lines or row - 1 in locations.lines:
+            yield slice(begin, row)
+            begin = row
+    if locations.recorded:
+        yield slice(begin, len(locations.recorded))

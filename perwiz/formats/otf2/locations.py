@@ -50,7 +50,7 @@ class RecordedLocations:
         self._group = [group[recorded.ref] for recorded in rows]
         self.lines = clocks.lines(definitions, rows, self.process, streams)
         """What puts the times of some of them on the clock of their process."""
-        self.state = np.concatenate([np.empty(0, STATE), *(recorded.arrays["state"].view(STATE) for recorded in rows)])
+        self.state = np.concatenate([np.empty(0, STATE), *(recorded.column("state").view(STATE) for recorded in rows)])
         """The state of each."""
         placed = [row for row in self.lines if self.state["records"][row]]
         self.placed = len(placed)
@@ -74,7 +74,7 @@ class RecordedLocations:
         first = np.full(int(self.process.max(initial=-1)) + 1, np.iinfo("i8").max)
         np.minimum.at(first, self.process[heard], self.state["first"][heard])
         for row, recorded in enumerate(self.recorded):
-            if (recorded.arrays["call.bits"][:1] & FROM_START).any():
+            if (recorded.column("call.bits")[:1] & FROM_START).any():
                 self.state["first"][row] = first[self.process[row]]
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ import os
 import pathlib
 import stat
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.foreign import refusal
-from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.definitions import Definitions, Location
 from perwiz.formats.otf2.files import anchor_of, is_anchor
-from perwiz.formats.otf2.library.packed import Asked, Task, consumer_class
+from perwiz.formats.otf2.library.packed import Arrays, Asked, Task, consumer_class, in_memory
 from perwiz.formats.otf2.library.process import Process
 
 CONSUMER = "perwiz.formats.otf2.location:Location"
@@ -30,6 +30,10 @@ _WORTH = 8 << 20
 """Bytes of event files that are worth another worker: starting it takes as long as reading them does."""
 _PATIENCE = 60.0
 """Seconds without a sign of life after which a worker is taken to hang."""
+_TOGETHER = 256 << 10
+"""Bytes of event files that one task has, at most, where it has several."""
+_LEAST = 1 << 10
+"""Bytes that an event file counts as, at least."""
 _LOSSES = 16
 """Lost workers, for each that there are at a time, after which the remaining locations are given up."""
 _GIVEN_UP = "the OTF2 library crashed too often on other locations"
@@ -37,12 +41,19 @@ _GIVEN_UP = "the OTF2 library crashed too often on other locations"
 
 @dataclasses.dataclass(frozen=True)
 class Recorded:
-    """What one location recorded: the columns its consumer made, records read, and why that is not all, None if it is."""
+    """What one location recorded: records read, and why that is not all, None if it is; the columns its consumer made."""
 
     ref: int
-    arrays: MutableMapping[str, NDArray[Any]]
     records: int
     error: str | None
+    arrays: Arrays
+    """The columns of this location and of those that were read with it."""
+    place: int
+    """Which of these it is."""
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one of its columns, to be read only."""
+        return self.arrays.of(name, self.place, self.place + 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +117,7 @@ def _event_files(anchor: str) -> dict[str, int]:
 
 
 class _Workers:
-    """The processes that read one archive, each a location at a time, and what they found."""
+    """The processes that read one archive, each some locations at a time, and what they found."""
 
     def __init__(self, anchor: str, consumer: str) -> None:
         self._anchor, self._sizes = anchor, _event_files(anchor)
@@ -119,6 +130,7 @@ class _Workers:
         self._left: list[Task] = []
         self._processes: list[Process] = []
         self._recorded: dict[int, Recorded] = {}
+        self._failed: dict[int, str] = {}
         self._offsets: dict[int, list[tuple[int, int, int, float]]] = {}
         self._done, self._lost = 0, 0
 
@@ -166,33 +178,47 @@ class _Workers:
                     self._end(waiting)
 
     def _begin(self, defined: Definitions) -> None:
-        """Make a task of every location, the smallest first: they are taken from the end."""
+        """Make tasks of the locations, the smallest first: they are taken from the end."""
         if not defined.locations:
             raise TraceError(f"{self._anchor}: no location is defined, must have at least one")
         if defined.resolution < 1:
             raise TraceError(f"{self._anchor}: no clock resolution is defined, must have ticks per second")
         self._definitions = defined
-        tasks = [Task(location, self._sizes.get(f"{location.ref}.evt", -1)) for location in reversed(defined.locations)]
-        self._left = sorted(tasks, key=lambda task: task.bytes)
+        self._left = sorted(self._tasks(defined.locations), key=lambda task: task.bytes, reverse=True)[::-1]
+
+    def _tasks(self, locations: Sequence[Location]) -> Iterator[Task]:
+        """Yield a task for each location; for several that follow each other if they are small: one by one costs more than reading."""
+        sizes = [self._sizes.get(f"{location.ref}.evt", -1) for location in locations]
+        begin = taken = 0
+        for end, size in enumerate(sizes):
+            taken += max(size, _LEAST)
+            if end > begin and taken > _TOGETHER:
+                yield Task(tuple(locations[begin:end]), tuple(sizes[begin:end]))
+                begin, taken = end, max(size, _LEAST)
+        yield Task(tuple(locations[begin:]), tuple(sizes[begin:]))
 
     def _end(self, process: Process) -> None:
         """End a worker and keep what it has read."""
-        columns = process.columns()
+        found = process.found()
         self._processes.remove(process)
         process.end()
         self._done += process.done
-        for ref, read in process.read.items():
-            self._recorded[ref] = Recorded(ref, columns[ref], read.records, read.error)
-            self._offsets[ref] = [(ref, *offset) for offset in read.offsets]
+        for ref, told, arrays, place in found:
+            found_there = (arrays, place) if arrays.told(place) else (self._nothing(ref), 0)
+            self._recorded[ref] = Recorded(ref, told.records, told.error, *found_there)
+            self._offsets[ref] = [(ref, *offset) for offset in told.offsets]
 
     def _lose(self, process: Process, what: str) -> None:
-        """Give up the location that a worker is at, and start another for those left."""
+        """Give up the location that a worker is at, or if these are several read each alone; start another worker for what is left."""
         self._end(process)
         if process.task is None:
             raise TraceError(f"{self._anchor}: the OTF2 library {what} on its definitions, must be a sound OTF2 archive")
-        ref = process.task.location.ref
-        self._recorded[ref] = Recorded(ref, {}, 0, f"the OTF2 library {what}")
-        self._lost += 1
+        task = process.task
+        if len(task.locations) > 1:
+            self._left += [Task((location,), (size,)) for location, size in zip(task.locations, task.sizes, strict=True)]
+        else:
+            self._failed[task.locations[0].ref] = f"the OTF2 library {what}"
+            self._lost += 1
         if self._lost >= _LOSSES * self._most:
             self._left = []
         if self._left:
@@ -200,13 +226,16 @@ class _Workers:
 
     def _recording(self) -> Recording:
         assert self._definitions
-        locations = [self._recorded.get(location.ref, Recorded(location.ref, {}, 0, _GIVEN_UP)) for location in self._definitions.locations]
+        for ref in (location.ref for location in self._definitions.locations):
+            if ref not in self._recorded:
+                self._recorded[ref] = Recorded(ref, 0, self._failed.get(ref, _GIVEN_UP), self._nothing(ref), 0)
+        locations = [self._recorded[location.ref] for location in self._definitions.locations]
         errors = sorted((recorded.error for recorded in locations if recorded.error), key=lambda error: error == _GIVEN_UP)
         if not any(recorded.records for recorded in locations):
             what = f"no event record can be read ({errors[0]})" if errors else "no event record"
             raise TraceError(f"{self._anchor}: {what}, must have at least one")
-        consumer = consumer_class(self._asked.consumer)
-        for k, recorded in enumerate(locations):
-            if not recorded.arrays:
-                locations[k] = dataclasses.replace(recorded, arrays=consumer(self._definitions, recorded.ref).result())
         return Recording(self._definitions, [offset for recorded in locations for offset in self._offsets.get(recorded.ref, ())], locations)
+
+    def _nothing(self, ref: int) -> Arrays:
+        """Return the columns of a location of which nothing could be read."""
+        return in_memory(consumer_class(self._asked.consumer)(self._definitions, ref).result())

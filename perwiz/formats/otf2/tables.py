@@ -279,8 +279,9 @@ class Builder:
             ("undefined", defects.UNDEFINED_REGION),
             ("not_posted", defects.NOT_POSTED),
         ):
-            for location, number in enumerate(state(key).tolist()):
-                out.add(np.full(number, NONE), reason, location)
+            number = state(key)
+            for location in np.flatnonzero(number).tolist():
+                out.add(np.full(number[location], NONE), reason, location)
         for location, recorded in enumerate(self.locations.recorded):
             if recorded.error:
                 out.add(NONE, defects.UNREADABLE, location)
@@ -299,7 +300,7 @@ class Builder:
         heard = state("records") > 0
         return Counts(
             records=int(state("records").sum())
-            + sum(int(recorded.arrays["state"].view(STATE)["records"][0]) for recorded in self.locations.other),
+            + sum(int(recorded.column("state").view(STATE)["records"][0]) for recorded in self.locations.other),
             states=int(state("pairs").sum()),
             single_events=other_records.singles(kept),
             sends=self.sends,

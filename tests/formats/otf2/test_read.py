@@ -27,7 +27,7 @@ OTHER = {name: records.OTHER_KIND + row.OTHERS.index(name) for name in ("MpiProb
 
 
 def rows(recorded):
-    return recorded.arrays["rows"].reshape(-1, 8).tolist()
+    return recorded.column("rows").reshape(-1, 8).tolist()
 
 
 def read(path, consumer="Keep", progress=None):

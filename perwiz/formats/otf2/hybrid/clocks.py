@@ -71,9 +71,9 @@ def _spans(recorded: Sequence[Recorded], rows: Sequence[int], table: str, column
     """Return when rows of a table with these numbers begin and end, ticks, in order: an array of two."""
     found = [np.empty((2, 0), "i8")]
     for row in rows:
-        arrays = recorded[row].arrays
-        chosen = np.isin(arrays[f"{table}.{column}"], numbers)
-        found.append(np.stack([arrays[f"{table}.{end}"][chosen] for end in ("enter", "leave")]).astype("i8"))
+        get = recorded[row].column
+        chosen = np.isin(get(f"{table}.{column}"), numbers)
+        found.append(np.stack([get(f"{table}.{end}")[chosen] for end in ("enter", "leave")]).astype("i8"))
     spans = np.concatenate(found, axis=1)
     return spans[:, np.argsort(spans[0], kind="stable")]
 

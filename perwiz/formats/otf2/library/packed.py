@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import mmap
-from collections.abc import Iterator, MutableMapping
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2.definitions import Location
 
-Line = tuple[str, str, int, int, str, int]
-"""(name, dtype, length, offset in the file, dtype there, least value): what lies in the file is added to the least value."""
+ALIGNMENT = 64
+"""Bytes to which every array is aligned in the file."""
+Line = tuple[str, str, int, str, int]
+"""(name, dtype, offset in the file, dtype there, least value): what lies in the file is added to the least value."""
+Ends = dict[str, list[int]]
+"""By table, which is what a column's name begins with, where the rows of each location end."""
 _NARROW = tuple((np.dtype(f"u{size}"), 1 << 8 * size) for size in (1, 2, 4))
 """Dtypes, and how many values each has."""
 
@@ -29,19 +34,31 @@ class Asked(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A location to read, and the bytes of its event file, -1 if there is none."""
+    """Locations to read, one after the other, and the bytes of their event files, -1 where there is none."""
 
-    location: Location
-    bytes: int
+    locations: tuple[Location, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all its event files."""
+        return sum(max(size, 0) for size in self.sizes)
 
 
-class Read(NamedTuple):
-    """What became of a location: records read, (time, offset, deviation) of its clock, where its columns lie, why that is not all."""
+class Told(NamedTuple):
+    """What became of a location: records read, (time, offset, deviation) of its clock, and why that is not all."""
 
     records: int
     offsets: list[list[Any]]
-    columns: list[Line]
     error: str | None
+
+
+class Read(NamedTuple):
+    """What became of the locations of a task, in their order, and where their columns lie, those of all in one."""
+
+    told: list[Told]
+    columns: list[Line]
+    ends: Ends
 
 
 def consumer_class(name: str) -> Any:
@@ -66,43 +83,82 @@ def packed(column: NDArray[Any]) -> tuple[NDArray[Any], int]:
     return column, 0
 
 
-class Arrays(MutableMapping[str, NDArray[Any]]):
-    """The columns of a location by name, unpacked when they are asked for; what is popped leaves the file, as far as whole pages go."""
+def written(tables: Sequence[dict[str, NDArray[Any]]], file: IO[bytes], at: int) -> tuple[list[Line], Ends]:
+    """Write the columns of some locations from byte `at` of a file on, and return where they lie, and where the rows of each end.
 
-    def __init__(self, content: mmap.mmap | None, lines: list[Line]) -> None:
-        """`content` is a shared mapping of the file."""
-        self._content = content
+    A column that only some of the locations have is 0 for the others.
+    """
+    length: dict[str, list[int]] = {}
+    for k, table in enumerate(tables):
+        for name, column in table.items():
+            length.setdefault(_table(name), [0] * len(tables))[k] = len(column)
+    lines: list[Line] = []
+    for name in dict.fromkeys(name for table in tables for name in table):
+        kind = next(table[name].dtype for table in tables if name in table)
+        parts = [table.get(name) for table in tables]
+        sizes = length[_table(name)]
+        filled = [np.zeros(size, kind) if part is None else part for part, size in zip(parts, sizes, strict=True)]
+        stored, low = packed(np.concatenate(filled) if len(filled) > 1 else filled[0])
+        lines.append((name, kind.str, at, stored.dtype.str if len(stored) else "", low))
+        at += file.write(np.ascontiguousarray(stored).data)
+        at += file.write(bytes(-at % ALIGNMENT))
+    return lines, {table: np.cumsum(sizes).tolist() for table, sizes in length.items()}
+
+
+def _table(name: str) -> str:
+    return name.partition(".")[0]
+
+
+class Arrays:
+    """The columns of some locations by name, unpacked when they are asked for; what is taken leaves the file, as far as whole pages go."""
+
+    def __init__(self, content: mmap.mmap | bytes, lines: list[Line], ends: Ends) -> None:
+        """`content` is a shared mapping of the file, or what it holds."""
+        self._content, self._ends = content, ends
         self._lines = {line[0]: line for line in lines}
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return a column, to be read only."""
-        _, dtype, length, offset, stored, low = self._lines[name]
+    def __contains__(self, name: str) -> bool:
+        return name in self._lines
+
+    def told(self, place: int) -> bool:
+        """Return whether there is anything of one of the locations."""
+        return any(ends[place] > (ends[place - 1] if place else 0) for ends in self._ends.values())
+
+    def of(self, name: str, first: int, last: int) -> NDArray[Any]:
+        """Return a column of the locations from the first to before the last one, to be read only."""
+        _, dtype, offset, stored, low = self._lines[name]
+        begin, end = self._rows(name, first, last)
         if not stored:
-            return np.broadcast_to(np.array(low, dtype), length)
-        assert self._content is not None
-        out = np.frombuffer(self._content, stored, length, offset).astype(dtype)
+            return np.broadcast_to(np.array(low, dtype), end - begin)
+        out = np.frombuffer(self._content, stored, end - begin, offset + begin * np.dtype(stored).itemsize).astype(dtype)
         if low:
             out += out.dtype.type(low)
         return out
 
-    def __setitem__(self, name: str, column: NDArray[Any]) -> None:
-        raise TypeError("the columns of a location cannot be changed")
+    def take(self, name: str, first: int, last: int) -> NDArray[Any]:
+        """Return the same, which is not asked for again."""
+        out = self.of(name, first, last)
+        _, _, offset, stored, _ = self._lines[name]
+        if stored and isinstance(self._content, mmap.mmap):
+            begin, end = (offset + row * np.dtype(stored).itemsize for row in self._rows(name, first, last))
+            _release(self._content, begin, end)
+        return out
 
-    def __delitem__(self, name: str) -> None:
-        _, _, length, offset, stored, _ = self._lines.pop(name)
-        if stored:
-            _release(self._content, offset, offset + length * np.dtype(stored).itemsize)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
+    def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
+        ends = self._ends[_table(name)]
+        return ends[first - 1] if first else 0, ends[last - 1]
 
 
-def _release(content: mmap.mmap | None, begin: int, end: int) -> None:
+def in_memory(table: dict[str, NDArray[Any]]) -> Arrays:
+    """Return the columns of one location that no worker wrote."""
+    content = io.BytesIO()
+    lines, ends = written([table], content, 0)
+    return Arrays(content.getvalue(), lines, ends)
+
+
+def _release(content: mmap.mmap, begin: int, end: int) -> None:
     """Give the whole pages between two places of a shared mapping back to the system, where it can take them."""
     begin, end = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE, end // mmap.PAGESIZE * mmap.PAGESIZE
-    if content is not None and end > begin and hasattr(mmap, "MADV_REMOVE"):
+    if end > begin and hasattr(mmap, "MADV_REMOVE"):
         with contextlib.suppress(OSError):
             content.madvise(mmap.MADV_REMOVE, begin, end - begin)

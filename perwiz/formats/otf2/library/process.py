@@ -18,7 +18,7 @@ from multiprocessing.connection import Pipe
 from typing import IO
 
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.library.packed import Arrays, Asked, Read, Task
+from perwiz.formats.otf2.library.packed import Arrays, Asked, Read, Task, Told
 
 _PROGRAM = "from perwiz.formats.otf2.library.worker import main; main({}, {})"
 _QUIET = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -35,12 +35,11 @@ class Process:
     def __init__(self, asked: Asked) -> None:
         """Starts the process."""
         self.task: Task | None = None
-        """The location it is at; None while it reads the definitions, and while it waits."""
+        """The locations it is at; None while it reads the definitions, and while it waits."""
         self.waits = False
         """Whether it waits for a task."""
         self.heard = time.monotonic()
-        self.read: dict[int, Read] = {}
-        """What it has read, by location."""
+        self._read: list[tuple[Task, Read]] = []
         self.done = 0
         """Bytes of event files it has read."""
         self._done_before = 0
@@ -59,7 +58,7 @@ class Process:
             )
 
     def give(self, task: Task) -> None:
-        """Let it read a location."""
+        """Let it read some locations."""
         self.task, self.waits, self.heard = task, False, time.monotonic()
         with contextlib.suppress(OSError):  # a process that has ended is heard of in time
             self.connection.send(task)
@@ -77,8 +76,8 @@ class Process:
             self.done = self._done_before + message
             return None
         if self.task and isinstance(message, Read):
-            self.read[self.task.location.ref] = message
-            self.done = self._done_before = self._done_before + max(self.task.bytes, 0)
+            self._read.append((self.task, message))
+            self.done = self._done_before = self._done_before + self.task.bytes
         self.task, self.waits = None, True
         return message if isinstance(message, Definitions) else None
 
@@ -103,11 +102,15 @@ class Process:
         except ValueError:
             return f"crashed (signal {-code})"
 
-    def columns(self) -> dict[int, Arrays]:
-        """Return the columns of every location it has read, from the file it wrote."""
+    def found(self) -> list[tuple[int, Told, Arrays, int]]:
+        """Return each location it has read: what became of it, the columns in the file it wrote, and its place among those of these."""
         size = os.fstat(self._data.fileno()).st_size
-        content = mmap.mmap(self._data.fileno(), size, access=mmap.ACCESS_WRITE) if size else None
-        return {ref: Arrays(content, read.columns) for ref, read in self.read.items()}
+        content = mmap.mmap(self._data.fileno(), size, access=mmap.ACCESS_WRITE) if size else b""
+        found = []
+        for task, read in self._read:
+            arrays = Arrays(content, read.columns, read.ends)
+            found += [(task.locations[k].ref, told, arrays, k) for k, told in enumerate(read.told)]
+        return found
 
 
 def _unnamed() -> IO[bytes]:

@@ -1,7 +1,7 @@
 """Reads an OTF2 archive in a process of its own, where a crash of the OTF2 library hurts nobody.
 
 The parent sends `Asked`, then one `Task` after another. What comes back are messages: the definitions, if they were asked for, else None;
-while a task lasts bytes of its event file, an integer, from time to time; what it has `Read` at its end. An exception is the last message.
+while a task lasts bytes of its event files, an integer, from time to time; what it has `Read` at its end. An exception is the last message.
 Arrays go into a file that both have open, back to back; only where they lie there is sent.
 """
 
@@ -19,17 +19,14 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import LibraryError, TraceError
-from perwiz.formats.otf2.definitions import definitions
+from perwiz.formats.otf2.definitions import Location, definitions
 from perwiz.formats.otf2.library.archive import Archive
 from perwiz.formats.otf2.library.binding import Failure
-from perwiz.formats.otf2.library.packed import Asked, Line, Read, Task, consumer_class, packed
+from perwiz.formats.otf2.library.packed import Asked, Read, Task, Told, consumer_class, written
 
-ALIGNMENT = 64
-"""Bytes to which every array is aligned in the data file."""
 _ROOM, _TIMES = 2 << 30, 64
 """Address space: so many bytes, and so many times what the archive's files have."""
 _PERIOD = 0.1
@@ -55,7 +52,7 @@ class Worker:
         """`data` is the descriptor of the file for arrays. Raises TraceError where the definitions are damaged."""
         self._parent = parent
         self._data = os.fdopen(data, "wb")
-        self._written, self._said = 0, 0.0
+        self._said = 0.0
         reading = asked.path
         try:
             self._consumer = consumer_class(asked.consumer)
@@ -76,8 +73,21 @@ class Worker:
             self._said = now
 
     def read(self, task: Task) -> Read:
-        """Return what became of a location, its columns written to the data file."""
-        archive, location = self._archive, task.location
+        """Return what became of some locations, their columns written to the data file."""
+        told, tables, done = [], [], 0
+        for location, size in zip(task.locations, task.sizes, strict=True):
+            one, table = self._read(location, size, done)
+            told.append(one)
+            tables.append(table)
+            done += max(size, 0)
+        at = self._data.tell()
+        lines, ends = written(tables, self._data, at)
+        self._data.flush()
+        return Read(told, lines, ends)
+
+    def _read(self, location: Location, size: int, done: int) -> tuple[Told, dict[str, NDArray[Any]]]:
+        """Return what became of one, and its columns; `done` bytes of the task were read before."""
+        archive = self._archive
         offsets: list[list[Any]] = []
         arrays: dict[str, NDArray[Any]] = {}
         errors: list[str] = []
@@ -87,26 +97,15 @@ class Worker:
             with _kept(errors, "its definitions: "):
                 offsets = _possible(archive.clock(location.ref), errors)
             with _kept(errors):
-                for rows in _events(archive, task):
+                for rows in _events(archive, location, size):
                     consumer.add(rows)
-                    self._alive(task.bytes * archive.records // max(location.events, archive.records, 1))
+                    self._alive(done + size * archive.records // max(location.events, archive.records, 1))
             arrays = consumer.result()
         except MemoryError:
             errors.append("its events need too much memory")
         if not errors and archive.records < location.events:
             errors.append(f"{archive.records} of {location.events} records")
-        return Read(archive.records, offsets, self._write(arrays), "; ".join(errors) or None)
-
-    def _write(self, arrays: dict[str, NDArray[Any]]) -> list[Line]:
-        """Return where and how arrays lie in the data file, after writing them there."""
-        lines: list[Line] = []
-        for name, array in arrays.items():
-            stored, low = packed(array)
-            lines.append((name, array.dtype.str, len(array), self._written, stored.dtype.str if len(stored) else "", low))
-            self._written += self._data.write(np.ascontiguousarray(stored).data)
-            self._written += self._data.write(bytes(-self._written % ALIGNMENT))
-        self._data.flush()
-        return lines
+        return Told(archive.records, offsets, "; ".join(errors) or None), arrays
 
 
 @contextlib.contextmanager
@@ -126,12 +125,11 @@ def _possible(offsets: list[list[Any]], errors: list[str]) -> list[list[Any]]:
     return good
 
 
-def _events(archive: Archive, task: Task) -> Iterator[NDArray[Any]]:
+def _events(archive: Archive, location: Location, size: int) -> Iterator[NDArray[Any]]:
     """Yield the rows of a location; a missing or empty file is one without events, which its definition must confirm."""
-    location = task.location
-    if task.bytes < 0 and location.events:
+    if size < 0 and location.events:
         raise Failure(0, "ENOENT", f"no file {location.ref}.evt")
-    if task.bytes > 0 or location.events:
+    if size > 0 or location.events:
         yield from archive.events(location.ref)
 
 
