@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import graphlib
 import importlib
 import os
@@ -26,7 +27,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = pathlib.Path(perwiz.__path__[0])
 """Where the perwiz lies that the tests import: installed, or in the source tree."""
 MODULES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted((ROOT / "perwiz").rglob("*.py"))}
-TREES = {path: ast.parse(text) for path, text in MODULES.items()}
 KERNELS = [path for path, text in MODULES.items() if text.startswith("# cython: ")]
 """The modules that meson.build compiles."""
 LAYERS = [
@@ -68,6 +68,12 @@ class Import(NamedTuple):
         return f"{self.path}:{self.line}: {self.name}"
 
 
+@functools.cache
+def tree(path: str) -> ast.Module:
+    """Return the tree of a module; parsing them all takes seconds, which a run of other tests need not wait for."""
+    return ast.parse(MODULES[path])
+
+
 def room(path: str) -> str:
     return path.removesuffix(".py").split("/")[1]
 
@@ -86,7 +92,10 @@ def imports_below(node: ast.AST, path: str, late: bool) -> Iterator[Import]:
         yield from imports_below(child, path, late or only_types or isinstance(child, FUNCTION))
 
 
-IMPORTS = [found for path, tree in TREES.items() for found in imports_below(tree, path, late=False)]
+@functools.cache
+def imports() -> tuple[Import, ...]:
+    """Return all imports of all modules."""
+    return tuple(found for path in MODULES for found in imports_below(tree(path), path, late=False))
 
 
 def against_layers(found: Import) -> bool:
@@ -106,7 +115,7 @@ def away_from_home(found: Import) -> bool:
 
 
 def functions(path: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(TREES[path]) if isinstance(node, FUNCTION))
+    return (node for node in ast.walk(tree(path)) if isinstance(node, FUNCTION))
 
 
 def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -131,7 +140,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_layers__import_only_from_those_before():
-    assert [str(found) for found in IMPORTS if against_layers(found)] == []
+    assert [str(found) for found in imports() if against_layers(found)] == []
 
 
 def test_layers__every_room_has_one():
@@ -139,15 +148,15 @@ def test_layers__every_room_has_one():
 
 
 def test_homes__third_party_imports_stay_there():
-    assert [str(found) for found in IMPORTS if away_from_home(found)] == []
+    assert [str(found) for found in imports() if away_from_home(found)] == []
 
 
 def test_homes__mpi4py_in_one_module():
-    assert len({found.path for found in IMPORTS if found.name.split(".")[0] == "mpi4py"}) <= 1
+    assert len({found.path for found in imports() if found.name.split(".")[0] == "mpi4py"}) <= 1
 
 
 def test_homes__slow_packages_are_imported_late():
-    assert [str(found) for found in IMPORTS if found.name.split(".")[0] in LATE and not found.late] == []
+    assert [str(found) for found in imports() if found.name.split(".")[0] in LATE and not found.late] == []
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["--version"], *([command, "--help"] for command in cli.COMMANDS)])
@@ -161,7 +170,7 @@ def test_circles__no_module_imports_itself_through_others():
     """Imports inside functions and for types alone count too. graphlib names the circle."""
     dotted = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in MODULES}
     imported: dict[str, set[str]] = {}
-    for found in IMPORTS:
+    for found in imports():
         module = found.name if found.name in dotted else found.name.rpartition(".")[0]
         if module in dotted and module != "perwiz":
             imported.setdefault(found.path, set()).add(dotted[module])
@@ -183,7 +192,7 @@ def test_sizes__modules():
 
 def private_of_others(path: str) -> Iterator[str]:
     """Yield the private names of other modules that a module imports, or takes off one that it has imported."""
-    nodes = list(ast.walk(TREES[path]))
+    nodes = list(ast.walk(tree(path)))
     aliases = [alias for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names]
     yield from (f"{path}: {alias.name}" for alias in aliases if re.search(r"(^|\.)_[A-Za-z]", alias.name))
     imported = {alias.asname or alias.name for alias in aliases}
@@ -207,8 +216,8 @@ def test_sizes__functions():
 
 
 def test_docstrings():
-    missing = [path for path, tree in TREES.items() if not ast.get_docstring(tree)]
-    assert missing + [where for path, tree in TREES.items() for where in undocumented(tree, path)] == []
+    missing = [path for path in MODULES if not ast.get_docstring(tree(path))]
+    assert missing + [where for path in MODULES for where in undocumented(tree(path), path)] == []
 
 
 def test_kernels__begin_with_their_directives():
@@ -219,7 +228,7 @@ def test_kernels__begin_with_their_directives():
 
 def test_kernels__whatever_imports_cython_is_one():
     """Without the directives a module is not compiled, and Cython is not there when perwiz runs."""
-    assert {found.path for found in IMPORTS if found.name.split(".")[0] == "cython"} == set(KERNELS)
+    assert {found.path for found in imports() if found.name.split(".")[0] == "cython"} == set(KERNELS)
 
 
 def test_kernels__loaded_as_expected():

@@ -18,15 +18,6 @@ from perwiz.whatif.compare.reasons import REPLAY
 from perwiz.whatif.limits import critical
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = "\n".join(path.read_text() for path in (ROOT / "perwiz").rglob("*.py") if path.name not in ("terms.py", "explain.py"))
-SAID = "\n".join(
-    node.value
-    for path in (ROOT / "perwiz").rglob("*.py")
-    if path.name not in ("terms.py", "explain.py")
-    for node in ast.walk(ast.parse(path.read_text()))
-    if isinstance(node, ast.Constant) and isinstance(node.value, str)
-)
-"""All texts that perwiz may print."""
 JARGON = (
     *(
         "makespan",
@@ -59,6 +50,14 @@ JARGON = (
     *("controlled logical clock", "Wait at N x N", "Wait at Barrier", "Late Broadcast", "Early Reduce", "wrong orders", "lower bounds"),
 )
 """What reports say that not every reader knows."""
+
+
+@functools.cache
+def said():
+    """Return all texts that perwiz may print."""
+    paths = [path for path in (ROOT / "perwiz").rglob("*.py") if path.name not in ("terms.py", "explain.py")]
+    nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return "\n".join(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def explain(capsys, *asked):
@@ -103,7 +102,7 @@ def test_no_such_word(capsys):
 @functools.cache
 def used():
     """Return the terms that reports use."""
-    return terms.used(SAID)
+    return terms.used(said())
 
 
 @pytest.mark.parametrize("term", terms.TERMS, ids=lambda term: term.name)
@@ -114,7 +113,7 @@ def test_every_term_is_used(term):
 @pytest.mark.parametrize("word", JARGON)
 def test_what_is_used_is_explained(word):
     assert terms.find(word), word
-    assert re.search(re.escape(word), SAID, re.IGNORECASE), "no report says so any more"
+    assert re.search(re.escape(word), said(), re.IGNORECASE), "no report says so any more"
 
 
 KINDS = (
