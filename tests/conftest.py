@@ -1,13 +1,15 @@
-"""What all tests share: golden files with `--regold`, and laws that draw the same examples every time."""
+"""What all tests share: golden files with `--regold`, laws that draw the same examples every time, and readers that start fast."""
 
 from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import hypothesis
 import pytest
+
+import forked
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 LONGEST = 60
@@ -26,6 +28,14 @@ hypothesis.settings.load_profile("deterministic")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --regold."""
     parser.addoption("--regold", action="store_true", help="rewrite the golden files with what the tests see now")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked() -> Iterator[None]:
+    """Fork what reads OTF2 archives."""
+    with pytest.MonkeyPatch.context() as patch:
+        forked.use(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,14 @@ import os
 import pathlib
 import random
 import shutil
+import subprocess
 import sys
 
 import _otf2
 import otf2
 import pytest
 
+import forked
 import otf2_small as small
 from perwiz.errors import USAGE, LibraryError, TraceError
 from perwiz.formats.otf2 import definitions as defined
@@ -21,6 +23,7 @@ from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.otf2.library import archive as otf2_archive
 from perwiz.formats.otf2.library import binding as otf2_library
 from perwiz.formats.otf2.library import events as row
+from perwiz.formats.otf2.library import process
 from perwiz.kernels import records
 
 OTHER = {name: records.OTHER_KIND + row.OTHERS.index(name) for name in ("MpiProbe", "ThreadFork", "RmaCollectiveEnd", "IoSeek")}
@@ -32,6 +35,12 @@ def rows(recorded):
 
 def read(path, consumer="Keep", progress=None):
     return otf2_read.record(str(path), progress, f"otf2_small:{consumer}")
+
+
+@pytest.fixture(autouse=True)
+def _started(monkeypatch):
+    """Start workers as perwiz does."""
+    monkeypatch.setattr(process, "subprocess", subprocess)
 
 
 @pytest.fixture
@@ -365,7 +374,8 @@ def test_library__failures_have_names(capfd):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
-def test_fuzz__a_recording_or_one_line(tmp_path, seed):
+def test_fuzz__a_recording_or_one_line(tmp_path, monkeypatch, seed):
+    forked.use(monkeypatch)
     path = small.archive(
         tmp_path / "t", {0: small.timed(small.EVERYTHING), 1: small.calls(9)}, groups=[(0, 4, [0, 1])], maps={1: [0, 2, 1]}
     )
