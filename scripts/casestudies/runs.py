@@ -29,8 +29,10 @@ _OPEN = ("--oversubscribe", "--mca", "mpi_yield_when_idle", "1")
 
 HYBRID = "hybrid/"
 """Programs in this folder have threads, which are recorded, too."""
-_OF_HYBRID = {"OMP_WAIT_POLICY": "passive", "OMPI_CC": "clang", "MPICH_CC": "clang"}
-"""Threads that wait let others run; LLVM's compiler has a runtime that tells of them."""
+_OF_HYBRID = {"OMP_WAIT_POLICY": "passive"}
+"""Threads that wait let others run."""
+_CLANG = {"OMPI_CC": "clang", "MPICH_CC": "clang"}
+"""LLVM's compiler has a runtime that tells of threads. The recorder is made by whatever compiler the MPI has."""
 
 _NOISY = 0.005
 """A variant is run more often if its median is above its shortest run by more than this part."""
@@ -154,7 +156,9 @@ class Lab:
             source = str(HERE / f"{program}.c")
             threads = ["-fopenmp"] if program.startswith(HYBRID) else []
             command = [self.mpicc, "-O1", "-g", *threads, f"-I{build.HERE}", source, "-o", str(out)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(program))
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, env=_environment(program) | (_CLANG if threads else {})
+            )
             if done.returncode:
                 raise UsageError(f"{source}: cannot be compiled: {done.stderr.strip()}")
         return str(out)
