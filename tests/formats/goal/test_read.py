@@ -204,7 +204,7 @@ def test_read__damaged(put, form):
     """Damage is a refusal of one line, or another schedule; never anything else."""
     rng, read, bad = random.Random(11), 0, 0
     data = SAMPLE.encode() if form == "text" else goals.binary_of(schedule(put(SAMPLE)))
-    for _ in range(2500):
+    for _ in range(800):
         path = put(rng.choice([reworded, flipped] if form == "text" else [flipped])(rng, data), "y")
         if not GOAL.looks_like(path):
             continue
@@ -213,4 +213,4 @@ def test_read__damaged(put, form):
         except PerwizError as error:
             bad += not str(error).startswith(path) or "must" not in str(error) or "\n" in str(error)
     assert bad == 0
-    assert read > 200
+    assert read > 60
