@@ -204,8 +204,8 @@ def test_help(domino):
     assert "  perwiz domino run.alog --target 1.3x " in out
 
 
-LONG = [(name, options) for name in ("monte.log", "cpilog.alog", "gmm.log") for options in ("", "--clock none")]
-LONG += [(name, "") for name in ("npb-is.S-4", "halo-before", "team-dynamic.alog.gz", "sync.log", "ring-ti")]
+LONG = [("monte.log", "--clock none"), *((name, "") for name in ("cpilog.alog", "gmm.log", "halo-before", "team-dynamic.alog.gz"))]
+LONG += [(name, "") for name in ("sync.log", "ring-ti")]
 ASKED = (
     ("srtest.alog", "--model default --clock none"),
     ("srtest.alog", "--clock linear"),
