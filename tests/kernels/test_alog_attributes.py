@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import naive_alog_read as naive
@@ -29,6 +29,7 @@ def found(strings, status=alog.EVENT):
 
 
 @given(st.lists(STRINGS.map(lambda text: text.encode("latin-1")), max_size=4))
+@example([b"c=1", b"k=2 n=1", b"n=0"])
 def test_attributes__twin(strings):
     assert found(strings) == naive.attributes(strings)
 
