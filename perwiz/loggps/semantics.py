@@ -1,30 +1,43 @@
-"""How others read the letters of LogGPS: what each charges for a message, and when. One simulation for all, see perwiz.kernels.loggopsim.
+"""How others read the letters of LogGPS: what each charges for a message, and when; see perwiz.kernels.semantics. k bytes:
 
 perwiz       the sender works o + k O, the message is there L + (k - 1) G later, the receiver works o + k O behind it; the next send of a
              process not before g + (k - 1) G; above S a request and an acknowledgement travel first.
 loggopsim    (spcl/LogGOPSim 76451de, LogGOPSim.cpp) the message is there o + L behind the start of its send, and keeps the receiver's
              processor, whether or not it waits, for o + max((k - 1) O, (k - 1) G); both interfaces are busy for g + (k - 1) G. Above S
              the sender goes on when the message is matched: nothing is sent before, and its acknowledgement takes no time.
+atlahs       (spcl/atlahs 8837294, sim/LogGOPSim/LogGOPSim.cpp; without htsim) the message is there o + (k - 1) O + L + (k - 1) G behind
+             the start of its send, and waits there until its receive is posted; then the receiver works g + o + (k - 1) O. The sender's
+             interface is busy for g + (k - 1) G, the receiver's for g. Above S the sender goes on when the receiver is done. No bytes
+             are one; receives of any source or tag never match.
+llamp        (spcl/llamp 0bdce2e, mpi-dep-graph/lp_converter.py, options --solve -S -o -G alone) the longest path, nothing is shared: the
+             message is there o + L + k G behind the start of its send, the receiver works o behind it and behind what it needs. Above S
+             the sender goes on when the receiver is done. g and O are not read. What needs the start of an operation needs what that
+             operation needs first, and 5 us more if it needs nothing else. The run ends with a computation that nothing needs.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.formats.goal.schedule import CALC, RECV, SEND, Schedule
-from perwiz.kernels import loggopsim as kernel
+from perwiz.kernels import semantics as kernel
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.tables import ANY
+from perwiz.trace.tables import ANY, NONE
 
-PROFILES = ("loggopsim",)
+PROFILES = ("loggopsim", "atlahs", "llamp")
 """Of those beside perwiz itself."""
+_APART = 5000
+"""What LLAMP adds to a computation beside a message, ns."""
 _MOST = 1 << 27
 _LONGEST = 2.0**60
+_Costs = Callable[[np.recarray, Schedule, Any], None]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -44,16 +57,23 @@ class Simulated:
         return int(self.end.max())
 
 
-def simulate(schedule: Schedule, model: Model) -> Simulated:
-    """Return when the ranks of a schedule are done under a model as LogGOPSim reads it. Raises TraceError for too many processors."""
+def simulate(schedule: Schedule, model: Model, profile: str) -> Simulated:
+    """Return when the ranks of a schedule are done under a model as one of PROFILES reads it. Raises TraceError for too many processors."""
     cpus, nics = int(schedule.cpu.max(initial=0)) + 1, int(schedule.nic.max(initial=0)) + 1
     if schedule.ranks * max(cpus, nics) > _MOST:
         raise TraceError(f"{schedule.path}: {schedule.ranks} ranks of {max(cpus, nics)} processors, must be at most {_MOST} in all")
+    if profile == "atlahs":
+        schedule = dataclasses.replace(schedule, size=np.where(schedule.kind == CALC, schedule.size, np.maximum(schedule.size, 1)))
+    ops, listed = _operations(schedule, model, {"atlahs": _of_atlahs}.get(profile, _of_loggopsim))
+    out, partner = _by_events(schedule, ops, listed, kernel.simulate_atlahs if profile == "atlahs" else kernel.simulate, cpus, nics)
+    return _longest(schedule, model, out, partner) if profile == "llamp" else out
+
+
+def _by_events(
+    schedule: Schedule, ops: np.recarray, listed: np.ndarray, by: Callable[..., None], cpus: int, nics: int
+) -> tuple[Simulated, np.ndarray]:
+    """Return what a simulation by events says, and the other end of each message and receive that met, else itself."""
     count, ranks = len(schedule), schedule.ranks
-    ops, listed = _operations(schedule, model)
-    room = float((ops.busy + ops.gap + ops.flight + ops.takes + ops.taken_gap).sum(dtype="f8"))
-    if room >= _LONGEST:
-        raise TraceError(f"{schedule.path}: operations take {room:.3g} ns together, must take less than 2^60")
     first = np.searchsorted(schedule.rank, np.arange(ranks + 1)).astype("i4")
     queues = np.full((2, int(ops.queue.max(initial=0)) + 1), -1, kernel.QUEUE).view(np.recarray)
     for queue in queues:
@@ -62,11 +82,35 @@ def simulate(schedule: Schedule, model: Model) -> Simulated:
     following, ready = np.full(count, -1, "i4"), np.zeros(count, "i4")
     heap = np.zeros(2 * count + 1, kernel.EVENT).view(np.recarray)
     counts = np.zeros(1, kernel.COUNTS).view(np.recarray)
-    kernel.simulate(ops, listed, first, cpus, nics, queues[0], queues[1], following, free, sending, taking, ready, heap, counts)
-    return Simulated(free.reshape(ranks, cpus).max(1), count - int(counts[0].done), int(counts[0].unreceived))
+    by(ops, listed, first, cpus, nics, queues[0], queues[1], following, free, sending, taking, ready, heap, counts)
+    met = (following != NONE) & (schedule.kind[following] != schedule.kind)
+    out = Simulated(free.reshape(ranks, cpus).max(1), count - int(counts[0].done), int(counts[0].unreceived))
+    return out, np.where(met, following, NONE).astype("i4")
 
 
-def _operations(schedule: Schedule, model: Model) -> tuple[np.recarray, np.ndarray]:
+def _longest(schedule: Schedule, model: Model, matched: Simulated, partner: np.ndarray) -> Simulated:
+    """Return what LLAMP says of messages that are matched as LogGOPSim matches them."""
+    ops, listed = _operations(_behind_starts(schedule), model, _of_llamp)
+    alone = (np.bincount(schedule.op, minlength=len(schedule)) == 1) & (schedule.kind == CALC)
+    ops.busy[schedule.op[(schedule.starts == 1) & alone[schedule.op]]] += _APART
+    ops.needs += schedule.kind == RECV
+    end, ready = np.zeros(schedule.ranks, "i8"), np.zeros(len(schedule), "i4")
+    counts = np.zeros(1, kernel.COUNTS).view(np.recarray)
+    kernel.longest(ops, listed, partner, end, ready, counts)
+    return Simulated(end, len(schedule) - int(counts[0].done), matched.unreceived)
+
+
+def _behind_starts(schedule: Schedule) -> Schedule:
+    """Return a schedule in which what needs the start of an operation needs the first that the operation needs, if any."""
+    needing, first = np.unique(schedule.op, return_index=True)
+    instead = np.full(len(schedule), NONE, "i4")
+    instead[needing] = schedule.on[first]
+    on = np.where(schedule.starts == 1, instead[schedule.on], schedule.on)
+    some = on != NONE
+    return dataclasses.replace(schedule, op=schedule.op[some], on=on[some], starts=np.zeros(int(some.sum()), "u1"))
+
+
+def _operations(schedule: Schedule, model: Model, costs: _Costs) -> tuple[np.recarray, np.ndarray]:
     """Return the operations as the kernel takes them, and the lists of those that need others."""
     count = len(schedule)
     ops = np.zeros(count, kernel.OPERATION).view(np.recarray)
@@ -78,19 +122,39 @@ def _operations(schedule: Schedule, model: Model) -> tuple[np.recarray, np.ndarr
     on, rows = schedule.on[order], np.arange(count)
     ops.first_done, ops.end_done = (np.searchsorted(on[:done], rows, side) for side in ("left", "right"))
     ops.first_started, ops.end_started = (done + np.searchsorted(on[done:], rows, side) for side in ("left", "right"))
-    ops.queue = _queues(schedule)
-    moves = schedule.kind != CALC
+    ops.queue = _queues(schedule, named=costs == _of_atlahs)
     sent = Sent(schedule.size)
-    row = model.letters(sent)
-    after, g, big_g, big_o = schedule.size - 1, row.g, row.G, row.O_s
-    ops.waits = moves & (schedule.size > model.limit(sent))
-    ops.busy = np.where(moves, _whole(row.o_s + after * big_o), schedule.size)
-    ops.gap = ops.taken_gap = _whole(g + after * big_g)
-    ops.flight = _whole(row.o_s + row.L + 0 * after)
-    ops.takes = _whole(row.o_r + _longer(after, after * row.O_r, after * big_g))
-    for name in ("gap", "taken_gap", "flight", "takes"):
-        ops[name] = np.where(schedule.kind == SEND, ops[name], 0)
+    ops.waits = (schedule.kind != CALC) & (schedule.size > model.limit(sent))
+    costs(ops, schedule, model.letters(sent))
+    ops.busy = np.where(schedule.kind == CALC, schedule.size, ops.busy)
+    room = float((ops.busy + ops.gap + ops.flight + ops.takes + ops.taken_gap).sum(dtype="f8"))
+    if room >= _LONGEST:
+        raise TraceError(f"{schedule.path}: operations take {room:.3g} ns together, must take less than 2^60")
     return ops, listed
+
+
+def _of_loggopsim(ops: np.recarray, schedule: Schedule, row: Any) -> None:
+    after, sends = schedule.size - 1, schedule.kind == SEND
+    ops.busy = _whole(row.o_s + after * row.O_s)
+    ops.gap = ops.taken_gap = np.where(sends, _whole(row.g + after * row.G), 0)
+    ops.flight = np.where(sends, _whole(row.o_s + row.L + 0 * after), 0)
+    ops.takes = np.where(sends, _whole(row.o_r + _longer(after, after * row.O_r, after * row.G)), 0)
+
+
+def _of_atlahs(ops: np.recarray, schedule: Schedule, row: Any) -> None:
+    after, moves = schedule.size - 1, schedule.kind != CALC
+    on_way = np.floor(after * row.G).astype("i8")
+    ops.busy = _whole(row.o_s + after * row.O_s)
+    ops.gap = np.where(moves, _whole(row.g + 0.0 * after) + on_way, 0)
+    ops.taken_gap = np.where(moves, _whole(row.g + 0.0 * after), 0)
+    ops.flight = np.where(moves, ops.busy + _whole(row.L + 0.0 * after) + on_way, 0)
+    ops.takes = np.where(moves, _whole(row.o_r + after * row.O_r), 0)
+
+
+def _of_llamp(ops: np.recarray, schedule: Schedule, row: Any) -> None:
+    sends = schedule.kind == SEND
+    ops.busy = _whole(np.where(sends, row.o_s, row.o_r))
+    ops.flight = np.where(sends, _whole(row.o_s + row.L + schedule.size * row.G), 0)
 
 
 def _longer(after: I8, by_processor: F8, by_network: F8) -> F8:
@@ -103,11 +167,15 @@ def _whole(cost: F8) -> I8:
     return np.rint(cost).astype("i8")
 
 
-def _queues(schedule: Schedule) -> np.ndarray:
-    """Return where each message and receive look for each other: one place per receiver, sender and tag, or receiver if it takes any."""
+def _queues(schedule: Schedule, named: bool) -> np.ndarray:
+    """Return where each message and receive look for each other: one place per receiver, sender and tag, or receiver if it takes any.
+
+    `named`: one that takes any looks where no message is.
+    """
     receives = schedule.kind == RECV
     open_ = np.zeros(schedule.ranks, bool)
-    open_[schedule.rank[receives & ((schedule.peer == ANY) | (schedule.tag == ANY))]] = True
+    if not named:
+        open_[schedule.rank[receives & ((schedule.peer == ANY) | (schedule.tag == ANY))]] = True
     at = np.where(receives, schedule.rank, schedule.peer)
     of = np.where(receives, schedule.peer, schedule.rank)
     all_alike = open_[np.maximum(at, 0)]

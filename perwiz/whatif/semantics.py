@@ -31,10 +31,10 @@ def told(prediction: Prediction, profile: str) -> Told:
     TraceError and UsageError for a run that is no schedule.
     """
     if prediction.trace.format == GOAL.name and not prediction.hypotheses:
-        only = simulate(read(prediction.trace.path), prediction.model)
+        only = simulate(read(prediction.trace.path), prediction.model, profile)
         return Told(profile, only, only)
-    before = simulate(_schedule(prediction, prediction.trace), prediction.model)
-    after = simulate(_schedule(prediction, predicted_trace(prediction)), prediction.model) if prediction.hypotheses else before
+    before = simulate(_schedule(prediction, prediction.trace), prediction.model, profile)
+    after = simulate(_schedule(prediction, predicted_trace(prediction)), prediction.model, profile) if prediction.hypotheses else before
     return Told(profile, before, after)
 
 

@@ -97,11 +97,11 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize(("letters", "which"), [(DEFAULT, 1), (SMALL, 2)], ids=["default", "small"])
 def test_loggopsim__printed(name, letters, which):
-    found = semantics.simulate(goals.read(goals.text_of(PROGRAMS[name][0])), build.hand_model(**letters))
+    found = semantics.simulate(goals.read(goals.text_of(PROGRAMS[name][0])), build.hand_model(**letters), "loggopsim")
     assert (found.end.tolist(), found.stuck, found.unreceived) == (PROGRAMS[name][which], 0, 0)
 
 
 def test_loggopsim__refused():
     schedule = goals.read(goals.text_of([[f"calc {1 << 50}"] * 1025]))
     with pytest.raises(TraceError, match=r"operations take 1.15e\+18 ns together, must take less than 2\^60$"):
-        semantics.simulate(schedule, build.hand_model())
+        semantics.simulate(schedule, build.hand_model(), "loggopsim")

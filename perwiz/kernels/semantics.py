@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
-"""A schedule simulated as LogGOPSim does: by events: processors and network interfaces take operations as they are free.
+"""A schedule as LogGOPSim, that of ATLAHS and LLAMP have it.
 
-Operation k has the events k, when it can be begun, and of a send n + k, when its message is there.
+The first two are simulated by events: processors and network interfaces take operations as they are free. Operation k has the events k,
+when it can be begun, and of a send n + k, when its message is there. LLAMP has the longest path through the messages and dependences.
 """
 
 import cython
@@ -34,19 +35,20 @@ Operation = cython.struct(
     flight=I8,
     takes=I8,
     taken_gap=I8,
+    since=I8,
 )
 OPERATION = np.dtype(
     [
         *((name, "i4") for name in ("kind", "rank", "peer", "tag", "cpu", "nic", "queue", "waits", "needs")),
         *((name, "i4") for name in ("first_done", "end_done", "first_started", "end_started")),
-        *((name, "i8") for name in ("busy", "gap", "flight", "takes", "taken_gap")),
+        *((name, "i8") for name in ("busy", "gap", "flight", "takes", "taken_gap", "since")),
     ],
     align=True,
 )
 """`queue` is where a message and its receive look for each other, the same for all that may match. `waits`: the sender is held until its
 message is received, of a receive, that it lets go whom it took. `needs` operations come before; first .. end are the rows of the lists
 of those that need its completion and its start. ns: a send keeps its processor `busy` and its interface for `gap`, its message is there
-after `flight`, keeps the receiver's processor for `takes` and its interface for `taken_gap`."""
+after `flight`, keeps the receiver's processor for `takes` and its interface for `taken_gap`. What it needs is done `since`, first 0."""
 
 Event = cython.struct(time=I8, turn=I8, number=cython.int)
 EVENT = np.dtype([("time", "i8"), ("turn", "i8"), ("number", "i4")], align=True)
@@ -87,18 +89,25 @@ def _push(heap: Event[::1], counts: Counts[::1], time: I8, turn: I8, number: cyt
 @cython.cfunc
 @cython.exceptval(check=False)
 def _drop_first(heap: Event[::1], counts: Counts[::1]) -> cython.void:
+    """Take the first event out: the lesser of two follows it down to the end, and the last event goes up from there.
+
+    Of the same time and turn the next one is as from a std::priority_queue of libstdc++.
+    """
     counts[0].events -= 1
     end: cython.Py_ssize_t = counts[0].events
     k: cython.Py_ssize_t = 0
     _swap(heap, 0, end)
+    time, turn, number = heap[0].time, heap[0].turn, heap[0].number
     while 2 * k + 1 < end:
-        least = 2 * k + 1
-        if least + 1 < end and _less(heap, least + 1, least):
-            least += 1
-        if not _less(heap, least, k):
-            break
-        _swap(heap, k, least)
+        least = 2 * k + 2
+        if least >= end or _less(heap, least - 1, least):
+            least -= 1
+        heap[k].time, heap[k].turn, heap[k].number = heap[least].time, heap[least].turn, heap[least].number
         k = least
+    heap[k].time, heap[k].turn, heap[k].number = time, turn, number
+    while k > 0 and _less(heap, k, (k - 1) // 2):
+        _swap(heap, k, (k - 1) // 2)
+        k = (k - 1) // 2
 
 
 @cython.cfunc
@@ -231,6 +240,7 @@ def _arrive(
     if ops[k].waits:
         other = ops[k].rank
         _let_go(ops, k, k, time, processors, interfaces, free, sending, listed, ready, counts)
+    following[k], following[found] = found, cython.cast(cython.int, k)
     _let(ops, listed, ops[found].first_done, ops[found].end_done, ready, counts)
     counts[0].done += 1
     return other
@@ -264,6 +274,7 @@ def _post(
     if ops[k].waits:
         other = ops[found].rank
         _let_go(ops, found, k, time, processors, interfaces, free, sending, listed, ready, counts)
+    following[k], following[found] = found, cython.cast(cython.int, k)
     _let(ops, listed, ops[k].first_done, ops[k].end_done, ready, counts)
     counts[0].done += 1
     return other
@@ -289,7 +300,8 @@ def simulate(
 
     `listed` names operations that need others, see OPERATION. Each rank has so many processors and interfaces: `free`, and `sending` and
     `taking`, come with 0. The queues come with -1; `following` and `ready` have a row per operation, `heap` two. `counts` comes with 0,
-    and has at last how many operations were done, and how many messages were not received.
+    and has at last how many operations were done, and how many messages were not received. A message that was received and its receive
+    name each other in `following`.
     """
     n: cython.Py_ssize_t = len(ops)
     for rank in range(len(first) - 1):
@@ -346,3 +358,210 @@ def simulate(
         _begin(own, processors, interfaces, ops, ready, counts, free, sending, heap)
         if other > own:
             _begin(other, processors, interfaces, ops, ready, counts, free, sending, heap)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _done(
+    ops: Operation[::1], k: cython.Py_ssize_t, time: I8, listed: cython.const[cython.int][::1], ready: cython.int[::1], counts: Counts[::1]
+) -> cython.void:
+    """Let an operation be done at `time`: what needs it is not begun before."""
+    for i in range(ops[k].first_done, ops[k].end_done):
+        ops[listed[i]].since = max(ops[listed[i]].since, time)
+    _let(ops, listed, ops[k].first_done, ops[k].end_done, ready, counts)
+    counts[0].done += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _started(
+    ops: Operation[::1], k: cython.Py_ssize_t, listed: cython.const[cython.int][::1], ready: cython.int[::1], counts: Counts[::1]
+) -> cython.void:
+    """Let an operation be started: what needed that last may begin at any time."""
+    for i in range(ops[k].first_started, ops[k].end_started):
+        if ops[listed[i]].needs == 1:
+            ops[listed[i]].since = 0
+    _let(ops, listed, ops[k].first_started, ops[k].end_started, ready, counts)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _follow(
+    rank: cython.int,
+    processors: cython.int,
+    interfaces: cython.int,
+    ops: Operation[::1],
+    ready: cython.int[::1],
+    counts: Counts[::1],
+    free: cython.const[I8][::1],
+    sending: cython.const[I8][::1],
+    heap: Event[::1],
+) -> cython.void:
+    """Make events of the ready operations of a rank, in the order in which they became so."""
+    for i in range(counts[0].ready):
+        k = ready[i]
+        if ops[k].rank == rank:
+            time = ops[k].since
+            if ops[k].kind == _CALC:
+                time = max(time, free[rank * processors + ops[k].cpu])
+            elif ops[k].kind == _SEND:
+                time = max(time, sending[rank * interfaces + ops[k].nic])
+            _push(heap, counts, time, 0, k)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _free_sender(
+    ops: Operation[::1],
+    send: cython.Py_ssize_t,
+    by: cython.Py_ssize_t,
+    time: I8,
+    interface_time: I8,
+    processors: cython.int,
+    interfaces: cython.int,
+    free: I8[::1],
+    sending: I8[::1],
+    listed: cython.const[cython.int][::1],
+    ready: cython.int[::1],
+    counts: Counts[::1],
+) -> cython.void:
+    """Let a held sender go on at `time`, on the processor and interface of the operation it is let go `by`."""
+    _done(ops, send, time, listed, ready, counts)
+    p = ops[send].rank * processors + ops[by].cpu
+    q = ops[send].rank * interfaces + ops[by].nic
+    free[p] = max(free[p], time)
+    sending[q] = max(sending[q], interface_time)
+
+
+def simulate_atlahs(
+    ops: Operation[::1],
+    listed: cython.const[cython.int][::1],
+    first: cython.const[cython.int][::1],
+    processors: cython.int,
+    interfaces: cython.int,
+    posted: Queue[::1],
+    unexpected: Queue[::1],
+    following: cython.int[::1],
+    free: I8[::1],
+    sending: I8[::1],
+    taking: I8[::1],
+    ready: cython.int[::1],
+    heap: Event[::1],
+    counts: Counts[::1],
+) -> None:
+    """Simulate operations by rank as the LogGOPSim of ATLAHS does; arguments and results are those of `simulate`.
+
+    A message takes the processor of its receiver only once it is matched, and that of the receive; all of a queue match. Of a receive, `takes` and `taken_gap`
+    are what a message costs that was there before.
+    """
+    n: cython.Py_ssize_t = len(ops)
+    for rank in range(len(first) - 1):
+        for op in range(first[rank], first[rank + 1]):
+            if ops[op].needs == 0:
+                _push(heap, counts, 0, 0, op)
+    while counts[0].events > 0:
+        time = heap[0].time
+        e: cython.Py_ssize_t = heap[0].number
+        _drop_first(heap, counts)
+        counts[0].ready = 0
+        k = e - n if e >= n else e
+        own: cython.int = ops[k].rank
+        other: cython.int = _NONE
+        q = own * interfaces + ops[k].nic
+        p = own * processors + ops[k].cpu
+        if e >= n:
+            own = ops[k].peer
+            found = _take(ops, posted, ops[k].queue, following, _ANY, _ANY)
+            if found == _NONE:
+                _wait(unexpected, ops[k].queue, following, k)
+                counts[0].unreceived += 1
+                continue
+            p = own * processors + ops[found].cpu
+            q = own * interfaces + ops[k].nic
+            if max(free[p], taking[q]) > time:
+                _push(heap, counts, max(free[p], taking[q]), 0, e)
+                _wait(posted, ops[found].queue, following, found)
+                continue
+            taking[q] = time + ops[k].taken_gap
+            free[p] = taking[q] + ops[k].takes
+            if ops[k].waits:
+                other = ops[k].rank
+                _free_sender(ops, k, k, free[p], taking[q], processors, interfaces, free, sending, listed, ready, counts)
+            _done(ops, found, free[p], listed, ready, counts)
+            _follow(own, processors, interfaces, ops, ready, counts, free, sending, heap)
+            own = other if other != own else _NONE
+        elif ops[k].kind == _CALC:
+            if free[p] > time:
+                _push(heap, counts, free[p], 0, e)
+                continue
+            free[p] = time + ops[k].busy
+            _started(ops, k, listed, ready, counts)
+            _done(ops, k, free[p], listed, ready, counts)
+        elif ops[k].kind == _SEND:
+            if max(free[p], sending[q]) > time:
+                _push(heap, counts, max(free[p], sending[q]), 0, e)
+                continue
+            _started(ops, k, listed, ready, counts)
+            free[p] = time + ops[k].busy
+            sending[q] = time + ops[k].gap
+            _push(heap, counts, time + ops[k].flight, 0, n + k)
+            if not ops[k].waits:
+                _done(ops, k, free[p], listed, ready, counts)
+        else:
+            _started(ops, k, listed, ready, counts)
+            found = _take(ops, unexpected, ops[k].queue, following, _ANY, _ANY)
+            if found == _NONE:
+                _wait(posted, ops[k].queue, following, k)
+            else:
+                counts[0].unreceived -= 1
+                taking[q] = max(sending[q], time) + ops[k].taken_gap
+                free[p] = taking[q] + ops[k].takes
+                if ops[k].waits and ops[found].waits:
+                    _free_sender(ops, found, k, free[p], taking[q], processors, interfaces, free, sending, listed, ready, counts)
+                    other = ops[found].rank
+                _done(ops, k, free[p], listed, ready, counts)
+                if other != _NONE and other != own:
+                    _follow(other, processors, interfaces, ops, ready, counts, free, sending, heap)
+        if own != _NONE:
+            _follow(own, processors, interfaces, ops, ready, counts, free, sending, heap)
+
+
+def longest(
+    ops: Operation[::1],
+    listed: cython.const[cython.int][::1],
+    partner: cython.const[cython.int][::1],
+    end: I8[::1],
+    ready: cython.int[::1],
+    counts: Counts[::1],
+) -> None:
+    """Leave in `end` of each rank, which comes with 0, when the last computation that nothing needs is done, ns: nothing shares anything.
+
+    `partner` names the receive of a message and the message of a receive, -1 if there is none; a receive needs its message, beside what
+    `listed` names. Of a receive, `busy` is what it takes behind both. `ready` has a row per operation, `counts` comes with 0, and has at
+    last how many are done.
+    """
+    for op in range(len(ops)):
+        if ops[op].needs == 0:
+            ready[counts[0].ready] = op
+            counts[0].ready += 1
+    at: cython.Py_ssize_t = 0
+    while at < counts[0].ready:
+        k: cython.Py_ssize_t = ready[at]
+        at += 1
+        time = ops[k].since + ops[k].busy
+        other: cython.int = _NONE
+        if ops[k].kind != _CALC:
+            other = partner[k]
+        if ops[k].kind == _CALC and ops[k].first_done == ops[k].end_done:
+            end[ops[k].rank] = max(end[ops[k].rank], time)
+        if ops[k].kind == _SEND and other != _NONE:
+            ops[other].since = max(ops[other].since, ops[k].since + ops[k].flight)
+            ops[other].needs -= 1
+            if ops[other].needs == 0:
+                ready[counts[0].ready] = other
+                counts[0].ready += 1
+            if ops[k].waits and ops[other].waits:
+                continue
+        elif ops[k].kind != _SEND and other != _NONE and ops[k].waits and ops[other].waits:
+            _done(ops, other, time, listed, ready, counts)
+        _done(ops, k, time, listed, ready, counts)

@@ -17,7 +17,7 @@ COSTS = st.fixed_dictionaries(
 @given(goals.texts(units=2), COSTS)
 def test_simulate__twin(content, cost):
     schedule = goals.read(content)
-    found = semantics.simulate(schedule, build.hand_model(**cost))
+    found = semantics.simulate(schedule, build.hand_model(**cost), "loggopsim")
     assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.simulate(schedule, cost)
 
 
@@ -27,12 +27,12 @@ def test_simulate__a_receive_posted_second_matches_first():
     receives = "recv 1b from 0 tag 1\nrecv 1b from 0 tag 2\nrecv 1b from -1 tag 3\n"
     schedule = goals.read(f"num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n")
     cost = {"L": 10, "o": 3, "g": 5, "G": 1, "O": 2, "S": 50}
-    found = semantics.simulate(schedule, build.hand_model(**cost))
+    found = semantics.simulate(schedule, build.hand_model(**cost), "loggopsim")
     assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.simulate(schedule, cost)
     assert found.stuck == 0
 
 
 def test_simulate__nobody_receives():
     schedule = goals.read("num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nl1: recv 1b from 0 tag 7\nl2: calc 5\nl2 requires l1\n}\n")
-    found = semantics.simulate(schedule, build.hand_model())
+    found = semantics.simulate(schedule, build.hand_model(), "loggopsim")
     assert (found.stuck, found.unreceived, found.end.tolist()) == (2, 1, [2, 14])
