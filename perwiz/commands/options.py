@@ -55,7 +55,7 @@ def model(parser: argparse.ArgumentParser) -> None:
 def semantics(parser: argparse.ArgumentParser) -> None:
     """Declare --semantics."""
     meaning = "say beside the answer what another simulator does that reads the same model in its own way (default: perwiz, none)"
-    parser.add_argument("--semantics", choices=("perwiz", "loggopsim", "atlahs", "llamp"), default="perwiz", help=meaning)
+    parser.add_argument("--semantics", choices=("perwiz", "loggopsim", "atlahs", "llamp", "dimemas"), default="perwiz", help=meaning)
 
 
 def machine(args: argparse.Namespace) -> Machine | str | None:

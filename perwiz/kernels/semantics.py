@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
-"""A schedule as LogGOPSim, that of ATLAHS and LLAMP have it.
+"""A schedule as LogGOPSim, that of ATLAHS, Dimemas and LLAMP have it.
 
-The first two are simulated by events: processors and network interfaces take operations as they are free. Operation k has the events k,
-when it can be begun, and of a send n + k, when its message is there. LLAMP has the longest path through the messages and dependences.
+All but LLAMP simulate events: processors and network interfaces take operations as they are free. Operation k has the events k, when it
+can be begun, and of a send n + k, when its message is there. LLAMP has the longest path through the messages and dependences.
 """
 
 import cython
@@ -179,6 +179,14 @@ def _let_go(
 
 
 @cython.cfunc
+@cython.inline
+def _fits(ops: Operation[::1], k: cython.int, peer: cython.int, tag: cython.int) -> cython.bint:
+    """Return whether a message or receive of a queue may match a partner and tag."""
+    other = ops[k].rank if ops[k].kind == _SEND else ops[k].peer
+    return (peer == _ANY or other in (_ANY, peer)) and (tag == _ANY or ops[k].tag in (_ANY, tag))
+
+
+@cython.cfunc
 @cython.exceptval(check=False)
 def _take(
     ops: Operation[::1], queue: Queue[::1], at: cython.int, following: cython.int[::1], peer: cython.int, tag: cython.int
@@ -187,8 +195,7 @@ def _take(
     before: cython.int = _NONE
     k = queue[at].first
     while k != _NONE:
-        other = ops[k].rank if ops[k].kind == _SEND else ops[k].peer
-        if (peer == _ANY or other in (_ANY, peer)) and (tag == _ANY or ops[k].tag == _ANY or ops[k].tag == tag):
+        if _fits(ops, k, peer, tag):
             if before == _NONE:
                 queue[at].first = following[k]
             else:
@@ -565,3 +572,154 @@ def longest(
         elif ops[k].kind != _SEND and other != _NONE and ops[k].waits and ops[other].waits:
             _done(ops, other, time, listed, ready, counts)
         _done(ops, k, time, listed, ready, counts)
+
+
+_MOVING = cython.declare(cython.int, 2)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _transfer(
+    ops: Operation[::1],
+    k: cython.int,
+    time: I8,
+    links: cython.int,
+    stage: cython.int[::1],
+    used: cython.int[::1],
+    waiting: Queue[::1],
+    behind: cython.int[::1],
+    heap: Event[::1],
+    counts: Counts[::1],
+) -> cython.void:
+    """Let a message move if it has a link out of its sender, which it keeps, and then one into its receiver, else wait for that."""
+    ranks: cython.int = cython.cast(cython.int, len(used) // 2)
+    n: cython.Py_ssize_t = len(ops)
+    while stage[k] < _MOVING:
+        place = ops[k].rank if stage[k] == 0 else ranks + ops[k].peer
+        if links > 0 and used[place] >= links:
+            _wait(waiting, place, behind, k)
+            return
+        used[place] += 1
+        stage[k] += 1
+    _push(heap, counts, time + ops[k].flight, counts[0].turn, 2 * n + k)
+    counts[0].turn += 1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _leave(
+    ops: Operation[::1],
+    k: cython.int,
+    time: I8,
+    links: cython.int,
+    stage: cython.int[::1],
+    used: cython.int[::1],
+    waiting: Queue[::1],
+    behind: cython.int[::1],
+    heap: Event[::1],
+    counts: Counts[::1],
+) -> cython.void:
+    """Let a message that is there give back its links to those that wait for them."""
+    ranks: cython.int = cython.cast(cython.int, len(used) // 2)
+    for place in (ops[k].rank, ranks + ops[k].peer):
+        used[place] -= 1
+        following = _take(ops, waiting, place, behind, _ANY, _ANY)
+        if following != _NONE:
+            _transfer(ops, following, time, links, stage, used, waiting, behind, heap, counts)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _end(
+    ops: Operation[::1],
+    k: cython.int,
+    time: I8,
+    end: I8[::1],
+    listed: cython.const[cython.int][::1],
+    ready: cython.int[::1],
+    counts: Counts[::1],
+) -> cython.void:
+    end[ops[k].rank] = max(end[ops[k].rank], time)
+    _done(ops, k, time, listed, ready, counts)
+
+
+def simulate_dimemas(
+    ops: Operation[::1],
+    listed: cython.const[cython.int][::1],
+    processors: cython.int,
+    links: cython.int,
+    posted: Queue[::1],
+    unexpected: Queue[::1],
+    following: cython.int[::1],
+    free: I8[::1],
+    end: I8[::1],
+    held: Queue[::1],
+    stage: cython.int[::1],
+    used: cython.int[::1],
+    waiting: Queue[::1],
+    behind: cython.int[::1],
+    ready: cython.int[::1],
+    heap: Event[::1],
+    counts: Counts[::1],
+) -> None:
+    """Simulate operations as Dimemas does calls; leave in `end` of each rank, which comes with 0, when its last is done, ns.
+
+    Every operation keeps its processor `busy`; then its message moves for `flight`, on one of `links` out of its rank and one into the
+    other, 0 any number of them; that of a held sender when both ends are ready, which lets it go. Operation k has the events k, n + k
+    when it was busy, and of a send 2 n + k, when its message is there. `stage` and `behind` have a row per operation, `used` and `waiting`
+    two per rank; `stage` and `used` come with 0, `held`, which is as `posted`, `behind` and `waiting` with -1, the others as for `simulate`.
+    """
+    n: cython.Py_ssize_t = len(ops)
+    for op in range(n):
+        if ops[op].needs == 0:
+            _push(heap, counts, 0, counts[0].turn, op)
+            counts[0].turn += 1
+    while counts[0].events > 0:
+        time = heap[0].time
+        turn = heap[0].turn
+        e: cython.Py_ssize_t = heap[0].number
+        _drop_first(heap, counts)
+        counts[0].ready = 0
+        k: cython.int = cython.cast(cython.int, e % n)
+        if e < n:
+            p = ops[k].rank * processors + ops[k].cpu
+            if free[p] > time:
+                _push(heap, counts, free[p], turn, e)
+                continue
+            free[p] = time + ops[k].busy
+            _started(ops, k, listed, ready, counts)
+            _push(heap, counts, free[p], counts[0].turn, n + k)
+            counts[0].turn += 1
+        elif e >= 2 * n:
+            _leave(ops, k, time, links, stage, used, waiting, behind, heap, counts)
+            found = _take(ops, posted, ops[k].queue, following, ops[k].rank, ops[k].tag)
+            if found == _NONE:
+                _wait(unexpected, ops[k].queue, following, k)
+                counts[0].unreceived += 1
+            else:
+                _end(ops, found, time, end, listed, ready, counts)
+        elif ops[k].kind == _CALC:
+            _end(ops, k, time, end, listed, ready, counts)
+        elif ops[k].kind == _SEND:
+            found = posted[ops[k].queue].first if ops[k].waits else k
+            while found != _NONE and found != k and not _fits(ops, found, ops[k].rank, ops[k].tag):
+                found = following[found]
+            if found == _NONE:
+                _wait(held, ops[k].queue, following, k)
+            else:
+                _end(ops, k, time, end, listed, ready, counts)
+                _transfer(ops, k, time, links, stage, used, waiting, behind, heap, counts)
+        else:
+            found = _take(ops, unexpected, ops[k].queue, following, ops[k].peer, ops[k].tag)
+            if found != _NONE:
+                counts[0].unreceived -= 1
+                _end(ops, k, time, end, listed, ready, counts)
+            else:
+                _wait(posted, ops[k].queue, following, k)
+                found = _take(ops, held, ops[k].queue, following, ops[k].peer, ops[k].tag)
+                if found != _NONE:
+                    _end(ops, found, time, end, listed, ready, counts)
+                    _transfer(ops, found, time, links, stage, used, waiting, behind, heap, counts)
+        for i in range(counts[0].ready):
+            _push(heap, counts, max(time, ops[ready[i]].since), counts[0].turn, ready[i])
+            counts[0].turn += 1

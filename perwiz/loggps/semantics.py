@@ -13,6 +13,10 @@ llamp        (spcl/llamp 0bdce2e, mpi-dep-graph/lp_converter.py, options --solve
              message is there o + L + k G behind the start of its send, the receiver works o behind it and behind what it needs. Above S
              the sender goes on when the receiver is done. g and O are not read. What needs the start of an operation needs what that
              operation needs first, and 5 us more if it needs nothing else. The run ends with a computation that nothing needs.
+dimemas      (bsc-performance-tools/dimemas 4ab5099, Simulator/model/communic.c; each rank a node) sending and receiving keep the processor
+             for L each, at both ends, whatever the size. Then the message moves for k G on a link out of its sender and one into its
+             receiver, of which each rank has as many as the model has interfaces. From S on, not above it, it moves when both ends are
+             ready, and then lets its sender go. o, O and g are not read.
 """
 
 from __future__ import annotations
@@ -26,12 +30,13 @@ import numpy as np
 from perwiz.errors import TraceError
 from perwiz.formats.goal.schedule import CALC, RECV, SEND, Schedule
 from perwiz.kernels import semantics as kernel
+from perwiz.loggps.keys import NO_LIMIT
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import ANY, NONE
 
-PROFILES = ("loggopsim", "atlahs", "llamp")
+PROFILES = ("loggopsim", "atlahs", "llamp", "dimemas")
 """Of those beside perwiz itself."""
 _APART = 5000
 """What LLAMP adds to a computation beside a message, ns."""
@@ -64,7 +69,9 @@ def simulate(schedule: Schedule, model: Model, profile: str) -> Simulated:
         raise TraceError(f"{schedule.path}: {schedule.ranks} ranks of {max(cpus, nics)} processors, must be at most {_MOST} in all")
     if profile == "atlahs":
         schedule = dataclasses.replace(schedule, size=np.where(schedule.kind == CALC, schedule.size, np.maximum(schedule.size, 1)))
-    ops, listed = _operations(schedule, model, {"atlahs": _of_atlahs}.get(profile, _of_loggopsim))
+    ops, listed = _operations(schedule, model, _COSTS[profile])
+    if profile == "dimemas":
+        return _by_calls(schedule, ops, listed, cpus, 0 if model.interfaces >= NO_LIMIT else model.interfaces)
     out, partner = _by_events(schedule, ops, listed, kernel.simulate_atlahs if profile == "atlahs" else kernel.simulate, cpus, nics)
     return _longest(schedule, model, out, partner) if profile == "llamp" else out
 
@@ -75,17 +82,35 @@ def _by_events(
     """Return what a simulation by events says, and the other end of each message and receive that met, else itself."""
     count, ranks = len(schedule), schedule.ranks
     first = np.searchsorted(schedule.rank, np.arange(ranks + 1)).astype("i4")
-    queues = np.full((2, int(ops.queue.max(initial=0)) + 1), -1, kernel.QUEUE).view(np.recarray)
-    for queue in queues:
-        queue.first = queue.last = -1
+    posted, unexpected = (_queue(int(ops.queue.max(initial=0)) + 1) for _ in range(2))
     free, sending, taking = np.zeros(ranks * cpus, "i8"), np.zeros(ranks * nics, "i8"), np.zeros(ranks * nics, "i8")
     following, ready = np.full(count, -1, "i4"), np.zeros(count, "i4")
     heap = np.zeros(2 * count + 1, kernel.EVENT).view(np.recarray)
     counts = np.zeros(1, kernel.COUNTS).view(np.recarray)
-    by(ops, listed, first, cpus, nics, queues[0], queues[1], following, free, sending, taking, ready, heap, counts)
+    by(ops, listed, first, cpus, nics, posted, unexpected, following, free, sending, taking, ready, heap, counts)
     met = (following != NONE) & (schedule.kind[following] != schedule.kind)
     out = Simulated(free.reshape(ranks, cpus).max(1), count - int(counts[0].done), int(counts[0].unreceived))
     return out, np.where(met, following, NONE).astype("i4")
+
+
+def _by_calls(schedule: Schedule, ops: np.recarray, listed: np.ndarray, cpus: int, links: int) -> Simulated:
+    """Return what Dimemas says."""
+    count, ranks = len(schedule), schedule.ranks
+    posted, unexpected, held, waiting = (_queue(rows) for rows in (*[int(ops.queue.max(initial=0)) + 1] * 3, 2 * ranks))
+    free, end, used = np.zeros(ranks * cpus, "i8"), np.zeros(ranks, "i8"), np.zeros(2 * ranks, "i4")
+    following, behind = np.full(count, NONE, "i4"), np.full(count, NONE, "i4")
+    stage, ready = np.zeros(count, "i4"), np.zeros(count, "i4")
+    heap = np.zeros(2 * count + 1, kernel.EVENT).view(np.recarray)
+    counts = np.zeros(1, kernel.COUNTS).view(np.recarray)
+    lists = held, stage, used, waiting, behind, ready
+    kernel.simulate_dimemas(ops, listed, cpus, links, posted, unexpected, following, free, end, *lists, heap, counts)
+    return Simulated(end, count - int(counts[0].done), int(counts[0].unreceived))
+
+
+def _queue(rows: int) -> np.recarray:
+    out = np.zeros(rows, kernel.QUEUE).view(np.recarray)
+    out.first = out.last = NONE
+    return out
 
 
 def _longest(schedule: Schedule, model: Model, matched: Simulated, partner: np.ndarray) -> Simulated:
@@ -124,7 +149,7 @@ def _operations(schedule: Schedule, model: Model, costs: _Costs) -> tuple[np.rec
     ops.first_started, ops.end_started = (done + np.searchsorted(on[done:], rows, side) for side in ("left", "right"))
     ops.queue = _queues(schedule, named=costs == _of_atlahs)
     sent = Sent(schedule.size)
-    ops.waits = (schedule.kind != CALC) & (schedule.size > model.limit(sent))
+    ops.waits = (schedule.kind != CALC) & (schedule.size + (costs == _of_dimemas) > model.limit(sent))
     costs(ops, schedule, model.letters(sent))
     ops.busy = np.where(schedule.kind == CALC, schedule.size, ops.busy)
     room = float((ops.busy + ops.gap + ops.flight + ops.takes + ops.taken_gap).sum(dtype="f8"))
@@ -155,6 +180,15 @@ def _of_llamp(ops: np.recarray, schedule: Schedule, row: Any) -> None:
     sends = schedule.kind == SEND
     ops.busy = _whole(np.where(sends, row.o_s, row.o_r))
     ops.flight = np.where(sends, _whole(row.o_s + row.L + schedule.size * row.G), 0)
+
+
+def _of_dimemas(ops: np.recarray, schedule: Schedule, row: Any) -> None:
+    ops.busy = _whole(row.L + 0.0 * schedule.size)
+    ops.flight = np.where(schedule.kind == SEND, _whole(schedule.size * row.G), 0)
+
+
+_COSTS = {"loggopsim": _of_loggopsim, "llamp": _of_loggopsim, "atlahs": _of_atlahs, "dimemas": _of_dimemas}
+"""LLAMP's messages are matched as LogGOPSim matches them."""
 
 
 def _longer(after: I8, by_processor: F8, by_network: F8) -> F8:
