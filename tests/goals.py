@@ -26,8 +26,8 @@ def read(content):
 
 
 @st.composite
-def texts(draw, units=1, wild=True):
-    """Draw a schedule whose messages all have both ends; of `units` processors and network interfaces."""
+def texts(draw, units=1, wild=True, chained=False):
+    """Draw a schedule whose messages all have both ends; of `units` processors and network interfaces; each one needs the one before it."""
     ranks = draw(st.integers(2, 4))
     blocks, last = [[] for _ in range(ranks)], [0] * ranks
 
@@ -37,6 +37,8 @@ def texts(draw, units=1, wild=True):
         unit = draw(st.integers(0, 2 * units))
         where = "" if unit >= units else f" cpu {unit}" if what.startswith("calc") else f" cpu {unit} nic {units - 1 - unit}"
         blocks[rank].append(f"l{of}: {what}{where}")
+        if chained and of > 1:
+            blocks[rank].append(f"l{of} requires l{of - 1}")
         for _ in range(draw(st.integers(0, min(2, of - 1)))):
             how = draw(st.sampled_from(["requires", "requires", "irequires"]))
             blocks[rank].append(f"l{of} {how} l{draw(st.integers(max(1, of - 3), of - 1))}")

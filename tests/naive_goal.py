@@ -1,4 +1,4 @@
-"""Twins of the kernels of schedules: text by regular expressions, streams checked by what they promise, and a simulation with a heap."""
+"""Twins of the kernels of schedules: text by regular expressions, streams checked by what they promise, and simulations with a heap."""
 
 import collections
 import heapq
@@ -110,3 +110,246 @@ def simulate(schedule, cost):
                 finish(k)
         begin(ready)
     return [max([free[r, c] for c in range(256)]) for r in range(schedule.ranks)], len(done)
+
+
+class _Queue:
+    """The order in which std::priority_queue of libstdc++ gives out what is of one time: pairs (time, what), the least time first."""
+
+    def __init__(self):
+        self.items = []
+
+    def push(self, item):
+        self.items.append(item)
+        self._up(len(self.items) - 1)
+
+    def _up(self, hole):
+        while hole and self.items[(hole - 1) // 2][0] > self.items[hole][0]:
+            above = (hole - 1) // 2
+            self.items[hole], self.items[above] = self.items[above], self.items[hole]
+            hole = above
+
+    def pop(self):
+        items = self.items
+        out, last = items[0], items.pop()
+        if items:
+            hole = 0
+            while 2 * hole + 1 < len(items):
+                child = min((k for k in (2 * hole + 2, 2 * hole + 1) if k < len(items)), key=lambda k: items[k][0])
+                items[hole], hole = items[child], child
+            items[hole] = last
+            self._up(hole)
+        return out
+
+
+class _Needs:
+    """Which operations need which, and since when all is done that one needs."""
+
+    def __init__(self, schedule):
+        self.left, self.since, self.done = [0] * len(schedule), [0] * len(schedule), 0
+        self.let = {0: collections.defaultdict(list), 1: collections.defaultdict(list)}
+        for op, on, starts in zip(schedule.op.tolist(), schedule.on.tolist(), schedule.starts.tolist(), strict=True):
+            self.left[op] += 1
+            self.let[starts][on].append(op)
+        self.ready = [k for k in range(len(schedule)) if not self.left[k]]
+
+    def start(self, k):
+        self._take(self.let[1][k], lambda op: 0)
+
+    def finish(self, k, time):
+        self.done += 1
+        for op in self.let[0][k]:
+            self.since[op] = max(self.since[op], time)
+        self._take(self.let[0][k], lambda op: self.since[op])
+
+    def _take(self, of, since):
+        for op in of:
+            self.left[op] -= 1
+            if not self.left[op]:
+                self.since[op] = since(op)
+                self.ready.append(op)
+
+
+def _columns(schedule):
+    return (getattr(schedule, n).tolist() for n in ("kind", "rank", "size", "peer", "tag", "cpu", "nic"))
+
+
+def atlahs(schedule, c):
+    """Return (end of each rank, operations that are done) as the LogGOPSim of ATLAHS has it; `c` has L, o, g, G, O and S."""
+    kind, rank, size, peer, tag, cpu, nic = _columns(schedule)
+    size = [each if kind[k] == g.CALC else max(each, 1) for k, each in enumerate(size)]
+    needs, heap = _Needs(schedule), _Queue()
+    free, sending, taking = (collections.Counter() for _ in range(3))
+    posted, unexpected = collections.defaultdict(collections.deque), collections.defaultdict(collections.deque)
+    for k in needs.ready:
+        heap.push((0, k, False))
+    needs.ready = []
+
+    def follow(host):
+        for k in [k for k in needs.ready if rank[k] == host]:
+            at = {g.CALC: free[host, cpu[k]], g.SEND: sending[host, nic[k]], g.RECV: 0}[kind[k]]
+            heap.push((max(needs.since[k], at), k, False))
+        needs.ready = [k for k in needs.ready if rank[k] != host]
+
+    def receive(by, host, time, unit):
+        more = size[by] - 1
+        taking[host, nic[by]] = time + c["g"]
+        free[host, cpu[unit]] = time + c["g"] + c["o"] + more * c["O"]
+        return free[host, cpu[unit]], taking[host, nic[by]]
+
+    def let_go(send, by, at, interface):
+        needs.finish(send, at)
+        free[rank[send], cpu[by]] = max(free[rank[send], cpu[by]], at)
+        sending[rank[send], nic[by]] = max(sending[rank[send], nic[by]], interface)
+
+    while heap.items:
+        time, k, is_message = heap.pop()
+        host, more = peer[k] if is_message else rank[k], size[k] - 1
+        hosts = [host]
+        if is_message:
+            waiting = posted[host, rank[k], tag[k]]
+            if not waiting:
+                unexpected[host, rank[k], tag[k]].append(k)
+                continue
+            found = waiting.popleft()
+            at = max(free[host, cpu[found]], taking[host, nic[k]])
+            if at > time:
+                heap.push((at, k, True))
+                waiting.append(found)
+                continue
+            at, interface = receive(k, host, time, found)
+            if size[k] > c["S"]:
+                let_go(k, k, at, interface)
+                hosts = [host, rank[k]]
+            needs.finish(found, at)
+        elif kind[k] == g.RECV:
+            needs.start(k)
+            waiting = unexpected[host, peer[k], tag[k]]
+            if not waiting:
+                posted[host, peer[k], tag[k]].append(k)
+            else:
+                found = waiting.popleft()
+                at, interface = receive(k, host, max(time, sending[host, nic[k]]), k)
+                if size[k] > c["S"] and size[found] > c["S"]:
+                    let_go(found, k, at, interface)
+                    hosts = [rank[found], host]
+                needs.finish(k, at)
+        else:
+            at = max(free[host, cpu[k]], sending[host, nic[k]] if kind[k] == g.SEND else 0)
+            if at > time:
+                heap.push((at, k, False))
+                continue
+            needs.start(k)
+            free[host, cpu[k]] = time + (size[k] if kind[k] == g.CALC else c["o"] + more * c["O"])
+            if kind[k] == g.SEND:
+                way = int(more * c["G"])
+                sending[host, nic[k]] = time + c["g"] + way
+                heap.push((free[host, cpu[k]] + c["L"] + way, k, True))
+            if kind[k] == g.CALC or size[k] <= c["S"]:
+                needs.finish(k, free[host, cpu[k]])
+        for each in hosts:
+            follow(each)
+    return [max([free[r, u] for u in range(256)]) for r in range(schedule.ranks)], needs.done
+
+
+def llamp(schedule, c, partner):
+    """Return the end of each rank as LLAMP has it, by passes until nothing changes; `partner` by message and receive."""
+    kind, rank, size, *_ = _columns(schedule)
+    on, first = collections.defaultdict(list), {}
+    for op, other, starts in zip(schedule.op.tolist(), schedule.on.tolist(), schedule.starts.tolist(), strict=True):
+        first.setdefault(op, other)
+        on[op].append((other, starts))
+    begin, end = [0] * len(kind), [0] * len(kind)
+    needed = set()
+    for _ in range(2 * len(kind) + 2):
+        for k in range(len(kind)):
+            before = [first.get(other) if starts else other for other, starts in on[k]]
+            needed.update(before)
+            apart = 5000 if kind[k] == g.CALC and [starts for _, starts in on[k]] == [1] else 0
+            begin[k] = max([0, *(end[other] for other in before if other is not None)])
+            if kind[k] == g.RECV:
+                begin[k] = max(begin[k], begin[partner[k]] + c["o"] + c["L"] + size[partner[k]] * c["G"])
+            end[k] = begin[k] + (size[k] + apart if kind[k] == g.CALC else c["o"])
+            if kind[k] == g.SEND and min(size[k], size[partner[k]]) > c["S"]:
+                end[k] = end[partner[k]]
+    last = [[end[k] for k in range(len(kind)) if rank[k] == r and kind[k] == g.CALC and k not in needed] for r in range(schedule.ranks)]
+    return [max([0, *each]) for each in last]
+
+
+def dimemas(schedule, c, links):
+    """Return (end of each rank, operations that are done) as Dimemas has it; `c` has L, G and S; `links` in and out of a rank, 0 any."""
+    kind, rank, size, peer, tag, cpu, _ = _columns(schedule)
+    needs, heap, turn = _Needs(schedule), [], iter(range(10**9))
+    free, end, used = collections.Counter(), collections.Counter(), collections.Counter()
+    posted, there, held, waiting = [], [], [], collections.defaultdict(list)
+
+    def add(time, k, step):
+        heapq.heappush(heap, (time, next(turn), k, step))
+
+    def finish(k, time):
+        end[rank[k]] = max(end[rank[k]], time)
+        needs.finish(k, time)
+
+    def matches(send, receive):
+        place = rank[send] in (peer[receive], rank[send] if peer[receive] == -2 else -1) and peer[send] == rank[receive]
+        return place and tag[receive] in (tag[send], -2)
+
+    def move(k, time, places):
+        while places:
+            if links and used[places[0]] == links:
+                waiting[places[0]].append((k, places))
+                return
+            used[places[0]] += 1
+            places = places[1:]
+        add(time + size[k] * c["G"], k, "there")
+
+    def first(queue, fits):
+        return next((each for each in queue if fits(each)), None)
+
+    for k in needs.ready:
+        add(0, k, "begin")
+    needs.ready = []
+    while heap:
+        time, at, k, step = heapq.heappop(heap)
+        ways = [("out", rank[k]), ("in", peer[k])]
+        if step == "begin":
+            if free[rank[k], cpu[k]] > time:
+                heapq.heappush(heap, (free[rank[k], cpu[k]], at, k, step))
+                continue
+            free[rank[k], cpu[k]] = time + (size[k] if kind[k] == g.CALC else c["L"])
+            needs.start(k)
+            add(free[rank[k], cpu[k]], k, "busy")
+        elif step == "there":
+            for way in ways:
+                used[way] -= 1
+                if waiting[way]:
+                    move(waiting[way][0][0], time, waiting[way].pop(0)[1])
+            found = first(posted, lambda each, k=k: matches(k, each))
+            if found is None:
+                there.append(k)
+            else:
+                posted.remove(found)
+                finish(found, time)
+        elif kind[k] == g.CALC:
+            finish(k, time)
+        elif kind[k] == g.SEND:
+            if size[k] >= c["S"] and first(posted, lambda each, k=k: matches(k, each)) is None:
+                held.append(k)
+            else:
+                finish(k, time)
+                move(k, time, ways)
+        else:
+            found = first(there, lambda each, k=k: matches(each, k))
+            if found is not None:
+                there.remove(found)
+                finish(k, time)
+            else:
+                posted.append(k)
+                found = first(held, lambda each, k=k: matches(each, k))
+                if found is not None:
+                    held.remove(found)
+                    finish(found, time)
+                    move(found, time, [("out", rank[found]), ("in", rank[k])])
+        for each in needs.ready:
+            add(max(time, needs.since[each]), each, "begin")
+        needs.ready = []
+    return [end[r] for r in range(schedule.ranks)], needs.done

@@ -440,6 +440,47 @@ def _free_sender(
     sending[q] = max(sending[q], interface_time)
 
 
+@cython.cfunc
+@cython.exceptval(check=False)
+def _deliver(
+    ops: Operation[::1],
+    k: cython.Py_ssize_t,
+    time: I8,
+    processors: cython.int,
+    interfaces: cython.int,
+    posted: Queue[::1],
+    unexpected: Queue[::1],
+    following: cython.int[::1],
+    free: I8[::1],
+    sending: I8[::1],
+    taking: I8[::1],
+    listed: cython.const[cython.int][::1],
+    ready: cython.int[::1],
+    heap: Event[::1],
+    counts: Counts[::1],
+) -> cython.int:
+    """Let a message be received where its receive is posted and all is free; return the rank whose sender that lets go, -1 if none."""
+    host = ops[k].peer
+    found = _take(ops, posted, ops[k].queue, following, _ANY, _ANY)
+    if found == _NONE:
+        _wait(unexpected, ops[k].queue, following, k)
+        counts[0].unreceived += 1
+        return _NONE
+    p = host * processors + ops[found].cpu
+    q = host * interfaces + ops[k].nic
+    if max(free[p], taking[q]) > time:
+        _push(heap, counts, max(free[p], taking[q]), 0, len(ops) + k)
+        _wait(posted, ops[found].queue, following, found)
+        return _NONE
+    taking[q] = time + ops[k].taken_gap
+    free[p] = taking[q] + ops[k].takes
+    if ops[k].waits:
+        _free_sender(ops, k, k, free[p], taking[q], processors, interfaces, free, sending, listed, ready, counts)
+    _done(ops, found, free[p], listed, ready, counts)
+    _follow(host, processors, interfaces, ops, ready, counts, free, sending, heap)
+    return ops[k].rank if ops[k].waits and ops[k].rank != host else _NONE
+
+
 def simulate_atlahs(
     ops: Operation[::1],
     listed: cython.const[cython.int][::1],
@@ -458,8 +499,8 @@ def simulate_atlahs(
 ) -> None:
     """Simulate operations by rank as the LogGOPSim of ATLAHS does; arguments and results are those of `simulate`.
 
-    A message takes the processor of its receiver only once it is matched, and that of the receive; all of a queue match. Of a receive, `takes` and `taken_gap`
-    are what a message costs that was there before.
+    A message takes the processor of its receiver only once it is matched, and that of the receive; all of a queue match. Of a receive,
+    `takes` and `taken_gap` are what a message costs that was there before.
     """
     n: cython.Py_ssize_t = len(ops)
     for rank in range(len(first) - 1):
@@ -477,26 +518,9 @@ def simulate_atlahs(
         q = own * interfaces + ops[k].nic
         p = own * processors + ops[k].cpu
         if e >= n:
-            own = ops[k].peer
-            found = _take(ops, posted, ops[k].queue, following, _ANY, _ANY)
-            if found == _NONE:
-                _wait(unexpected, ops[k].queue, following, k)
-                counts[0].unreceived += 1
-                continue
-            p = own * processors + ops[found].cpu
-            q = own * interfaces + ops[k].nic
-            if max(free[p], taking[q]) > time:
-                _push(heap, counts, max(free[p], taking[q]), 0, e)
-                _wait(posted, ops[found].queue, following, found)
-                continue
-            taking[q] = time + ops[k].taken_gap
-            free[p] = taking[q] + ops[k].takes
-            if ops[k].waits:
-                other = ops[k].rank
-                _free_sender(ops, k, k, free[p], taking[q], processors, interfaces, free, sending, listed, ready, counts)
-            _done(ops, found, free[p], listed, ready, counts)
-            _follow(own, processors, interfaces, ops, ready, counts, free, sending, heap)
-            own = other if other != own else _NONE
+            own = _deliver(
+                ops, k, time, processors, interfaces, posted, unexpected, following, free, sending, taking, listed, ready, heap, counts
+            )
         elif ops[k].kind == _CALC:
             if free[p] > time:
                 _push(heap, counts, free[p], 0, e)
@@ -667,7 +691,8 @@ def simulate_dimemas(
     Every operation keeps its processor `busy`; then its message moves for `flight`, on one of `links` out of its rank and one into the
     other, 0 any number of them; that of a held sender when both ends are ready, which lets it go. Operation k has the events k, n + k
     when it was busy, and of a send 2 n + k, when its message is there. `stage` and `behind` have a row per operation, `used` and `waiting`
-    two per rank; `stage` and `used` come with 0, `held`, which is as `posted`, `behind` and `waiting` with -1, the others as for `simulate`.
+    two per rank; `stage` and `used` come with 0, `held`, which is as `posted`, `behind` and `waiting` with -1, the others as for
+    `simulate`.
     """
     n: cython.Py_ssize_t = len(ops)
     for op in range(n):

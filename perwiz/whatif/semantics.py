@@ -11,7 +11,8 @@ from perwiz.formats.goal.schedule import Schedule
 from perwiz.loggps.schedules import schedule
 from perwiz.loggps.semantics import Simulated, simulate
 from perwiz.trace.trace import Trace
-from perwiz.whatif.predict import Prediction, predicted_trace
+from perwiz.whatif.hypotheses.base import in_order
+from perwiz.whatif.predict import Prediction, predict, predicted_trace
 from perwiz.whatif.run import graph_of, replay_of
 
 
@@ -27,15 +28,24 @@ class Told:
 def told(prediction: Prediction, profile: str) -> Told:
     """Return what a profile of perwiz.loggps.semantics.PROFILES says under the prediction's model.
 
-    A file that is a schedule is simulated as it is, where nothing is asked; else the runs are those of perwiz.loggps.schedules. Raises
-    TraceError and UsageError for a run that is no schedule.
+    A file that is a schedule is simulated as it is, where nothing but the network changes; else the runs are those of
+    perwiz.loggps.schedules. Another network is read as the profile reads it: the run that other hypotheses make is simulated on it.
+    Raises TraceError and UsageError for a run that is no schedule.
     """
-    if prediction.trace.format == GOAL.name and not prediction.hypotheses:
-        only = simulate(read(prediction.trace.path), prediction.model, profile)
-        return Told(profile, only, only)
-    before = simulate(_schedule(prediction, prediction.trace), prediction.model, profile)
-    after = simulate(_schedule(prediction, predicted_trace(prediction)), prediction.model, profile) if prediction.hypotheses else before
-    return Told(profile, before, after)
+    trace, model = prediction.trace, prediction.model
+    network, others = model, []
+    for hypothesis in in_order(prediction.hypotheses):
+        changed, _ = hypothesis.protocol(trace, network, trace.messages.bytes)
+        if changed is network:
+            others.append(hypothesis)
+        network = changed
+    before = _schedule(prediction, trace) if trace.format != GOAL.name or others else read(trace.path)
+    after = before
+    if others:
+        alone = prediction if network is model else predict(trace, others, prediction.machine, prediction.engine, draws=0)
+        after = _schedule(alone, predicted_trace(alone))
+    recorded = simulate(before, model, profile)
+    return Told(profile, recorded, simulate(after, network, profile) if prediction.hypotheses else recorded)
 
 
 def _schedule(prediction: Prediction, trace: Trace) -> Schedule:

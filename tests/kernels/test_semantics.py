@@ -1,12 +1,18 @@
 """The simulation of schedules, against the naive twin."""
 
-from hypothesis import given
+import collections
+import dataclasses
+
+import numpy as np
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import build
 import goals
 import naive_goal
+from perwiz.formats.goal.schedule import CALC, RECV, SEND
 from perwiz.loggps import semantics
+from perwiz.loggps.keys import NO_LIMIT
 
 COSTS = st.fixed_dictionaries(
     {"L": st.sampled_from([0, 10, 2500]), "o": st.sampled_from([0, 3, 1500]), "g": st.sampled_from([0, 5, 1000])}
@@ -19,6 +25,39 @@ def test_simulate__twin(content, cost):
     schedule = goals.read(content)
     found = semantics.simulate(schedule, build.hand_model(**cost), "loggopsim")
     assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.simulate(schedule, cost)
+
+
+@given(goals.texts(units=2), COSTS)
+def test_simulate_atlahs__twin(content, cost):
+    schedule = goals.read(content)
+    found = semantics.simulate(schedule, build.hand_model(**cost), "atlahs")
+    assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.atlahs(schedule, cost)
+
+
+@given(goals.texts(units=2), COSTS, st.sampled_from([0, 1, 2]))
+def test_simulate_dimemas__twin(content, cost, links):
+    schedule = goals.read(content)
+    model = dataclasses.replace(build.hand_model(**cost), interfaces=links or NO_LIMIT)
+    found = semantics.simulate(schedule, model, "dimemas")
+    assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.dimemas(schedule, cost, links)
+
+
+@given(goals.texts(wild=False, chained=True), COSTS)
+def test_longest__twin(content, cost):
+    """Messages of a pair and tag meet their receives in order."""
+    schedule = goals.read(content)
+    found = semantics.simulate(schedule, build.hand_model(**cost), "llamp")
+    assume(found.stuck == 0)
+    ends = {SEND: collections.defaultdict(list), RECV: collections.defaultdict(list)}
+    for k in np.flatnonzero(schedule.kind != CALC).tolist():
+        own, other = (int(schedule.rank[k]), int(schedule.peer[k]))
+        pair = (own, other) if schedule.kind[k] == SEND else (other, own)
+        ends[int(schedule.kind[k])][*pair, int(schedule.tag[k])].append(k)
+    partner = {}
+    for key, sends in ends[SEND].items():
+        for send, receive in zip(sends, ends[RECV][key], strict=True):
+            partner[send], partner[receive] = receive, send
+    assert found.end.tolist() == naive_goal.llamp(schedule, cost, partner)
 
 
 def test_simulate__a_receive_posted_second_matches_first():

@@ -1,0 +1,105 @@
+"""Eight programs under equal letters, as each simulator reads them: where they differ, and by how much.
+
+Printed by, each built as its authors say, at the commits that perwiz.loggps.semantics names:
+loggopsim, atlahs    LogGOPSim -f x.bin --LogGOPS_L 1000 ...: its lines `Host N: T`
+llamp                main.py -g x.goal -S 500 -o 100 -G 2 --l-min 1000 --l-max 1000 --solve, with OR-Tools: runtime.csv
+dimemas              Dimemas --dim x.dim -S 500, the same calls, a node for each task, a link each way, any number of buses, latency 1 us,
+                     bandwidth 1e9 / 2^20 / 2 of its MB/s: the duration in the header of the trace it writes
+perwiz by the equations of docs/model.md.
+"""
+
+import dataclasses
+import json
+
+import pytest
+
+import build
+import goals
+from perwiz.cli import main
+from perwiz.loggps import semantics
+
+LETTERS = {"L": 1000, "o": 100, "g": 200, "G": 2, "O": 1, "S": 500}
+MODEL = "L_ns=1000,o_ns=100,g_ns=200,G_ns_per_byte=2,O_ns_per_byte=1,S_bytes=500"
+LATE, EARLY = ["calc 9000"], ["calc 10"]
+
+
+def sends(size, *tags, to=1):
+    """Return sends."""
+    return [f"send {size}b to {to} tag {tag}" for tag in tags]
+
+
+def receives(size, *sources):
+    """Return receives of tags 1, 2, ..."""
+    return [f"recv {size}b from {source} tag {tag}" for tag, source in enumerate(sources, 1)]
+
+
+PROGRAMS = {
+    "one eager message": ([EARLY + sends(100, 1), EARLY + receives(100, 0)], 1613, [214, 1413], [214, 1811], 1415, 1215),
+    "two sends in a row": ([EARLY + sends(400, 1, 2), EARLY + receives(400, 0, 0)], 3313, [1512, 3011], [1512, 4009], 2115, 2815),
+    "late receiver, eager": ([EARLY + sends(400, 1), LATE + receives(400, 0)], 9505, [514, 9903], [514, 9704], 9105, 10005),
+    "late receiver, above S": ([EARLY + sends(5000, 1), LATE + receives(5000, 0)], 31503, [9005, 19103], [21411, 21411], 11215, 20005),
+    "early receiver, above S": ([LATE + sends(5000, 1), EARLY + receives(5000, 0)], 32603, [14104, 20203], [30401, 30401], 20205, 20005),
+    "as large as S": ([EARLY + sends(500, 1), LATE + receives(500, 0)], 9605, [614, 10103], [614, 9804], 9105, 11005),
+    "two senders": (
+        [EARLY + receives(400, 1, 2), EARLY + sends(400, 1, to=0), EARLY + sends(400, 2, to=0)],
+        *(3313, [3011, 514, 514], [3710, 514, 514], 2115, 2815),
+    ),
+    "around a ring": (
+        [EARLY + sends(100, k + 1, to=(k + 1) % 3) + [f"recv 100b from {(k + 2) % 3} tag {(k + 2) % 3 + 1}"] for k in range(3)],
+        *(1613, [1413] * 3, [1811] * 3, 1415, 2015),
+    ),
+}
+
+
+def program(name):
+    """Return the text of a program: each operation behind the one before it, and a computation of 5 ns at the end."""
+    blocks = []
+    for lines in PROGRAMS[name][0]:
+        numbered = [f"l{k}: {line}" for k, line in enumerate([*lines, "calc 5"])]
+        blocks.append(numbered + [f"l{k} requires l{k - 1}" for k in range(1, len(numbered))])
+    return goals.text_of(blocks)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_simulate__printed(name):
+    _, _, loggopsim, atlahs, llamp, dimemas = PROGRAMS[name]
+    schedule, model = goals.read(program(name)), dataclasses.replace(build.hand_model(**LETTERS), interfaces=1)
+    found = {profile: semantics.simulate(schedule, model, profile) for profile in semantics.PROFILES}
+    assert all((each.stuck, each.unreceived) == (0, 0) for each in found.values())
+    assert (found["loggopsim"].end.tolist(), found["atlahs"].end.tolist()) == (loggopsim, atlahs)
+    assert (found["llamp"].makespan, found["dimemas"].makespan) == (llamp, dimemas)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("profile", ["llamp", "atlahs"])
+def test_predict__semantics(name, profile, tmp_path, capsys):
+    _, ours, _, atlahs, llamp, _ = PROGRAMS[name]
+    (tmp_path / "x.goal").write_text(program(name))
+    code = main(["predict", str(tmp_path / "x.goal"), "--model", MODEL, "--semantics", profile, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    theirs = {"llamp": llamp, "atlahs": max(atlahs)}[profile]
+    assert (code, told["predicted_ns"]) == (0, ours)
+    assert told["semantics"] == {"profile": profile, "recorded_ns": theirs, "predicted_ns": theirs, "stuck": 0}
+
+
+def test_predict__another_network(tmp_path, capsys):
+    """Dimemas keeps both processors for the new latency, one behind the other: the run it simulates is not the one perwiz predicts."""
+    (tmp_path / "x.goal").write_text(program("late receiver, eager"))
+    words = ["--model", MODEL, "--semantics", "dimemas", "--network", "L_ns=3000", "--json"]
+    assert main(["predict", str(tmp_path / "x.goal"), *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["semantics"] == {"profile": "dimemas", "recorded_ns": 10005, "predicted_ns": 12005, "stuck": 0}
+    assert told["predicted_ns"] == 9505
+
+
+def test_predict__semantics_unknown(capsys):
+    assert main(["predict", "x.goal", "--semantics", "simgrid"]) == 2
+    names = ", ".join(f"'{name}'" for name in ("perwiz", *semantics.PROFILES))
+    told = f"argument --semantics: invalid choice: 'simgrid' (choose from {names}); see perwiz predict --help\n"
+    assert capsys.readouterr() == ("", f"perwiz: {told}")
+
+
+@pytest.mark.parametrize("command", ["domino", "curve", "bound"])
+def test_semantics__of_predict_alone(command, capsys):
+    assert main([command, "x.goal", "--semantics", "llamp"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
