@@ -100,15 +100,14 @@ class _Part:
         refuse(ops & (rows.tag > MOST_TAG), "tag", "tag", f"at most {MOST_TAG}")
         refuse(ops & (rows.cpu > MOST_UNIT), "cpu", "cpu", f"at most {MOST_UNIT}")
         refuse(ops & (rows.nic > MOST_UNIT), "nic", "nic", f"at most {MOST_UNIT}")
-        of = rows[ops]
+        of = np.flatnonzero(ops)
         self.opened = [(int(row.amount), int(row.place)) for row in rows[opens]]
-        self.rank = of.rank.copy()
-        self.kind, self.size = of.kind.astype("u1"), of.amount.copy()
-        self.peer, self.tag, self.cpu, self.nic = (of[name].astype("i4") for name in ("peer", "tag", "cpu", "nic"))
-        self.label = of.label.copy()
-        needs = rows[~ops & ~opens]
-        self.of, self.starts = needs.rank.copy(), (needs.kind == goal_lines.IREQUIRES).astype("u1")
-        self.op, self.on = needs.label.copy(), needs.other.copy()
+        self.rank, self.size, self.label = (rows[name][of] for name in ("rank", "amount", "label"))
+        self.kind = rows.kind[of].astype("u1")
+        self.peer, self.tag, self.cpu, self.nic = (rows[name][of].astype("i4") for name in ("peer", "tag", "cpu", "nic"))
+        needs = np.flatnonzero(~ops & ~opens)
+        self.of, self.op, self.on = (rows[name][needs] for name in ("rank", "label", "other"))
+        self.starts = (rows.kind[needs] == goal_lines.IREQUIRES).astype("u1")
 
 
 def _whole(text: _Text, parts: list[_Part], ranks: int) -> Schedule:
