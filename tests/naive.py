@@ -111,21 +111,28 @@ def group(key):
     return sorted(range(len(key)), key=lambda row: key[row])
 
 
-def order(edges, chained):
-    """Return the vertices in the order in which they become free, first in first out from 0: none twice, those on cycles never."""
+def order(edges, chained, degrees=1):
+    """Return the vertices in the order in which they become free, first in first out from 0: none twice, those on cycles never.
+
+    Of those that as many steps lead to, those that fewer edges lead into come first; `degrees` numbers of edges are told apart.
+    """
     following = collections.defaultdict(list)
     for v, is_chained in enumerate(chained):
         following[v] += [v + 1] if is_chained else []
     for source, target in edges:
         following[source].append(target)
     waiting = collections.Counter(target for targets in following.values() for target in targets)
-    queue, out = collections.deque([0]), []
-    while queue:
-        out.append(queue.popleft())
-        for target in following[out[-1]]:
-            waiting[target] -= 1
-            if not waiting[target]:
-                queue.append(target)
+    into = {v: min(many, degrees - 1) for v, many in waiting.items()}
+    step, out = [0], []
+    while step:
+        out += step
+        free = []
+        for v in step:
+            for target in following[v]:
+                waiting[target] -= 1
+                if not waiting[target]:
+                    free.append(target)
+        step = sorted(free, key=into.get)
     return out
 
 

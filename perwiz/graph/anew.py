@@ -39,9 +39,9 @@ class Anew:
         begun = np.zeros(graph.vertices, bool)
         begun[graph.begun] = True
         self._target = graph.target
-        self._old = np.flatnonzero(~leaves & ((graph.kind != LOCAL) | begun[self._target]))
+        self._old = np.flatnonzero(~leaves & ((graph.kind != LOCAL) | begun[self._target])).astype("i4")
 
-    def graph(self, source: Ints, target: Ints, kind: U1, cause: Ints) -> tuple[Graph, I8]:
+    def graph(self, source: Ints, target: Ints, kind: U1, cause: Ints) -> tuple[Graph, I4]:
         """Return the graph with these edges put in, ends in program numbering, and which edge each edge was.
 
         That is its number in the graph it comes from, from `edges` of that on one of those put in, or -1 along a chain. Edges of queues,
@@ -51,12 +51,12 @@ class Anew:
         old, layout = self._graph, self.layout
         kept = self._old
         listed: list[Ints] = [
-            np.concatenate([self.number[old.source[kept]], source]).astype("i4"),
-            np.concatenate([self.number[self._target[kept]], target]).astype("i4"),
+            np.concatenate([self.number[old.source[kept]], source]).astype("i4", copy=False),
+            np.concatenate([self.number[self._target[kept]], target]).astype("i4", copy=False),
             np.concatenate([old.kind[kept], kind]),
         ]
-        causes = np.concatenate([old.cause[kept], cause])
-        number = np.concatenate([kept, old.edges + np.arange(len(source))])
+        causes = np.concatenate([old.cause[kept], cause]).astype("i4", copy=False)
+        number = np.concatenate([kept, np.arange(old.edges, old.edges + len(source), dtype="i4")])
         vertex, placed = sort_topologically(layout, listed[0], listed[1])
         whole = len(number)
         for kinds in ((QUEUE,), (INJECTION, EJECTION)):
@@ -75,10 +75,8 @@ class Anew:
             inner=old.inner,
             queues_left_out=whole - len(number),
         )
-        row = made.cause.copy()
-        known = row >= 0
-        made.cause[known] = causes[row[known]]
-        return made, np.where(known, number[np.maximum(row, 0)], NONE)
+        row, none = made.cause, np.array([NONE], "i4")  # chained edges have the row -1, the last
+        return dataclasses.replace(made, cause=np.append(causes, none)[row]), np.append(number, none)[row]
 
 
 def _stay(layout: Layout, placed: I4, kinds: Sequence[int], source: I4, target: I4, kind: U1) -> Mask:
@@ -88,7 +86,7 @@ def _stay(layout: Layout, placed: I4, kinds: Sequence[int], source: I4, target: 
     return ~(loose & (part[source] >= 0) & (part[source] == part[target]))
 
 
-def carried(graph: Graph, made: Graph, edge: I8, weight: I8, more: I8) -> I8:
+def carried(graph: Graph, made: Graph, edge: Ints, weight: I8, more: I8) -> I8:
     """Return the weights of a graph made anew, int64 ns: those of the graph it was, along chains too, and of the edges put in `more`."""
     out = np.concatenate([weight, more, [0]])[edge]
     for new, old in ((made.entered, graph.entered), (made.returned, graph.returned), (made.ended, graph.ended)):

@@ -45,7 +45,7 @@ class Queue(NamedTuple):
     """Per message that passes, the one with whose end it is done; -1 where it does not wait for any."""
 
 
-def with_interfaces(trace: Trace, graph: Graph, passing: Passing, queues: tuple[Queue, Queue]) -> tuple[Graph, I8]:
+def with_interfaces(trace: Trace, graph: Graph, passing: Passing, queues: tuple[Queue, Queue]) -> tuple[Graph, I4]:
     """Return the graph in which these messages pass interfaces, and no others, and which edge each edge was, as `Anew.graph` says it.
 
     `queues` are of injection and ejection.
@@ -55,11 +55,12 @@ def with_interfaces(trace: Trace, graph: Graph, passing: Passing, queues: tuple[
     without[graph.target[leaves]] = True
     message, posted, delivered = passing
     count, table = len(message), trace.messages
+    message = message.astype("i4")
     anew = Anew(trace, graph, without, leaves, 2 * count)
     entered = anew.layout.entered
     vertex, pieces = np.zeros(len(table), "i4"), []
     for number, (kind, queue) in enumerate(zip(SIDES, queues, strict=True)):
-        at = anew.first + number * count + np.arange(count)
+        at = np.arange(anew.first + number * count, anew.first + (number + 1) * count, dtype="i4")
         vertex[message] = at
         pieces += [
             (entered[table.send[message]], at, kind, message),
@@ -73,13 +74,13 @@ def with_interfaces(trace: Trace, graph: Graph, passing: Passing, queues: tuple[
     return anew.graph(source, target, kinds, cause)
 
 
-def _ends(done: I4, entered: I4, vertex: I4, message: I8, until: I8, kind: int) -> tuple[Ints, Ints, int, I8]:
+def _ends(done: I4, entered: I4, vertex: I4, message: Ints, until: I8, kind: int) -> tuple[Ints, Ints, int, Ints]:
     """Return the edges from where messages are done to these calls: source, target, kind and cause."""
     waits = until != NONE
     return vertex[until[waits]], entered[done[message[waits]]] + 1, kind, message[waits]
 
 
-def with_queues(trace: Trace, graph: Graph, queues: tuple[Queue, Queue]) -> tuple[Graph, I8]:
+def with_queues(trace: Trace, graph: Graph, queues: tuple[Queue, Queue]) -> tuple[Graph, I4]:
     """Return the graph whose messages follow one another in another order on their interfaces; else as `with_interfaces`."""
     anew = Anew(trace, graph, np.zeros(graph.vertices, bool), graph.kind == QUEUE, 0)
     sides = [anew.number[vertices(trace, graph, kind)] for kind in SIDES]

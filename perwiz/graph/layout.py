@@ -11,6 +11,9 @@ from perwiz.trace.arrays import I4, U1, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
+_DEGREES = 6
+"""Numbers of edges into a vertex, from 0 on, that are told apart where it is put in order; the last stands for more, too."""
+
 
 class Layout:
     """Vertices in program numbering: 0 is the origin; per location its first instant, its calls (entered, returned), its last; hubs."""
@@ -89,8 +92,9 @@ def sort_topologically(layout: Layout, source: I4, target: I4) -> tuple[I4, int]
     first = starts(counts(source, layout.size))
     edge = np.empty(len(source), "i4")
     kernel.group(source, first[:-1].copy(), edge)
-    vertex = np.empty(layout.size, "i4")
-    return vertex, kernel.order(first, edge, target, chained, waiting, vertex)
+    degree = np.minimum(waiting, _DEGREES - 1).astype("u1")
+    vertex, spare = np.empty((2, layout.size), "i4")
+    return vertex, kernel.order(first, edge, target, chained, waiting, degree, np.empty(_DEGREES, "i8"), spare, vertex)
 
 
 def components(layout: Layout, placed: I4, source: I4, target: I4, keep: Mask) -> I4:

@@ -32,7 +32,7 @@ class Rounds(NamedTuple):
     """Of all edges, in this order."""
 
 
-def with_rounds(trace: Trace, graph: Graph, gone: Mask, rounds: Rounds) -> tuple[Graph, I8]:
+def with_rounds(trace: Trace, graph: Graph, gone: Mask, rounds: Rounds) -> tuple[Graph, I4]:
     """Return the graph in which rounds take the place of the hubs of collectives (bool per row), and which edge each edge was.
 
     That is its number in `graph`, from `graph.edges` on one of `rounds`, or -1 along a chain. Raises GraphError if the program would wait

@@ -34,17 +34,26 @@ def order(
     target: cython.const[cython.int][::1],
     chained: cython.const[cython.uchar][::1],
     waiting: cython.int[::1],
+    degree: cython.const[cython.uchar][::1],
+    cursor: cython.longlong[::1],
+    spare: cython.int[::1],
     out: cython.int[::1],
 ) -> int:
     """Write the vertices to `out` so that every edge leads to a later one; return how many could be placed (all, unless there is a cycle).
 
-    First in, first out from vertex 0 (Kahn), so neighbours in time stay neighbours in memory. `waiting` holds the edges into each
-    vertex and is used up; the edges out of v are the rows edge[first[v]:first[v + 1]] of `target`.
+    First in, first out from vertex 0 (Kahn), so neighbours in time stay neighbours in memory; of those that as many steps lead to, those of
+    one `degree` stand together: a sweep that finds as many edges again and again is twice as fast. `waiting` holds the edges into each
+    vertex and is used up; the edges out of v are the rows edge[first[v]:first[v + 1]] of `target`. `cursor` has a cell for each degree,
+    `spare` one per vertex.
     """
     head: cython.Py_ssize_t = 0
     tail: cython.Py_ssize_t = 1
+    step: cython.Py_ssize_t = 1
     out[0] = 0
     while head < tail:
+        if head == step:
+            _bring_together(out, step, tail, degree, cursor, spare)
+            step = tail
         v = out[head]
         head += 1
         if chained[v]:
@@ -59,6 +68,33 @@ def order(
                 out[tail] = t
                 tail += 1
     return tail
+
+
+@cython.cfunc
+def _bring_together(
+    vertex: cython.int[::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    degree: cython.const[cython.uchar][::1],
+    cursor: cython.longlong[::1],
+    spare: cython.int[::1],
+) -> cython.void:
+    """Sort vertex[first:end] by degree, those of one degree in order."""
+    i: cython.Py_ssize_t
+    d: cython.Py_ssize_t
+    for d in range(len(cursor)):
+        cursor[d] = 0
+    for i in range(first, end):
+        cursor[degree[vertex[i]]] += 1
+    place: cython.longlong = first
+    for d in range(len(cursor)):
+        place += cursor[d]
+        cursor[d] = place - cursor[d]
+    for i in range(first, end):
+        d = degree[vertex[i]]
+        spare[cursor[d]] = vertex[i]
+        cursor[d] += 1
+    vertex[first:end] = spare[first:end]
 
 
 def components(

@@ -28,7 +28,7 @@ from perwiz.kernels.names import METAHOST
 from perwiz.loggps.keys import NO_LIMIT, POSTED
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
-from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Trace
 
@@ -61,7 +61,7 @@ def passing(trace: Trace, graph: Graph, model: Model) -> Passing:
     return Passing(message, posted, waits & (model.progress == POSTED) & (table.send_done[message] != NONE))
 
 
-def attached(trace: Trace, graph: Graph, model: Model, times: Times, size: I8 | None = None) -> tuple[Graph, I8]:
+def attached(trace: Trace, graph: Graph, model: Model, times: Times, size: I8 | None = None) -> tuple[Graph, I4]:
     """Return the graph whose messages pass the interfaces of a model, and which edge each was, as `graph.anew` says it.
 
     They do so in the order of `times`, those of calls; messages are of their recorded or another `size`.

@@ -26,8 +26,8 @@ def listed_edges(draw):
     return [(0, v) for v in heads] + more, chained
 
 
-def placed(edges, chained):
-    """Return the vertices the kernel places."""
+def placed(edges, chained, degrees=1):
+    """Return the vertices the kernel places, so many numbers of edges into one told apart."""
     source, target = (np.array([edge[side] for edge in edges], "i4") for side in (0, 1))
     size = len(chained)
     waiting, first = np.zeros(size, "i4"), np.zeros(size, "i4")
@@ -35,24 +35,32 @@ def placed(edges, chained):
     waiting[1:] += np.array(chained[:-1], "i4")
     order.count(source, first)
     first = np.concatenate(([0], np.cumsum(first))).astype("i4")
-    edge, out = np.empty(len(edges), "i4"), np.full(size, -7, "i4")
+    edge, spare, out = np.empty(len(edges), "i4"), np.empty(size, "i4"), np.full(size, -7, "i4")
+    degree, places = np.minimum(waiting, degrees - 1).astype("u1"), np.full(degrees, 99, "i8")
     cursor = first[:-1].copy()
     order.group(source, cursor, edge)
     assert cursor.tolist() == first[1:].tolist(), "each cursor ends where the next group begins"
-    count = order.order(first, edge, target, np.array(chained, "u1"), waiting, out)
+    count = order.order(first, edge, target, np.array(chained, "u1"), waiting, degree, places, spare, out)
     assert (out[count:] == -7).all(), "writes behind the vertices it places"
     return out[:count].tolist()
 
 
 @pytest.mark.slow
-@given(listed_edges())
-def test_order__twin(drawn):
+@given(listed_edges(), st.integers(1, 4))
+def test_order__twin(drawn, degrees):
     edges, chained = drawn
-    found = placed(edges, chained)
-    assert found == naive.order(edges, chained)
+    found = placed(edges, chained, degrees)
+    assert found == naive.order(edges, chained, degrees)
     chain = [(v, v + 1) for v, is_chained in enumerate(chained) if is_chained]
     position = {v: p for p, v in enumerate(found)}
     assert all(position[a] < position[b] for a, b in edges + chain if b in position)
+
+
+def test_order__alike_stand_together():
+    """0 -> 1 .. 4 -> 5 .. 8, and 6 and 8 also from 1: in the third step 5 and 7 come first, with one edge each, if that is told apart."""
+    edges = [(0, v) for v in range(1, 5)] + [(v, v + 4) for v in range(1, 5)] + [(1, 6), (1, 8)]
+    assert placed(edges, [False] * 9, 3) == [0, 1, 2, 3, 4, 5, 7, 6, 8]
+    assert placed(edges, [False] * 9) == [0, 1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_order__cycle_and_what_follows_it_stay_out():

@@ -78,7 +78,8 @@ def _places(schedule: Schedule) -> I8:
     waiting = np.bincount(target, minlength=count + 1).astype("i4")
     out = np.zeros(count + 1, "i4")
     unchained: Mask = np.zeros(count + 1, bool)
-    placed = order.order(first, rows, target, unchained.view("u1"), waiting, out)
+    alike = unchained.view("u1")
+    placed = order.order(first, rows, target, alike, waiting, alike, np.empty(1, "i8"), np.empty(count + 1, "i4"), out)
     if placed <= count:
         left = np.setdiff1d(np.arange(1, count + 1), out[:placed]) - 1
         rank = int(schedule.rank[left[0]])
