@@ -58,13 +58,13 @@ def _between(weighted: Weighted) -> tuple[int, int]:
 
 
 def rewired(weighted: Weighted) -> Weighted:
-    """Return the graph whose messages pass the interfaces of the nodes where their processes are now, in the order of the prediction.
+    """Return the graph whose messages pass the interfaces that there are now where their processes are, in the order of the prediction.
 
     That is the order in which they would come to them in the recorded run, made anew from the run that this gives, and so again.
     """
-    if not interfaces.shared(weighted.network):
-        return weighted
     times = weighted.timeline.calls
+    if not interfaces.shared(weighted.network):
+        return _attached(weighted, times) if len(passed(weighted.graph)) else weighted
     for _ in range(_PASSES):
         weighted = _attached(weighted, times)
         time = sweep(weighted.graph, weighted.weight)

@@ -87,6 +87,15 @@ def test_two_interfaces__share_nothing():
     assert (run(trace).graph.kind == QUEUE).sum() == 2
 
 
+def test_another_number_of_interfaces():
+    """With two, or as many as messages, nothing is shared: 216 with the 4 ns of work. Recorded with two, to 215, one is shared: 315."""
+    for several in ("network interfaces=2", "network interfaces=2,gap=none"):
+        assert makespan(two_senders(), several) == 216
+    assert makespan(two_senders(), "network interfaces=2", "network interfaces=1") == 316
+    assert makespan(two_senders((215, 215)), "network interfaces=1", model=dataclasses.replace(MODEL, interfaces=2)) == 315
+    assert makespan(two_senders((215, 215)), "network interfaces=1", "placement swap:1-2", model=MODEL) == 215
+
+
 def test_placement__apart():
     """Rank 1 changes places with rank 2: now 0 and 2 are on node a, 1 and 3 on b, and no message is between nodes.
 

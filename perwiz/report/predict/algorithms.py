@@ -37,9 +37,11 @@ class Algorithm(Record):
 def algorithms(trace: Trace, hypotheses: tuple[Hypothesis, ...], model: Model, network: Model) -> list[Algorithm]:
     """Return what becomes of the collectives that hypotheses are about."""
     asked = [hypothesis for hypothesis in join(hypotheses) if isinstance(hypothesis, Collective)]
-    out = []
+    out, placed = [], trace
+    for hypothesis in hypotheses:
+        placed = hypothesis.placed(placed)
     for hypothesis in asked:
-        plan = hypothesis.plan(trace, model, network)
+        plan = hypothesis.plan(trace, model, network, placed=placed)
         kinds = plan.instances.kinds
         out += [
             _algorithm(one, *(int(column[one.group.kind]) for column in (kinds.op, kinds.processes, kinds.size))) for one in plan.changed

@@ -16,6 +16,10 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import hypotheses as registry
+from perwiz.whatif.sharing import rewired
+
+PLACES = 1
+"""Stage by which it is known where ranks are, and on what network: then messages pass the interfaces that are there."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,6 +141,11 @@ def apply(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
 
 def change(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     """Return what `apply` returns; the weights of the one given may be overwritten."""
-    for hypothesis in join(hypotheses):
+    recorded, asked = weighted, join(hypotheses)
+    for hypothesis in [one for one in asked if one.stage <= PLACES]:
+        weighted = hypothesis.change(weighted)
+    if weighted.places is not recorded.places or weighted.network.interfaces != recorded.network.interfaces:
+        weighted = rewired(weighted)
+    for hypothesis in [one for one in asked if one.stage > PLACES]:
         weighted = hypothesis.change(weighted)
     return weighted

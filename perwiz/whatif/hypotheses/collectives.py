@@ -61,6 +61,7 @@ class Plan:
     """What becomes of the collectives of a trace."""
 
     instances: Instances
+    """Where their ranks are now."""
     changed: tuple[Changed, ...]
     fit: Fit
 
@@ -80,20 +81,18 @@ class Collective(Hypothesis):
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with rounds in place of the hubs of these collectives. Raises UsageError for what no routine has."""
-        if weighted.places is not weighted.trace.locations:
-            raise UsageError(f"{self}: is played between the recorded places of the ranks, must be asked without --placement")
-        plan = self.plan(weighted.trace, weighted.model, weighted.network)
+        plan = self.plan(weighted.trace, weighted.model, weighted.network, placed=weighted.placed)
         return _with_rounds(weighted, plan, plan.instances.play(plan.groups, weighted.network))
 
     def others(self, weighted: Weighted) -> list[Weighted]:
         """Return what else the graph may be: had the collectives been made another way that comes about as near to their times."""
         if isinstance(weighted, Reordered):
             return []
-        trace, out = weighted.trace, []
-        told = {one.group.kind: one.was for one in self.plan(trace, weighted.model, weighted.network).changed}
+        trace, placed, out = weighted.trace, weighted.placed, []
+        told = {one.group.kind: one.was for one in self.plan(trace, weighted.model, weighted.network, placed=placed).changed}
         for number in range(min(_OTHERS, max((len(was.also) for was in told.values()), default=0))):
             was = {kind: was.also[min(number, len(was.also) - 1)] for kind, was in told.items() if was.also}
-            plan = self.plan(trace, weighted.model, weighted.network, was)
+            plan = self.plan(trace, weighted.model, weighted.network, was, placed)
             out.append(_with_rounds(weighted, plan, plan.instances.play(plan.groups, weighted.network)))
         return out
 
@@ -101,12 +100,14 @@ class Collective(Hypothesis):
         """Return what is asked. Raises UsageError."""
         return [_clause(self, part) for part in _NEXT.split(self.argument)]
 
-    def plan(self, trace: Trace, model: Model, network: Model, made: Mapping[int, Way] | None = None) -> Plan:
+    def plan(self, trace: Trace, model: Model, network: Model, made: Mapping[int, Way] | None = None, placed: Trace | None = None) -> Plan:
         """Return what becomes of the collectives of a trace recorded under a model, on another network or the same.
 
-        `made` is how they are taken to have been made, per kind, where nobody says. Raises UsageError.
+        `made` is how they are taken to have been made, per kind, where nobody says; `placed` is the trace with its locations elsewhere:
+        where they were tells how collectives were made, where they are now what messages cost. Raises UsageError.
         """
         instances, clauses = Instances(trace), self.clauses()
+        there = instances if placed is None or placed is trace else Instances(placed)
         asked = np.full(len(trace.collectives), -1, "i8")
         for number, clause in enumerate(clauses):
             asked[_chosen(instances, clause, str(self))] = number
@@ -121,7 +122,7 @@ class Collective(Hypothesis):
             for kind in np.unique(instances.kind[own]).tolist():
                 several = own[instances.kind[own] == kind]
                 if clause.way.algorithm == BEST:
-                    way = _best(instances, network, fitted, several, kind)
+                    way = _best(there, network, fitted, several, kind)
                 elif suits(instances, kind, clause.way):
                     way = clause.way
                 else:
@@ -129,7 +130,7 @@ class Collective(Hypothesis):
                     have = ", ".join(map(str, ways_of(instances, kind)))
                     raise UsageError(f"{self}: {clause.way.algorithm} of {processes} processes cannot be, must be one of {have}")
                 changed.append(Changed(Group(several, kind, way), was[kind]))
-        return Plan(instances, tuple(changed), fitted)
+        return Plan(there, tuple(changed), fitted)
 
 
 def _clause(hypothesis: Hypothesis, text: str) -> Clause:

@@ -13,9 +13,8 @@ from perwiz.errors import UsageError
 from perwiz.formats.source import content
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.trace import Trace
-from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.base import PLACES, Hypothesis
 from perwiz.whatif.hypotheses.network import changed_weights
-from perwiz.whatif.sharing import rewired
 
 _DEALT = re.compile(r"(block|cyclic)(?::([1-9][0-9]{0,6})x([1-9][0-9]{0,6}))?")
 _SWAP = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -39,13 +38,13 @@ class Placement(Hypothesis):
     A line of the file is a node, and perhaps a core, for each rank in turn, or of an Open MPI rankfile, `rank 3=node1 slot=2`.
     """
 
-    word, stage = "placement", 1
+    word, stage = "placement", PLACES
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph whose messages are between the nodes where the ranks are now."""
         placed = self.placed(weighted.placed)
         weight = changed_weights(weighted, weighted.network, weighted.size, placed)
-        return rewired(dataclasses.replace(weighted, weight=weight, places=placed.locations))
+        return dataclasses.replace(weighted, weight=weight, places=placed.locations)
 
     def placed(self, trace: Trace) -> Trace:
         """Return the trace with its ranks on other nodes. Raises UsageError, and TraceError for a file that cannot be read."""

@@ -29,10 +29,10 @@ class _Planned(Collective):
     made: Plan
     model: Model
 
-    def plan(self, trace: Trace, model: Model, network: Model, made: object = None) -> Plan:
+    def plan(self, trace: Trace, model: Model, network: Model, made: object = None, placed: Trace | None = None) -> Plan:
         """Return what becomes of the collectives."""
-        fits = model is self.model and network is self.model and trace is self.made.instances.trace
-        return self.made if fits else Collective(self.argument).plan(trace, model, network)
+        fits = model is self.model and network is self.model and (placed or trace) is self.made.instances.trace
+        return self.made if fits else Collective(self.argument).plan(trace, model, network, placed=placed)
 
 
 def changes(asker: Asker) -> list[Change]:

@@ -11,6 +11,7 @@ from hypothesis import given
 import build
 from build import Builder, hand_model, placed
 from perwiz.errors import TraceError, UsageError
+from perwiz.graph.graph import COLLECTIVE
 from perwiz.loggps.model import Costs
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.placement import of_ranks
@@ -123,13 +124,21 @@ def test_on_another_network_too():
     assert under(base, both).makespan == 1154
 
 
-def test_another_algorithm_too__refused():
+def allreduced(home):
+    """Return a run of an allreduce of four ranks on these nodes."""
     b = Builder(4)
     b.everyone("Allreduce", bytes=8)
-    base = replayed(placed(b.trace(), [0, 0, 1, 1]), MODEL, clock="none")
-    message = "is played between the recorded places of the ranks, must be asked without --placement"
-    with pytest.raises(UsageError, match=message):
-        under(base, [parse("placement cyclic"), parse("collective allreduce=ring")])
+    return replayed(placed(b.trace(), home), MODEL, clock="none")
+
+
+def test_another_algorithm_too():
+    """Rounds cost what they cost between the nodes where the ranks are then: with all on one node what they cost there."""
+    there, ring = parse("placement cyclic"), parse("collective allreduce=ring was ring")
+    apart, near = allreduced([0, 0, 1, 1]), allreduced([0, 1, 0, 1])
+    assert under(apart, [ring]).makespan == apart.makespan
+    both = under(apart, [there, ring])
+    costs = [one.weighted.weight[one.graph.kind == COLLECTIVE] for one in (both, under(near, [ring]), under(apart, [ring]))]
+    assert costs[0].tolist() == costs[1].tolist() != costs[2].tolist()
 
 
 def test_exchanges():
