@@ -4,7 +4,8 @@
 
 It needs perwiz installed, smpicc and smpirun. A halo exchange and an all to all of messages are recorded with ranks in blocks on the nodes,
 one by one, and each on a node of its own; from each run another is predicted, told the platform, with interfaces that messages share and
-without. SMPI's MPI_Finalize waits for nobody unless it is told to: here it is. Errors are parts of the measured makespan. Exit code 5: one with interfaces is above 5 %.
+without. SMPI's MPI_Finalize waits for nobody unless it is told to: here it is. Errors are parts of the measured makespan. Exit code 5: one
+with interfaces is above 5 %.
 """
 
 from __future__ import annotations
