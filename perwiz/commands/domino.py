@@ -82,6 +82,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.draws(parser)
     options.iterations(parser)
     options.model(parser)
+    options.topology(parser)
     options.clock(parser)
     options.answer(parser)
     options.plot(parser, "draw the domino path into the recorded run, above the run with its calls changed")
@@ -102,9 +103,10 @@ def run(args: argparse.Namespace) -> int:
     if args.block and args.question != "advance":
         raise UsageError("--block: only what is moved has one, --question must be advance")
     model = options.machine(args)
-    files.check([], [args.trace, args.model], args.plot)
+    files.check([], [args.trace, args.model, args.topology], args.plot)
     args.question += f" by {args.block}" if args.block else ""
     trace, machine = files.part(args.trace, args.iterations, model)
+    machine = options.on_topology(args, machine, trace)
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, machine, args.clock, args.question, progress)
     document = _document(args, ranked)

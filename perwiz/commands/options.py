@@ -12,6 +12,8 @@ from perwiz.whatif.hypotheses import KINDS
 if TYPE_CHECKING:
     from perwiz.loggps.machine import Machine
     from perwiz.trace.parts.cut import Chosen
+    from perwiz.trace.trace import Trace
+    from perwiz.whatif.run import Start
 
 MOST_WAITS = 1_000_000
 """Waits that can be asked for: nobody reads more."""
@@ -50,6 +52,24 @@ def model(parser: argparse.ArgumentParser) -> None:
         " platform of SimGrid, or changes of the fit such as S_bytes=4040 or between-nodes:L_ns=2000,progress='in calls'"
     )
     parser.add_argument("--model", metavar="NAME|FILE|KEY=VALUE,...", help=meaning)
+
+
+def topology(parser: argparse.ArgumentParser) -> None:
+    """Declare --topology."""
+    meaning = "the links between the nodes that the run was recorded on (TOML): messages share those that are overloaded"
+    parser.add_argument("--topology", metavar="FILE", help=meaning)
+
+
+def on_topology(args: argparse.Namespace, model: Start, trace: Trace) -> Start:
+    """Return what questions on a trace start from, with the links of --topology. Raises ModelError."""
+    if args.topology is None:
+        return model
+    from perwiz.loggps.links.topology import load
+    from perwiz.whatif.hypotheses.links import on_links
+    from perwiz.whatif.run import machine_of
+
+    links = load(args.topology)
+    return on_links(machine_of(model, trace), links)
 
 
 def semantics(parser: argparse.ArgumentParser) -> None:
@@ -151,6 +171,7 @@ def settings(args: argparse.Namespace) -> list[str]:
     given = {
         "--iterations": args.iterations and str(args.iterations),
         "--model": args.model,
+        "--topology": getattr(args, "topology", None),
         "--clock": args.clock if args.clock != "clc" else None,
     }
     return [word for name, value in given.items() if value is not None for word in (name, value)]

@@ -54,6 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.log(parser, "make the range as wide as predictions were off that perwiz compare --log has written there (from 20 pairs on)")
     options.iterations(parser)
     options.model(parser)
+    options.topology(parser)
     options.semantics(parser)
     parser.add_argument("--engine", choices=("sweep", "replay"), default="sweep", help="compiled sweep (default), or simulation with simpy")
     meaning = "keep who got which message, also where another would come first"
@@ -77,11 +78,12 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.whatif.sure.recordings import recordings
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
-    inputs = [args.trace, *args.runs, args.model, args.log, *options.networks(args.hypotheses)]
+    inputs = [args.trace, *args.runs, args.model, args.topology, args.log, *options.networks(args.hypotheses)]
     files.check([args.output], inputs, args.plot)
     _check_others(args.trace, args.runs)
     known = pairs(args.log) if args.log else None
     trace, machine = files.part(args.trace, args.iterations, model)
+    machine = options.on_topology(args, machine, trace)
     prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws, args.keep_matches)
     if prediction.rematched and not prediction.rematched.reason and (args.output or args.plot):
         raise UsageError(f"{args.output or args.plot}: shows the recorded calls, of which some get other messages; see --keep-matches")

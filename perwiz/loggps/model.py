@@ -35,6 +35,7 @@ from perwiz.loggps.keys import (
     shown,
     unknown,
 )
+from perwiz.loggps.links.topology import Topology
 from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.tables import READY, STANDARD, SYNCHRONOUS
 
@@ -150,6 +151,8 @@ class Model:
     """Of each node: messages between nodes share them, see `loggps.interfaces`. Where there are as many as messages, nothing is shared."""
     collectives: tuple[CollectiveCost, ...] = ()
     """What collectives were found to cost; others cost the rounds of their likely algorithm."""
+    topology: Topology | None = None
+    """The links between nodes, which messages share where they are overloaded, see `loggps.links`; None: nothing is shared there."""
 
     def __post_init__(self) -> None:
         for key in OF_ALL:
@@ -242,6 +245,10 @@ class Model:
         kept = [old for old in self.limits if new.pairs not in ("", old.pairs) or new.sends not in ("", old.sends)]
         above = [dataclasses.replace(new, pairs=old.pairs) for old in kept if old.pairs and not old.sends and not new.pairs]
         return (*kept, new, *above)
+
+    def on(self, topology: Topology | None) -> Model:
+        """Return the model of a machine of these links. Those of nodes are among them, so that its interfaces share nothing besides."""
+        return dataclasses.replace(self, topology=topology, interfaces=NO_LIMIT if topology else self.interfaces)
 
     def letters(self, sent: Sent) -> Any:
         """Return the costs of messages: L, o_s, ... as attributes, one value for all or one per message."""

@@ -18,6 +18,7 @@ from perwiz.kernels import weigh as kernel
 from perwiz.loggps import instances, interfaces
 from perwiz.loggps.interfaces import CUT as CUT
 from perwiz.loggps.keys import NO_LIMIT, POSTED
+from perwiz.loggps.links import flows
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
@@ -73,6 +74,8 @@ class Weighted:
     misfit: Misfit
     held: bool = dataclasses.field(default=False, kw_only=True)
     """Whether messages sent in place go on, in another order of calls, with the call of their receiver that let them go as recorded."""
+    delayed: I8 | None = dataclasses.field(default=None, kw_only=True)
+    """By how much messages are delayed on links beyond what the weights of the recorded times have, ns each; None: by nothing."""
 
     @property
     def placed(self) -> Trace:
@@ -211,6 +214,7 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recor
     if model.progress == POSTED:
         rows = np.flatnonzero(table.receive == table.receive_done)
         np.maximum.at(out, graph.start[graph.returned[table.receive[rows]]], model.request(sent(trace, model, rows, size)))
+    flows.add(trace, graph, model, size, out, CUT)
     return out
 
 

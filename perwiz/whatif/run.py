@@ -105,6 +105,8 @@ def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: 
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
     asked, machine, engine = parse_all(hypotheses, trace), machine_of(model, trace), check_engine(engine)
+    for hypothesis in asked:
+        machine = hypothesis.starting(machine)
     clocks = treated(trace, clock)
     return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
 

@@ -113,6 +113,13 @@ KINDS = (
         "another network: a shipped model, a TOML file, a platform of SimGrid, or changes such as L_ns=1000,between-nodes:L_ns=9000",
     ),
     Kind(
+        "links",
+        "links:Links",
+        "FILE|full",
+        "messages between nodes share the links of this topology (fat tree, dragonfly or torus) where these are overloaded, in place of"
+        " those of --topology, or of none but the links of nodes; full: of those of --topology none but these is ever overloaded",
+    ),
+    Kind(
         "placement",
         "placement:Placement",
         "block|cyclic|swap:R-R|FILE",

@@ -16,6 +16,7 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import hypotheses as registry
+from perwiz.whatif.links import settled
 from perwiz.whatif.sharing import rewired
 
 PLACES = 1
@@ -61,6 +62,10 @@ class Hypothesis:
     def opens(self, machine: Machine) -> tuple[str, ...]:
         """Return changes of the model that matter for this question alone and that nothing rules out: beside what is unknown, none."""
         return ()
+
+    def starting(self, machine: Machine) -> Machine:
+        """Return the machine that the question starts from, given that of the run."""
+        return machine
 
     def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
         """Return the network and the message sizes the hypothesis makes of these: they decide which messages are synchronous."""
@@ -148,4 +153,4 @@ def change(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
         weighted = rewired(weighted)
     for hypothesis in [one for one in asked if one.stage > PLACES]:
         weighted = hypothesis.change(weighted)
-    return weighted
+    return settled(weighted)

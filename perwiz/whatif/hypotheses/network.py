@@ -60,7 +60,9 @@ class Network(Messages):
         Where it is a whole one, progress and interfaces stay. Raises ModelError.
         """
         if "=" not in self.changes:
-            return dataclasses.replace(model_file.load(self.changes), progress=recorded.progress, interfaces=recorded.interfaces)
+            return dataclasses.replace(model_file.load(self.changes), progress=recorded.progress, interfaces=recorded.interfaces).on(
+                recorded.topology
+            )
         model = recorded.with_changes(self.changes)
         if model.progress != recorded.progress and POSTED in (model.progress, recorded.progress):
             raise ModelError(f"{self}: progress is '{model.progress}', must be that of --model, '{recorded.progress}'")

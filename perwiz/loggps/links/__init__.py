@@ -1,0 +1,1 @@
+"""Links between nodes: which a topology has, which messages pass them, and what they lose to one another there."""
