@@ -286,3 +286,29 @@ def share(jobs):
             now += step
             left = {k: rest for k, rest in left.items() if done[k] is None}
     return done
+
+
+def flow(flows, capacity, most):
+    """Return when flows (start, volume, {link: part}) are done, where all grow alike until a link is full (progressive filling)."""
+    left, done, now = {k: Fraction(flow[1]) for k, flow in enumerate(flows)}, [None] * len(flows), Fraction(0)
+    while left:
+        there = [k for k in left if flows[k][0] <= now]
+        coming = [Fraction(flows[k][0]) for k in left if flows[k][0] > now]
+        if not there:
+            now = min(coming)
+            continue
+        rate, spare, growing = dict.fromkeys(there, Fraction(0)), [Fraction(c) for c in capacity], set(there)
+        while growing:
+            wanted = [sum(Fraction(flows[k][2].get(link, 0)) for k in growing) for link in range(len(capacity))]
+            more = min([most - rate[k] for k in growing] + [spare[link] / want for link, want in enumerate(wanted) if want])
+            spare = [rest - more * want for rest, want in zip(spare, wanted, strict=True)]
+            rate |= {k: rate[k] + more for k in growing}
+            full = {link for link, want in enumerate(wanted) if want and not spare[link]}
+            growing = {k for k in growing if rate[k] < most and not full & set(flows[k][2])}
+        step = min([left[k] / rate[k] for k in there] + [instant - now for instant in coming])
+        now += step
+        left |= {k: left[k] - rate[k] * step for k in there}
+        for k in there:
+            done[k] = now if not left[k] else None
+        left = {k: rest for k, rest in left.items() if rest}
+    return done

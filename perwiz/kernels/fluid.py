@@ -11,18 +11,20 @@ _NEVER = cython.declare(cython.double, 1e300)
 def flow(
     start: cython.const[cython.longlong][::1],
     volume: cython.const[cython.double][::1],
-    most: cython.const[cython.double][::1],
+    most: cython.double,
     route: cython.const[cython.int][::1],
     first: cython.const[cython.int][::1],
     link: cython.const[cython.int][::1],
+    part: cython.const[cython.double][::1],
     capacity: cython.const[cython.double][::1],
     scratch: tuple,
     done: cython.double[::1],
 ) -> None:
     """Write to `done` when each flow has passed its `volume`: it starts at `start`, ascending, and passes `most` per ns if it is alone.
 
-    Flow f passes the links `link[first[route[f]] .. first[route[f] + 1] - 1]`. `scratch` has three columns of flows (left, rate: double;
-    there: int), four of links, zero (demand, spare: double; count, unfixed: int), and another of flows (int).
+    Flow f passes the links `link[first[route[f]] .. first[route[f] + 1] - 1]`, and takes `part` of its rate of each. `scratch` has three
+    columns of flows (left, rate: double; there: int), four of links, zero (demand, spare: double; count: int; unfixed: double), and another
+    of flows (int).
     """
     left: cython.double[::1] = scratch[0]
     rate: cython.double[::1] = scratch[1]
@@ -55,31 +57,32 @@ def flow(
             for e in range(first[route[f]], first[route[f] + 1]):
                 changed = changed or demand[link[e]] > capacity[link[e]] * (1 + _ALMOST)
                 count[link[e]] -= 1
-                demand[link[e]] = demand[link[e]] - most[f] if count[link[e]] > 0 else 0.0
+                demand[link[e]] = demand[link[e]] - part[e] * most if count[link[e]] > 0 else 0.0
         while i < flows and start[i] <= now:
             left[i] = volume[i]
-            rate[i] = most[i]
+            rate[i] = most
             there[active] = i
             active += 1
             for e in range(first[route[i]], first[route[i] + 1]):
                 count[link[e]] += 1
-                demand[link[e]] += most[i]
+                demand[link[e]] += part[e] * most
                 changed = changed or demand[link[e]] > capacity[link[e]] * (1 + _ALMOST)
             i += 1
         if changed:
-            _share(most, route, first, link, capacity, demand, spare, scratch[6], scratch[7], there, active, rate)
+            _share(most, route, first, link, part, capacity, demand, spare, scratch[6], scratch[7], there, active, rate)
 
 
 @cython.cfunc
 def _share(
-    most: cython.const[cython.double][::1],
+    most: cython.double,
     route: cython.const[cython.int][::1],
     first: cython.const[cython.int][::1],
     link: cython.const[cython.int][::1],
+    part: cython.const[cython.double][::1],
     capacity: cython.const[cython.double][::1],
     demand: cython.const[cython.double][::1],
     spare: cython.double[::1],
-    unfixed: cython.int[::1],
+    unfixed: cython.double[::1],
     waiting: cython.int[::1],
     there: cython.const[cython.int][::1],
     active: cython.Py_ssize_t,
@@ -89,7 +92,7 @@ def _share(
     left: cython.Py_ssize_t = 0
     for k in range(active):
         f = there[k]
-        rate[f] = most[f]
+        rate[f] = most
         shares: cython.bint = False
         for e in range(first[route[f]], first[route[f] + 1]):
             if demand[link[e]] > capacity[link[e]] * (1 + _ALMOST):
@@ -98,17 +101,16 @@ def _share(
                     left += 1
                     shares = True
                 spare[link[e]] = capacity[link[e]]
-                unfixed[link[e]] = 0
+                unfixed[link[e]] = 0.0
     for k in range(left):
         f = waiting[k]
         for e in range(first[route[f]], first[route[f] + 1]):
-            unfixed[link[e]] += demand[link[e]] > capacity[link[e]] * (1 + _ALMOST)
+            unfixed[link[e]] += part[e]
     while left > 0:
         least: cython.double = _NEVER
         for k in range(left):
             f = waiting[k]
-            least = min(least, most[f])
-            rate[f] = most[f]
+            rate[f] = most
             for e in range(first[route[f]], first[route[f] + 1]):
                 if demand[link[e]] > capacity[link[e]] * (1 + _ALMOST):
                     rate[f] = min(rate[f], spare[link[e]] / unfixed[link[e]])
@@ -123,6 +125,6 @@ def _share(
             rate[f] = least
             for e in range(first[route[f]], first[route[f] + 1]):
                 if demand[link[e]] > capacity[link[e]] * (1 + _ALMOST):
-                    spare[link[e]] = max(spare[link[e]] - least, 0.0)
-                    unfixed[link[e]] -= 1
+                    spare[link[e]] = max(spare[link[e]] - part[e] * least, 0.0)
+                    unfixed[link[e]] -= part[e]
         left = kept

@@ -67,7 +67,7 @@ def shared_links(trace: Trace, model: Model, enter: I8) -> float:
 
     `enter` is when calls are entered, ns. It is 0 under a model of no platform: what links there are it does not say.
     """
-    if model.progress != POSTED or interfaces.shared(model):
+    if model.progress != POSTED or interfaces.shared(model) or model.topology is not None:
         return 0.0
     table, calls = trace.messages, trace.calls
     ends = [trace.locations.node[calls.location[call]] for call in (table.send, table.receive)]

@@ -1,6 +1,6 @@
 """What messages lose on links to others that pass these at the same time.
 
-A message of k bytes flows at 1 / G if it is alone. Where those on a link together want more than it carries, they share it max-min fairly:
+A message of k bytes has the link of its node for itself for g + (k - 1) G if it is alone, as an interface. Where those on a link together want more than it carries, they share it max-min fairly:
 nobody gets more as long as another one has less there (Bertsekas and Gallager, Data Networks, section 6.5.2). What a message takes longer
 than alone is its delay; there the latency of links that are more than two is in.
 """
@@ -39,16 +39,18 @@ class Flows(NamedTuple):
     posted: Mask
     """Which cannot flow before their receive is posted."""
     volume: F8
-    """Bytes."""
-    most: F8
-    """Bytes per ns of each alone."""
+    """What each takes of its links: bytes for as long as it has that of its node for itself."""
     route: I4
     """Of each."""
     first: I4
     """First link of each route in `link`, and one more."""
     link: I4
+    part: F8
+    """What a message takes of each link of `link`, of its rate: less than 1 the other way."""
     capacity: F8
     """Per link, bytes per ns."""
+    most: float
+    """Bytes per ns of each alone: the capacity of the link of a node."""
     farther: I8
     """ns of the links that are more than two, of each."""
 
@@ -84,21 +86,23 @@ def _flows(trace: Trace, model: Model, topology: Topology, size: I8) -> Flows:
     pair = np.stack([node[end[message]] for end in ends], 1) if len(message) else np.zeros((0, 2), "i8")
     pairs, route = np.unique(pair, axis=0, return_inverse=True)
     ways = [topology.route(place[one], place[other]) for one, other in pairs.tolist()]
-    first = np.cumsum([0, *map(len, ways)])
-    per_byte = np.broadcast_to(np.asarray(model.letters(messages).G, "f8"), message.shape)
+    back = [topology.route(place[other], place[one]) if topology.reverse else [] for one, other in pairs.tolist()]
+    first = np.cumsum([0, *(len(way) + len(other) for way, other in zip(ways, back, strict=True))])
+    part = [each for way, other in zip(ways, back, strict=True) for each in [1.0] * len(way) + [topology.reverse] * len(other)]
     posted = handshakes(trace, model, size)[message] | (model.progress == POSTED)
     return Flows(
         message,
         np.broadcast_to(model.leaves_after(messages), message.shape),
         np.broadcast_to(model.leaves_after_post(messages), message.shape),
         posted,
-        np.maximum(size[message].astype("f8"), 1e-3),
-        np.where(per_byte > 0, 1 / np.where(per_byte > 0, per_byte, 1), topology.node),
+        np.maximum(model.occupancy(messages) * topology.node, 1e-3),
         route.ravel().astype("i4"),
         first.astype("i4"),
-        np.array([link for way in ways for link in way], "i4"),
+        np.array([link for way, other in zip(ways, back, strict=True) for link in (*way, *other)], "i4"),
+        np.array(part, "f8"),
         np.array(topology.capacities()),
-        np.rint(topology.hop * (np.diff(first) - 2)).astype("i8")[route.ravel()],
+        topology.node,
+        np.rint([topology.hop * (len(way) - 2) for way in ways]).astype("i8")[route.ravel()],
     )
 
 
@@ -125,12 +129,13 @@ def passed(found: Flows, start: I8) -> F8:
         *np.empty((2, count)),
         np.empty(count, "i4"),
         *np.zeros((2, links)),
-        *np.zeros((2, links), "i4"),
+        np.zeros(links, "i4"),
+        np.zeros(links),
         np.empty(count, "i4"),
     )
     done, out = np.empty(count), np.empty(count)
     kernel.flow(
-        start[row], found.volume[row], found.most[row], found.route[row], found.first, found.link, found.capacity, scratch, done
+        start[row], found.volume[row], found.most, found.route[row], found.first, found.link, found.part, found.capacity, scratch, done
     )
     out[row] = done
     return out
@@ -182,6 +187,15 @@ def _own_edges(trace: Trace, graph: Graph, model: Model, size: I8, delay: I8) ->
     local.append((np.flatnonzero(lags & (table.send == table.send_done) & model.is_synchronous(sent(trace, model, slice(None), size))), table.send))
     edges = [edge, *(graph.start[graph.returned[call[rows]]] for rows, call in local)]
     return np.concatenate(edges).astype("i8"), np.concatenate([message, *(rows for rows, _ in local)]).astype("i8")
+
+
+def carriers(trace: Trace, graph: Graph, model: Model, size: I8) -> tuple[I8, I8]:
+    """Return the edges that weigh more by the delay of a message, and that message; by the longest where an edge has several."""
+    edge, message = _own_edges(trace, graph, model, size, np.ones(len(size), "i8"))
+    rows = np.flatnonzero(handshakes(trace, model, size))
+    into = [np.arange(*graph.start[vertex : vertex + 2]) for vertex in graph.returned[trace.messages.receive_done[rows]].tolist()]
+    into = [edges[graph.kind[edges] != GAP] for edges in into]
+    return np.concatenate([edge, *into]).astype("i8"), np.concatenate([message, np.repeat(rows, list(map(len, into)))]).astype("i8")
 
 
 def shifted(trace: Trace, graph: Graph, model: Model, size: I8, weight: I8, was: I8, now: I8, cut: int) -> I8:

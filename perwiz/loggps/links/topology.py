@@ -9,6 +9,7 @@
     node_GB_per_s = 1.25         # of the link of a node, each way
     local_GB_per_s = 2.5         # dragonfly, with global_GB_per_s; torus: link_GB_per_s; those of nodes if not said
     hop_ns = 100                 # latency of each link more than two nodes at one switch have between them
+    reverse = 0.05               # part of what a message takes that its acknowledgements take the other way; 0 if not said
     hosts = ["n[001-016,020]"]   # nodes by place; if not said those of the trace, in the order of their first ranks
 """
 
@@ -31,7 +32,7 @@ from perwiz.loggps.links.shapes import Dragonfly, Shape, Torus, fat_tree, tree
 _LARGEST_FILE = 1 << 24
 _MOST_NODES, _MOST_LINKS = 1 << 18, 1 << 22
 _MOST_SPEED = 1e6
-_COMMON = ("kind", "node_GB_per_s", "hop_ns", "hosts")
+_COMMON = ("kind", "node_GB_per_s", "hop_ns", "reverse", "hosts")
 Table = dict[str, Any]
 
 
@@ -45,6 +46,8 @@ class Topology:
     """Bytes per ns of the link of a node, each way."""
     hop: float
     """ns."""
+    reverse: float
+    """What the acknowledgements of a message take of the links the other way, part of what it takes itself."""
     hosts: tuple[str, ...]
     """Name of the node at each place; none: those of a trace in their order."""
     full: bool = False
@@ -124,7 +127,7 @@ class _Reader:
         node = self._number("node_GB_per_s")
         shape, names = made(node)
         hosts = self._hosts(names, shape.nodes)
-        return Topology(os.path.basename(self.file), shape, node, self._number("hop_ns", 0.0, least=0.0), hosts)
+        return Topology(os.path.basename(self.file), shape, node, self._number("hop_ns", 0.0, 0.0, 1e9), self._number("reverse", 0.0, 0.0, 1.0), hosts)
 
     def _tree(self, node: float) -> tuple[Shape, tuple[str, ...]]:
         if ("ports" in self.table) == ("switches" in self.table):
@@ -197,10 +200,10 @@ class _Reader:
             raise ModelError(f"lacks {key}, must have it")
         return self.table[key]
 
-    def _number(self, key: str, default: float | None = None, least: float = 1e-6) -> float:
+    def _number(self, key: str, default: float | None = None, least: float = 1e-6, most: float = _MOST_SPEED) -> float:
         if default is not None and key not in self.table:
             return default
-        return self._checked(key, self._said(key), least, 1e9 if key == "hop_ns" else _MOST_SPEED)
+        return self._checked(key, self._said(key), least, most)
 
     def _checked(self, key: str, value: object, least: float, most: float) -> float:
         if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:

@@ -1,0 +1,81 @@
+"""Links that messages share: passes of the sweep come to what the simulation of calls and flows defines."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+from perwiz.engines.fluid import simulate
+from perwiz.engines.sweep import sweep
+from perwiz.errors import UsageError
+from perwiz.loggps.keys import POSTED
+from perwiz.loggps.links import flows
+from perwiz.loggps.links.shapes import Torus, fat_tree
+from perwiz.loggps.links.topology import Topology
+from perwiz.loggps.weigh import CUT
+from perwiz.whatif.links import settled
+from perwiz.whatif.run import replayed, under
+
+SHAPES = [fat_tree([2, 2], 1.0, [4.0]), fat_tree([1, 4], 1.0, [2.0]), Torus((2, 2), 0.5)]
+
+
+def pairs(steps=1):
+    """Return a run of four processes on four nodes, in which 0 sends to 2 and 1 to 3 at once: 101 bytes that take 100 ns of a link alone."""
+    b = build.Builder(4, latency=10, eager=10**9)
+    for _ in range(steps):
+        for sender in (0, 1):
+            b.send(sender, sender + 2, 101)
+        for receiver in (2, 3):
+            b.recv(receiver, receiver - 2)
+    return build.placed(b.trace("pairs"), [0, 1, 2, 3])
+
+
+def links(over):
+    return Topology("t", fat_tree([2, 2], 1.0, [over]), 1.0, 0.0, 0.0, ())
+
+
+def test_links__worked_by_hand():
+    """At 2:1 the trunk carries one message of two at a time: both take 200 ns instead of 100, and so both receivers go on 100 ns later."""
+    model = build.hand_model(o=0, G=1, S=10**9)
+    run = replayed(pairs(), model.on(links(1.0)), clock="none")
+    assert run.replay_error == 0
+    slower = dataclasses.replace(run.weighted, network=model.on(links(2.0)))
+    found = settled(dataclasses.replace(slower, delayed=-flows.recorded_delays(run.trace, slower.network)))
+    later = sweep(run.graph, found.weight)[run.graph.ended] - run.time[run.graph.ended]
+    assert later.tolist() == [0, 0, 100, 100]
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(build.traces(), st.sampled_from(SHAPES), st.sampled_from(["always", POSTED]), st.sampled_from([0.0, 0.25]))
+def test_links__passes_come_to_the_simulation(trace, shape, progress, reverse):
+    """Twelve passes, until no delay changes: less than 50 ns of rounding, of calls that follow one another, are between them."""
+    node = np.arange(int(trace.locations.process.max(initial=0)) + 1)
+    model = build.hand_model(o=0, G=1, S=1000, progress=progress).on(Topology("t", shape, 1.0, 0.0, reverse, ()))
+    weighted = replayed(build.placed(trace, node), model, clock="none").weighted
+    message = flows.recorded_delays(weighted.trace, model)
+    none = flows.shifted(trace, weighted.graph, model, weighted.size, weighted.weight, message, 0 * message, CUT)
+    none = np.where(none == CUT, CUT, np.maximum(none, 0))
+    start = dataclasses.replace(weighted, weight=none, delayed=-message)
+    found = settled(start, passes=12, enough=0)
+    assert np.abs(sweep(found.graph, found.weight) - simulate(start, none)).max(initial=0) <= 50
+
+
+def test_links__full_needs_a_topology():
+    with pytest.raises(UsageError, match=r"^links full: the run has that if nothing else is said, must be asked with --topology$"):
+        replayed(pairs(), build.hand_model(), "none", ["links full"])
+
+
+def test_links__of_an_unchanged_question_change_nothing(tmp_path):
+    (tmp_path / "t.toml").write_text('kind = "fat tree"\nports = [2, 2]\noversubscription = 4\nnode_GB_per_s = 1\n')
+    model = build.hand_model(o=0, G=1, S=10**9)
+    asked = [f"links {tmp_path}/t.toml"]
+    base = replayed(pairs(3), model, "none", asked)
+    assert base.replay_error == 0
+    from perwiz.whatif.hypotheses.base import parse_all
+
+    changed = under(base, parse_all(asked, base.trace))
+    assert changed.makespan > base.makespan
