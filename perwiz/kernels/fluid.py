@@ -88,7 +88,7 @@ def _share(
     active: cython.Py_ssize_t,
     rate: cython.double[::1],
 ) -> cython.void:
-    """Write the rates of the flows that are there: the smallest is as large as can be, then the next, as no link that is overloaded has more."""
+    """Write the rates of the flows that are there: the smallest as large as can be, then the next, within what overloaded links carry."""
     left: cython.Py_ssize_t = 0
     for k in range(active):
         f = there[k]

@@ -1,8 +1,9 @@
 """What messages lose on links to others that pass these at the same time.
 
-A message of k bytes has the link of its node for itself for g + (k - 1) G if it is alone, as an interface. Where those on a link together want more than it carries, they share it max-min fairly:
-nobody gets more as long as another one has less there (Bertsekas and Gallager, Data Networks, section 6.5.2). What a message takes longer
-than alone is its delay; there the latency of links that are more than two is in.
+A message of k bytes has the link of its node for itself for g + (k - 1) G if it is alone, as it has an interface. Where those on a link
+together want more than it carries, they share it max-min fairly: nobody gets more as long as another one has less there (Bertsekas and
+Gallager, Data Networks, section 6.5.2). What a message takes longer than alone is its delay; the latency of links that are more than two is
+in it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def handshakes(trace: Trace, model: Model, size: I8) -> Mask:
 
 
 def flows(trace: Trace, model: Model, topology: Topology, size: I8) -> Flows:
-    """Return the messages of these sizes between nodes as flows through the links of a topology. Raises ModelError if it has too few places."""
+    """Return the messages of these sizes between nodes as flows through a topology. Raises ModelError if it has too few places."""
     return _flows(trace, model, topology, size)
 
 
@@ -184,7 +185,9 @@ def _own_edges(trace: Trace, graph: Graph, model: Model, size: I8, delay: I8) ->
     if model.progress != POSTED:
         return edge, message
     local = [(np.flatnonzero(lags & (table.receive == table.receive_done)), table.receive)]
-    local.append((np.flatnonzero(lags & (table.send == table.send_done) & model.is_synchronous(sent(trace, model, slice(None), size))), table.send))
+    local.append(
+        (np.flatnonzero(lags & (table.send == table.send_done) & model.is_synchronous(sent(trace, model, slice(None), size))), table.send)
+    )
     edges = [edge, *(graph.start[graph.returned[call[rows]]] for rows, call in local)]
     return np.concatenate(edges).astype("i8"), np.concatenate([message, *(rows for rows, _ in local)]).astype("i8")
 

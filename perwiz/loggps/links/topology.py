@@ -1,16 +1,16 @@
 """Topology files: which links there are between nodes, in a few lines of TOML.
 
-    kind = "fat tree"            # or "dragonfly", "torus"
-    ports = [8, 4]               # fat tree: ports downward of the switches of each level, the lowest first;
-    switches = "topology.txt"    #   or what `scontrol show topology` prints
-    oversubscription = 4         #   what comes from below in parts of what goes up, one for each level or for the lowest
-    groups = 4                   # dragonfly, with routers = 4 and nodes = 2: of each group, of each router
-    dims = [4, 4]                # torus
-    node_GB_per_s = 1.25         # of the link of a node, each way
-    local_GB_per_s = 2.5         # dragonfly, with global_GB_per_s; torus: link_GB_per_s; those of nodes if not said
-    hop_ns = 100                 # latency of each link more than two nodes at one switch have between them
-    reverse = 0.05               # part of what a message takes that its acknowledgements take the other way; 0 if not said
-    hosts = ["n[001-016,020]"]   # nodes by place; if not said those of the trace, in the order of their first ranks
+kind = "fat tree"            # or "dragonfly", "torus"
+ports = [8, 4]               # fat tree: ports downward of the switches of each level, the lowest first;
+switches = "topology.txt"    #   or what `scontrol show topology` prints
+oversubscription = 4         #   what comes from below in parts of what goes up, one for each level or for the lowest
+groups = 4                   # dragonfly, with routers = 4 and nodes = 2: of each group, of each router
+dims = [4, 4]                # torus
+node_GB_per_s = 1.25         # of the link of a node, each way
+local_GB_per_s = 2.5         # dragonfly, with global_GB_per_s; torus: link_GB_per_s; those of nodes if not said
+hop_ns = 100                 # latency of each link more than two nodes at one switch have between them
+reverse = 0.05               # part of what a message takes that its acknowledgements take the other way; 0 if not said
+hosts = ["n[001-016,020]"]   # nodes by place; if not said those of the trace, in the order of their first ranks
 """
 
 from __future__ import annotations
@@ -69,13 +69,15 @@ class Topology:
         return [source, *(2 * count + link for link in self.shape.way(source, target)), count + target]
 
     def places(self, names: list[str]) -> list[int]:
-        """Return the places of nodes, given the names of all in the order of their first ranks. Raises ModelError if it does not cover them."""
+        """Return the places of nodes, given the names of all, by their first ranks. Raises ModelError if it does not cover them."""
         count = self.shape.nodes
         if self.hosts:
             place = {name: number for number, name in enumerate(self.hosts)}
             lacking = [name for name in names if name not in place]
             if lacking:
-                told = f"no place for {words.several(len(lacking), 'node')} of the run ({shown(lacking[0])}{', ...' if lacking[1:] else ''})"
+                told = (
+                    f"no place for {words.several(len(lacking), 'node')} of the run ({shown(lacking[0])}{', ...' if lacking[1:] else ''})"
+                )
                 raise ModelError(f"{self.name}: {told}, must have one for each")
             return [place[name] for name in names]
         if len(names) > count:
@@ -127,7 +129,9 @@ class _Reader:
         node = self._number("node_GB_per_s")
         shape, names = made(node)
         hosts = self._hosts(names, shape.nodes)
-        return Topology(os.path.basename(self.file), shape, node, self._number("hop_ns", 0.0, 0.0, 1e9), self._number("reverse", 0.0, 0.0, 1.0), hosts)
+        return Topology(
+            os.path.basename(self.file), shape, node, self._number("hop_ns", 0.0, 0.0, 1e9), self._number("reverse", 0.0, 0.0, 1.0), hosts
+        )
 
     def _tree(self, node: float) -> tuple[Shape, tuple[str, ...]]:
         if ("ports" in self.table) == ("switches" in self.table):
@@ -146,7 +150,9 @@ class _Reader:
         given = self.table.get("oversubscription", 1)
         several = given if isinstance(given, list) else [given]
         if isinstance(given, list) and len(given) != levels - 1:
-            raise ModelError(f"oversubscription has {words.several(len(given), 'number')}, must have {levels - 1}: one per level but the top")
+            raise ModelError(
+                f"oversubscription has {words.several(len(given), 'number')}, must have {levels - 1}: one per level but the top"
+            )
         return [self._checked("oversubscription", value, 1.0, _MOST_SPEED) for value in several]
 
     def _dragonfly(self, node: float) -> tuple[Shape, tuple[str, ...]]:

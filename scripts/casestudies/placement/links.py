@@ -137,7 +137,9 @@ def main() -> int:
     cyclic = Placement(f"cyclic:{machine.nodes}x{machine.slots}")
     worst = 0.0
     for program in PROGRAMS:
-        runs = {(tree, how): machine.recorded(program, tree, how) for tree, how in (("full", "block"), ("over", "block"), ("over", "cyclic"))}
+        runs = {
+            (tree, how): machine.recorded(program, tree, how) for tree, how in (("full", "block"), ("over", "block"), ("over", "cyclic"))
+        }
         for was, now in ((0, 1), (1, 0), (1, 2)):
             (tree, how), (other, there) = ([*runs][row] for row in (was, now))
             trace, truth = runs[tree, how], runs[other, there].timeline.makespan

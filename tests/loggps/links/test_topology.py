@@ -28,7 +28,7 @@ def test_tree__goes_up_as_far_as_it_must(tmp_path):
     assert tree.route(0, 1) == [0, 9]
     assert tree.route(0, 3) == [0, 16, 24, 11]
     assert tree.route(0, 7) == [0, 16, 20, 28, 26, 15]
-    assert tree.capacities() == [2] * 16 + [1, 1, 1, 1, 2, 2, 2] * 2
+    assert tree.capacities() == [2] * 16 + [1, 1, 1, 1, 2, 2, 4] * 2
 
 
 def test_dragonfly__goes_the_minimal_way(tmp_path):
@@ -75,8 +75,8 @@ REFUSED = {
 @pytest.mark.parametrize("text", REFUSED)
 def test_load__refuses(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.toml").write_text(text)
     with pytest.raises(ModelError) as refusal:
-        (tmp_path / "t.toml").write_text(text)
         load("t.toml")
     assert str(refusal.value) == REFUSED[text]
 
