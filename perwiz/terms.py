@@ -99,6 +99,7 @@ TERMS = (
         ("algorithms",),
     ),
     Term("placement", "on which node each rank runs; as a change: on other ones", ("placed",)),
+    Term("links", "cables between nodes and switches, which messages share; as a change: those of another topology"),
     Term(
         "interfaces",
         "of a node to the network: messages between nodes leave and come in by them, and share them",
