@@ -11,6 +11,7 @@ from perwiz.formats.goal.format import GOAL
 from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.paraver.format import PARAVER
 from perwiz.formats.recorded.format import RECORDED
+from perwiz.formats.store.format import STORE
 from perwiz.formats.timeindependent.format import TIME_INDEPENDENT
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class TraceEvents(Format):
 
 
 TRACE_EVENTS = TraceEvents()
-FORMATS: tuple[Format, ...] = (RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, GOAL, ALOG)
+FORMATS: tuple[Format, ...] = (STORE, RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, GOAL, ALOG)
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 
 

@@ -13,7 +13,7 @@ import os
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 LEAST = 1 << 18
 """Rows for which a thread is worth starting."""
@@ -44,32 +44,40 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def remembered(most: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+class Remembered(Generic[Result]):
+    """A function that remembers its last answers; see `remembered`."""
+
+    def __init__(self, function: Callable[..., Result], most: int) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._most = function, most
+        self._known: dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]] = {}
+
+    def __call__(self, first: Any, *asked: Any) -> Result:
+        """Return the answer, found if it is not known."""
+        key = id(first), tuple(map(_key, asked))
+        if key in self._known:
+            self._known[key] = self._known.pop(key)
+            return self._known[key][-1]
+        answer = self._function(first, *asked)
+        self.tell(answer, first, *asked)
+        return answer
+
+    def tell(self, answer: Result, first: Any, *asked: Any) -> None:
+        """Remember an answer that is known from elsewhere."""
+        key = id(first), tuple(map(_key, asked))
+        gone = weakref.finalize(first, self._known.pop, key, None)
+        gone.atexit = False
+        self._known[key] = asked, gone, answer  # what was asked stays: nothing else takes its place
+        if len(self._known) > self._most:
+            self._known.pop(next(iter(self._known)))[1].detach()
+
+
+def remembered(most: int) -> Callable[[Callable[..., Result]], Remembered[Result]]:
     """Return what makes a function remember its last answers, so many, each as long as its first argument, which never changes, is there.
 
     A question is asked again if the other arguments are equal, or the same table or array. Nobody may write to an answer.
     """
-
-    def of(function: Callable[..., Result]) -> Callable[..., Result]:
-        known: dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]] = {}
-
-        @functools.wraps(function)
-        def found(first: Any, *asked: Any) -> Result:
-            key = id(first), tuple(map(_key, asked))
-            if key in known:
-                known[key] = known.pop(key)
-                return known[key][-1]
-            answer = function(first, *asked)
-            gone = weakref.finalize(first, known.pop, key, None)
-            gone.atexit = False
-            known[key] = asked, gone, answer  # what was asked stays: nothing else takes its place
-            if len(known) > most:
-                known.pop(next(iter(known)))[1].detach()
-            return answer
-
-        return found
-
-    return of
+    return lambda function: Remembered(function, most)
 
 
 def _key(asked: object) -> Hashable:

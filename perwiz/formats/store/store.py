@@ -1,0 +1,100 @@
+"""A store as a whole: a directory with the file store.json, which says what is in it, and the columns that this names."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from perwiz import __version__
+from perwiz.errors import TraceError
+from perwiz.formats.store import MARKER
+from perwiz.formats.store.columns import Column, Columns, Unfit
+from perwiz.formats.store.records import Packer, Unpacker
+from perwiz.formats.typed import NoJson, parsed
+from perwiz.trace.bounds import check_bounds
+from perwiz.trace.resources import remembered
+from perwiz.trace.trace import Trace
+
+_FORMAT, _VERSION = "perwiz store", 1
+_SHOWN = 40
+_T = TypeVar("_T")
+
+
+class Store:
+    """A store that is open: its trace, and what else is kept beside that, by name."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._columns = Columns(path)
+        self._unpacker = Unpacker(self._columns)
+        self._content = _content(path)
+        self.trace = self._unpacked(Trace, "trace")
+        """The trace as it was written."""
+        check_bounds(self.trace)
+
+    def beside(self, kind: type[_T], name: str) -> _T | None:
+        """Return what is kept beside the trace under a name; None if nothing is, or if another version of perwiz made it.
+
+        Its numbers are of the types of its fields, and not checked any further. It is to be read in the order written, each once. Raises
+        TraceError for anything else.
+        """
+        if name not in self._content or self._content.get("perwiz") != __version__:
+            return None
+        return self._unpacked(kind, name)
+
+    def again(self, name: str) -> Column:
+        """Return a column of its own for somebody who writes to it. Raises TraceError."""
+        return self._columns.mapped(name)
+
+    def _unpacked(self, kind: type[_T], name: str) -> _T:
+        try:
+            return self._unpacker.unpacked(kind, self._content.get(name))
+        except Unfit as error:
+            raise TraceError(f"{os.path.join(self.path, MARKER)}: {error}") from None
+        except TraceError as error:
+            raise TraceError(str(error) if str(error).startswith(self.path) else f"{self.path}: {error}") from None
+        except RecursionError:
+            raise TraceError(f"{os.path.join(self.path, MARKER)}: lists in lists without end, must be what perwiz wrote") from None
+
+
+def _content(path: str) -> dict[str, Any]:
+    name = os.path.join(path, MARKER)
+    try:
+        with open(name, encoding="utf-8", errors="surrogateescape") as file:
+            content = parsed(file.read())
+    except OSError as error:
+        raise TraceError(f"{name}: {(error.strerror or str(error)).lower()}") from None
+    except NoJson:
+        raise TraceError(f"{name}: no JSON, must be what perwiz wrote") from None
+    match content:
+        case {"format": "perwiz store", "version": int(version)} if version == _VERSION:
+            return dict(content)
+        case {"format": "perwiz store", "version": version}:
+            raise TraceError(f"{name}: version {str(version)[:_SHOWN]}, this perwiz reads version {_VERSION}")
+    raise TraceError(f"{name}: of no store, must be what perwiz wrote")
+
+
+@remembered(4)
+def store_of(trace: Trace) -> Store | None:
+    """Return the store that a trace was read from; None if it was not, or is another trace by now."""
+    return None
+
+
+def read(path: str) -> Trace:
+    """Return the trace of a store, its columns mapped. Raises TraceError."""
+    store = Store(path)
+    store_of.tell(store, store.trace)
+    return store.trace
+
+
+def write(trace: Trace, path: str, beside: Mapping[str, Any] = {}) -> None:
+    """Write a trace, and what else is to be kept beside it, by name, to a new directory."""
+    os.mkdir(path)
+    packer = Packer(path)
+    content = {"format": _FORMAT, "version": _VERSION, "perwiz": __version__, "trace": packer.packed(trace, "trace")}
+    content |= {name: packer.packed(value, name) for name, value in beside.items()}
+    with open(os.path.join(path, MARKER), "x", encoding="utf-8", newline="\n") as file:
+        json.dump(content, file, separators=(",", ":"))
+        file.write("\n")

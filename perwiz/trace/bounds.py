@@ -1,0 +1,138 @@
+"""Whether all numbers of a trace that comes from outside are such that kernels, which do not ask, can work with them.
+
+Readers make tables whose rows fit each other. A store holds tables as they are: what it says of other rows is checked here, column by
+column, in one pass over each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.errors import TraceError
+from perwiz.trace.arrays import Ints
+from perwiz.trace.defects import REASONS
+from perwiz.trace.operations import OPS
+from perwiz.trace.tables import LINKS, STREAM, SYNCHRONOUS, Times
+from perwiz.trace.trace import Timeline, Trace
+
+_LONGEST = 1 << 60
+"""ns from the begin of time, and bytes of anything."""
+_RANK = (1 << 31) - 1
+
+
+def check_bounds(trace: Trace) -> None:
+    """Raise TraceError naming a column with a number that its meaning does not allow, or lists of other lengths than their tables."""
+    _check_lengths(trace)
+    _check_order(trace)
+    for name, values, least, most in _columns(trace):
+        check_within(f"{trace.path}: {name}", values, least, most)
+    check_timeline(trace, trace.timeline)
+
+
+def check_within(name: str, values: Ints, least: int, most: int) -> None:
+    """Raise TraceError for a value that is not least .. most."""
+    if len(values) and (values.min() < least or values.max() > most):
+        row = int(np.flatnonzero((values < least) | (values > most))[0])
+        raise TraceError(f"{name}[{row}] is {values[row]}, must be from {least} to {most}")
+
+
+def check_timeline(trace: Trace, timeline: Timeline) -> None:
+    """Raise TraceError if a timeline is of another trace, or its times cannot be added up."""
+    for name, table in (("calls", trace.calls), ("regions", trace.regions), ("locations", trace.locations)):
+        times: Times = getattr(timeline, name)
+        _check(trace, len(times) == len(table), f"timeline.{name} has {len(times)} rows, must have {len(table)}")
+        for side in ("enter", "leave"):
+            check_within(f"{trace.path}: timeline.{name}.{side}", getattr(times, side), -_LONGEST, _LONGEST)
+
+
+def _check(trace: Trace, good: object, what: str) -> None:
+    if not good:
+        raise TraceError(f"{trace.path}: {what}")
+
+
+def _columns(trace: Trace) -> list[tuple[str, Ints, int, int]]:
+    """Return name and values of each column that says something of other rows, and between which numbers they must lie."""
+    calls, locations, regions = len(trace.calls) - 1, len(trace.locations) - 1, len(trace.regions) - 1
+    paths, names, texts, comms = len(trace.paths) - 1, len(trace.names) - 1, len(trace.texts) - 1, len(trace.communicators) - 1
+    counters, collectives = len(trace.counter_names) - 1, len(trace.collectives) - 1
+    bounds: dict[str, dict[str, tuple[int, int]]] = {
+        "locations": {"node": (-1, len(trace.nodes) - 1), "process": (0, _RANK), "thread": (0, _RANK), "kind": (0, STREAM)},
+        "paths": {"region": (0, names)},
+        "calls": {
+            **{"location": (0, locations), "op": (0, len(OPS) - 1), "path": (-1, paths), "comm": (-1, comms), "peer": (-2, _RANK)},
+            **{"root": (-1, _RANK), "bytes_sent": (0, _LONGEST), "bytes_received": (0, _LONGEST)},
+        },
+        "requests": {"posted_by": (0, calls), "completed_by": (-1, calls), "cancelled": (0, 1)},
+        "unfinished": {"call": (0, calls), "request": (0, len(trace.requests) - 1)},
+        "regions": {
+            **{"location": (0, locations), "path": (0, paths), "parent": (-1, regions)},
+            **{"first_call": (0, calls + 1), "end_call": (0, calls + 1)},
+        },
+        "messages": {
+            **{"send": (0, calls), "send_done": (-1, calls), "receive": (0, calls), "receive_done": (0, calls)},
+            **{"comm": (-1, comms), "mode": (0, SYNCHRONOUS), "bytes": (0, _LONGEST)},
+            **{"sent_after": (-_LONGEST, _LONGEST), "received_before": (-_LONGEST, _LONGEST)},
+        },
+        "collectives": {"op": (0, len(OPS) - 1), "comm": (-1, comms), "root": (-1, _RANK)},
+        "members": {"collective": (0, collectives), "call": (0, calls), "done": (-1, calls)},
+        "links": {"kind": (0, len(LINKS) - 1), "cause": (0, calls), "effect": (0, calls)},
+        "labels": {"call": (0, calls), "text": (0, texts)},
+        "offsets": {"location": (0, locations), "time": (-_LONGEST, _LONGEST)},
+        "readings": {
+            **{"location": (0, locations), "master": (-1, locations)},
+            **dict.fromkeys(("time", "offset", "error"), (-_LONGEST, _LONGEST)),
+        },
+        "counters": {"call": (0, calls), "counter": (0, counters)},
+        "region_counters": {"region": (0, regions), "counter": (0, counters)},
+        "parameters": {
+            **{"location": (0, locations), "region": (-1, regions), "call": (0, calls + 1)},
+            **{"name": (0, texts), "value": (0, texts)},
+        },
+        "records": {
+            **{"location": (0, locations), "kind": (0, texts), "call": (0, calls + 1)},
+            **{"time": (-_LONGEST, _LONGEST), "first_value": (0, len(trace.values))},
+        },
+        "defects": {"location": (-1, locations), "reason": (0, len(REASONS) - 1)},
+    }
+    out = [(f"{table}.{name}", getattr(getattr(trace, table), name), *ends) for table, of in bounds.items() for name, ends in of.items()]
+    out += [("communicators.ranks", trace.communicators.ranks, 0, _RANK), ("site", trace.site, -1, len(trace.sites) - 1)]
+    out += [("levels", np.array(trace.levels, "i8"), 0, counters), ("paths.parent", _behind(trace.paths.parent), 1, _RANK)]
+    return [*out, ("regions.parent", _behind(trace.regions.parent), 1, _RANK)]
+
+
+def _behind(parent: Ints) -> Ints:
+    """Return how many rows each is behind its parent: at least one, or whoever follows parents would not come to an end."""
+    return np.arange(len(parent)) - parent
+
+
+def _check_lengths(trace: Trace) -> None:
+    comms = trace.communicators
+    _check(trace, len(trace.parallel) == len(trace.names), "parallel has another length than names, must have the same")
+    _check(trace, len(trace.sources) in (0, len(trace.names)), "sources has another length than names, must have the same or none")
+    _check(trace, len(comms.first) == len(comms) + 1, "communicators.first has another length than names and one more, must have it")
+    for topology in trace.topologies:
+        dimensions = len(topology.sizes)
+        same = dimensions == len(topology.periodic) == len(topology.dimensions) == topology.coordinates.shape[-1]
+        fits = topology.coordinates.ndim == 2 and same and -1 <= topology.comm < len(comms)
+        _check(trace, fits, "a topology whose dimensions are not told alike, or of no communicator, must be one of both")
+    for name, column in (("first", comms.first), ("ranks", comms.ranks), ("values", trace.values), ("site", trace.site)):
+        _check(trace, column.ndim == 1, f"{name} has {column.ndim} dimensions, must have one")
+
+
+def _check_order(trace: Trace) -> None:
+    """Check what is sorted, or says where each part of another column begins."""
+    comms, members, first = trace.communicators, trace.members.collective, trace.collectives.first_member
+    for name, starts, end in (("communicators.first", comms.first, len(comms.ranks)), ("records.first_value", trace.records.first_value, None)):
+        _check(trace, not len(starts) or (starts[0] == 0 and (end is None or starts[-1] == end)), f"{name} does not begin or end where it must")
+        _check(trace, (starts[1:] >= starts[:-1]).all(), f"{name} falls, must rise")
+    for name, column in (
+        ("calls.location", trace.calls.location),
+        ("regions.location", trace.regions.location),
+        ("requests.posted_by", trace.requests.posted_by),
+        ("counters.call", trace.counters.call),
+        ("region_counters.region", trace.region_counters.region),
+    ):
+        _check(trace, (column[1:] >= column[:-1]).all(), f"{name} falls, must rise")
+    begins = np.flatnonzero(np.diff(members, prepend=-1))
+    _check(trace, np.array_equal(begins, first) and (not len(first) or len(first) - 1 == members[-1]), "members are not those of collectives")
+    _check(trace, (np.diff(members, prepend=0) <= 1).all(), "members of a collective are missing, must be there")
