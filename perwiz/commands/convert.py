@@ -55,20 +55,23 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.errors import DONE, INCOMPLETE, UsageError
     from perwiz.formats import files as formats
     from perwiz.formats.goal.format import GOAL
+    from perwiz.formats.store.format import STORE
     from perwiz.report.perfetto import write as perfetto
     from perwiz.trace.tied import widened
     from perwiz.whatif.health import health
 
     model = options.machine(args)
+    form = formats.format_of(args.output)
     files.check([args.output], [args.trace, args.model], schedules=True)
     trace = files.read(args.trace, model)
+    if form is STORE:
+        return _keep(trace, args)
     clocks = treat(trace, args.clock)
     trace = trace if args.clock == "none" else offsets.apply(trace)
     if not trace.offsets_applied:
         raise UsageError(f"{args.trace}: its times are those of several clocks, must be converted with --clock linear or clc")
     if clocks.correction:
         trace = dataclasses.replace(trace, timeline=widened(trace, clocks.trace.timeline))
-    form = formats.format_of(args.output)
     view, moved, missing = formats.is_view(args.output), 0, list[tuple[str, int]]()
 
     def write(path: str) -> None:
@@ -84,6 +87,19 @@ def run(args: argparse.Namespace) -> int:
     files.write({args.output: write})
     state = health(clocks.trace, clocks.correction.graph.contradictions if clocks.correction else 0, clocks)
     terminal.show(partial(_text, trace, clocks, args.output, form.name, missing, moved, state), args.quiet)
+    return INCOMPLETE if state.incomplete else DONE
+
+
+def _keep(trace: Trace, args: argparse.Namespace) -> int:
+    """Return the exit code, after writing a store: all of a trace as it is, and what questions on it begin with."""
+    from perwiz.errors import DONE, INCOMPLETE
+    from perwiz.formats.store.format import STORE
+    from perwiz.whatif.stages import keep
+
+    runs: list[Run] = []
+    files.write({args.output: lambda path: runs.append(keep(trace, path, args.clock, options.machine(args)))})
+    clocks, state = runs[0].clocks, runs[0].health()
+    terminal.show(partial(_text, trace, clocks, args.output, STORE.name, [], 0, state), args.quiet)
     return INCOMPLETE if state.incomplete else DONE
 
 

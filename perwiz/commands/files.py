@@ -100,14 +100,17 @@ def _clash(own: list[str], given: list[str]) -> str:
 
 
 def _check_place(path: str) -> None:
+    from perwiz.formats.files import format_of
+    from perwiz.formats.store.format import STORE
+
     folder = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path) or "."
     if path in ("", "-"):
         raise UsageError(f"'{path}': no file to write to, must be the name of one")
-    if os.path.isdir(path) or path.endswith("/"):
+    if (os.path.isdir(path) and not (format_of(path) is STORE and STORE.looks_like(path))) or path.endswith("/"):
         raise UsageError(f"{path}: a directory, must be the name of a file")
     place = os.path.abspath(path)
     device = os.path.dirname(place) in ("/dev", "/dev/fd") or place.startswith("/proc/")
-    if device or (os.path.exists(path) and not os.path.isfile(path)):
+    if device or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)):
         raise UsageError(f"{path}: no regular file, must be the name of one")
     if not os.path.isdir(folder):
         raise UsageError(f"{path}: there is no directory {folder}, must be in one that exists")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import distinct
 from perwiz.trace.origin import Origin
-from perwiz.trace.resources import give_back
+from perwiz.trace.resources import give_back, remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Timeline, Trace
@@ -99,6 +99,25 @@ class Run:
         return health(self.trace, self.graph.contradictions, self.clocks)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of a trace since an earlier question, and for which one."""
+
+    clock: str
+    model: Start
+    """What the machine was fitted with: None, or changes."""
+    recorded: Callable[[], Run]
+    """Returns the recorded run, the same each time: nobody may take over its weights."""
+    run: Callable[[], Run]
+    """Returns it with weights of its own."""
+
+
+@remembered(4)
+def known(trace: Trace) -> Known | None:
+    """Return what is known of a trace: nothing, unless somebody tells it (`perwiz.whatif.stages`)."""
+    return None
+
+
 def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: Asked = (), engine: str = "sweep") -> Run:
     """Return the run of the tied part of a trace, replayed unchanged, with the rendezvous edges that one of the hypotheses would need.
 
@@ -107,13 +126,24 @@ def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: 
     asked, machine, engine = parse_all(hypotheses, trace), machine_of(model, trace), check_engine(engine)
     for hypothesis in asked:
         machine = hypothesis.starting(machine)
-    clocks = treated(trace, clock)
+    clocks, before = treated(trace, clock), known(trace)
+    if before and before.clock == clock and engine == "sweep" and before.recorded().machine == machine:
+        if _settled(clocks.trace, machine.model, asked):
+            return before.run()
     return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
+
+
+def _settled(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> bool:
+    """Return whether no hypothesis could ask for other edges of the graph than the model does."""
+    size = trace.messages.bytes
+    asked = ((one.protocol(trace, model, size), one.placed(trace)) for one in hypotheses)
+    return all(network is model and other is size and placed is trace for (network, other), placed in asked)
 
 
 def treated(trace: Trace, clock: str = "clc") -> Treated:
     """Return the tied part of a trace with its clocks treated. Raises UsageError and ClockError as `treat`, TraceError as `summable`."""
-    return summable(treat(trace, clock))
+    before = known(trace)
+    return before.recorded().clocks if before and before.clock == clock else summable(treat(trace, clock))
 
 
 def summable(clocks: Treated) -> Treated:
@@ -233,6 +263,9 @@ def machine_of(model: Start, trace: Trace, part: bool = False) -> Machine:
     if model is None and trace.model and trace.timeline.origin.predicted:
         own = model_file.load(trace.model)
         return Machine(dataclasses.replace(own, source=f"{own.source}; {trace.timeline.origin}"), given=True)
+    before = known(trace)
+    if before and before.model == model and not part:
+        return before.recorded().machine
     if model is not None:
         check_classes(trace, changed_pairs(model), f"model {model}")
     machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None, part)

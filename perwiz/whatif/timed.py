@@ -9,7 +9,6 @@ import numpy as np
 
 from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError
-from perwiz.formats import files
 from perwiz.formats.format import Progress
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
@@ -22,6 +21,7 @@ from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.origin import UNTIMED, Origin
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif import stages
 from perwiz.whatif.run import Start, changed_machine, is_changes, machine_of
 
 _LONGEST = 2.0**60
@@ -32,7 +32,7 @@ TOLD = 0.01
 
 def read(path: str, progress: Progress | None = None, model: Start = None) -> Trace:
     """Return the trace in a file, as `perwiz.formats.files.read` does; one of no times has those of `timed`."""
-    return timed(files.read(path, progress), model)
+    return timed(stages.read(path, progress), model)
 
 
 def timed(trace: Trace, model: Start = None) -> Trace:

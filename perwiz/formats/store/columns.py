@@ -47,6 +47,16 @@ class Columns:
             raise Unfit(f"{file} is of {found.dtype}, must be of {dtype or 'whole numbers'}")
         return found
 
+    def again(self, column: Column) -> Column:
+        """Return a column mapped anew, for somebody who writes to it. Raises TraceError if it is another by now."""
+        if not column.size:
+            return column.copy()
+        file = next(file for file, known in self._known.items() if known is column)
+        out = self.mapped(file)
+        if out.shape != column.shape or out.dtype != column.dtype:
+            raise TraceError(f"{os.path.join(self.folder, file)}: became another while it was read")
+        return out
+
     def mapped(self, file: str) -> Column:
         """Return a column mapped anew, which nobody else has. Raises TraceError if the file is no column, or has another size."""
         path = os.path.join(self.folder, file)

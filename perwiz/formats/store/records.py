@@ -60,8 +60,9 @@ class Packer:
 class Unpacker:
     """Makes records of what `Packer` made of them."""
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
+    def __init__(self, columns: Columns, told: Mapping[type, Mapping[str, Any]]) -> None:
+        """`told` are fields, by kind of record, that have these values, whatever was written."""
+        self._columns, self._told = columns, told
         self._records: list[Any] = []
 
     def unpacked(self, kind: type[_T], packed: Any) -> _T:
@@ -75,7 +76,8 @@ class Unpacker:
         if origin is np.ndarray:
             return self._column(arguments, packed, place)
         if origin in (types.UnionType, typing.Union):
-            return self._value(types.NoneType if packed is None else arguments[0], packed, place)
+            fits = (one for one in arguments if type(packed) is one)
+            return self._value(next(fits, arguments[0]), packed, place)
         if origin is typing.Literal:
             return packed if packed in arguments else _refuse(packed, f"one of {', '.join(map(str, arguments))}", place)
         if origin is tuple:
@@ -100,7 +102,8 @@ class Unpacker:
             case {"same": int(number)} if 0 <= number < len(self._records) and type(self._records[number]) is kind:
                 return self._records[number]
             case {"fields": dict(fields)} if fields.keys() == (hints := _hints(kind)).keys():
-                made = kind(**{name: self._value(hints[name], fields[name], f"{place}.{name}") for name in hints})
+                values = {name: self._value(hints[name], fields[name], f"{place}.{name}") for name in hints}
+                made = kind(**values | self._told.get(kind, {}))
                 self._records.append(made)
                 return made
         return _refuse(packed, f"the fields of {kind.__name__}", place)

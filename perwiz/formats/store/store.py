@@ -28,11 +28,18 @@ class Store:
     def __init__(self, path: str) -> None:
         self.path = path
         self._columns = Columns(path)
-        self._unpacker = Unpacker(self._columns)
+        self._unpacker = Unpacker(self._columns, {Trace: {"path": path, "format": "perwiz store"}})
         self._content = _content(path)
         self.trace = self._unpacked(Trace, "trace")
         """The trace as it was written."""
         check_bounds(self.trace)
+
+    def head(self, name: str, fields: tuple[str, ...]) -> list[Any] | None:
+        """Return some fields of what is kept beside the trace under a name, as JSON has them; None if nothing is, as `beside` says."""
+        match self._content.get(name):
+            case {"fields": dict(packed)} if self._content.get("perwiz") == __version__:
+                return [packed.get(field) for field in fields]
+        return None
 
     def beside(self, kind: type[_T], name: str) -> _T | None:
         """Return what is kept beside the trace under a name; None if nothing is, or if another version of perwiz made it.
@@ -44,9 +51,9 @@ class Store:
             return None
         return self._unpacked(kind, name)
 
-    def again(self, name: str) -> Column:
-        """Return a column of its own for somebody who writes to it. Raises TraceError."""
-        return self._columns.mapped(name)
+    def again(self, column: Column) -> Column:
+        """Return a column of this store once more, for somebody who writes to it. Raises TraceError."""
+        return self._columns.again(column)
 
     def _unpacked(self, kind: type[_T], name: str) -> _T:
         try:

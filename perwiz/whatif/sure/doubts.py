@@ -17,6 +17,7 @@ from perwiz.loggps.costs import rest
 from perwiz.loggps.fit.eager import CLEAR, Held, held_senders
 from perwiz.loggps.weigh import CUT, Weighted, lags, synchronous, work
 from perwiz.trace.arrays import I8
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, SYNCHRONOUS
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run
@@ -78,8 +79,9 @@ class Doubts:
         return tuple(sorted(out, key=lambda doubt: -doubt.time))
 
 
+@remembered(1)
 def doubts_of(run: Run) -> Doubts:
-    """Return what the model of a recorded run, replayed unchanged, gets wrong."""
+    """Return what the model of a recorded run, replayed unchanged, gets wrong; found once, before its weights are taken over."""
     weighted, graph, table = run.weighted, run.graph, run.trace.messages
     lag = lags(run.trace, graph, weighted.model)
     left = rest(weighted, lag)

@@ -53,7 +53,7 @@ STUDENT = (
     *(2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756),
 )
 """Student's quantile of 99.5 % for LEAST - 1 degrees of freedom to BLOCKS - 1."""
-_ANY = 1024
+ANY = 1024
 """Deviations that stand for those of all computation."""
 
 
@@ -138,13 +138,24 @@ class Noise:
 
     def _deviate(self, draws: I8, out: F8) -> None:
         """Write the deviation per draw of each stretch, and then of each piece of what is seldom."""
-        chosen = mixed(self.seldom[:, None] + draws.astype("u8")) % np.uint64(_ANY)
+        chosen = mixed(self.seldom[:, None] + draws.astype("u8")) % np.uint64(ANY)
         self.stretches.draw(draws, out[: len(self.stretches.times)])
         out[len(self.stretches.times) :] = self.any[chosen.astype("i8")]
 
 
+@remembered(2)
 def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None) -> Noise:
-    """Return what repeats in a recorded run, and how much it varies; `draws` runs are drawn of each answer.
+    """Return what repeats in a recorded run, and how much it varies; `draws` runs are drawn of each answer. What repeats is found once.
+
+    `iterations` are those of the trace, looked for if not given.
+    """
+    noise = found_noise(run, iterations)
+    return noise if noise.draws == draws else dataclasses.replace(noise, draws=draws)
+
+
+@remembered(1)
+def found_noise(run: Run, iterations: Iterations | None) -> Noise:
+    """Return the noise of a run, of as many draws as there are at most.
 
     A process that computes 10 14 12 10 14 ns between the same two calls, 12 on average: as few are a stretch each, which took
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
@@ -186,7 +197,7 @@ def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None)
         seldom=_keys(trace, computed)[seldom[: len(computed)]],
         any=any_,
         varies=varies,
-        draws=draws,
+        draws=DRAWS,
     )
 
 
@@ -209,7 +220,7 @@ def _of_any(deviation: F8, usual: F8) -> tuple[F8, float]:
         return np.zeros(0), 0.0
     order = np.lexsort((usual, deviation))
     time = usual[order].cumsum()
-    chosen = np.searchsorted(time, (np.arange(_ANY) + 0.5) / _ANY * time[-1])
+    chosen = np.searchsorted(time, (np.arange(ANY) + 0.5) / ANY * time[-1])
     return np.maximum(deviation[order][chosen], -1), float(np.sum(usual**2) / np.sum(usual))
 
 

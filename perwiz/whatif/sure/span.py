@@ -12,6 +12,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8
+from perwiz.trace.resources import remembered
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
@@ -174,12 +175,27 @@ def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
 
 def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Answers:
     """Return the answers of a run, with so many runs drawn of each: fewer, but FEWEST, where all pass more than EDGES_OF_ALL edges."""
-    most = EDGES_OF_ALL // (max(run.graph.edges, 1) * (len(questions) + 1))
-    noise = noise_of(run, min(draws, max(most, FEWEST)))
-    recorded, *found = (answer(noise, question, question(run.weighted)) for question in (_unchanged, *questions))
+    noise = noise_of(run, draws_of(run, len(questions), draws))
+    recorded, *found = as_recorded(noise, run.weighted), *(answer(noise, question, question(run.weighted)) for question in questions)
     after = selectors.after_init(run.trace)
     part = after if after is not None and 0 < after < recorded.makespan else recorded.makespan
     return Answers(noise, recorded, tuple(found), part)
+
+
+def draws_of(run: Run, questions: int = 0, draws: int = DRAWS) -> int:
+    """Return how many runs are drawn for the answers to so many questions."""
+    return min(draws, max(EDGES_OF_ALL // (max(run.graph.edges, 1) * (questions + 1)), FEWEST))
+
+
+@remembered(1)
+def as_recorded(noise: Noise, weighted: Weighted) -> Answer:
+    """Return the run as it was recorded as an answer, found once."""
+    return answer(noise, _unchanged, weighted)
+
+
+def recorded_answer(run: Run, drawn: F8) -> Answer:
+    """Return a run as it was recorded as an answer, given the makespans drawn of it, ns."""
+    return Answer(_unchanged, run.makespan, drawn)
 
 
 def _unchanged(weighted: Weighted) -> Weighted:

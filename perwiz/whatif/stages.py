@@ -1,0 +1,162 @@
+"""The stages from a trace to its recorded run, kept in a store for the next question.
+
+What is kept was made with some treatment of the clocks and from some model, by some version of perwiz. A question that asks for the same
+takes it; any other takes what it can, and does the rest anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from perwiz.errors import PerwizError, TraceError, UsageError
+from perwiz.formats import files
+from perwiz.formats.format import Progress
+from perwiz.formats.store.store import Store, store_of
+from perwiz.formats.store.store import write as write_store
+from perwiz.graph.check import check_graph
+from perwiz.trace.arrays import F8, Ints
+from perwiz.trace.bounds import check_bounds, check_timeline, check_within
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+from perwiz.whatif.run import Known, Run, is_changes, known, replayed, summable
+from perwiz.whatif.sure.doubts import Doubts, doubts_of
+from perwiz.whatif.sure.noise import ANY, DRAWS, Noise, found_noise, noise_of
+from perwiz.whatif.sure.parts import BLOCKS, LEAST
+from perwiz.whatif.sure.span import as_recorded, draws_of, recorded_answer
+
+NAME = "stages"
+_MOST = 1 << 62
+"""Most of a weight, of a time and of a floating number that stands for one."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stages:
+    """What was made of the trace of a store."""
+
+    clock: str
+    """How the clocks were treated."""
+    model: str | None
+    """The changes of the fitted model, if any."""
+    run: Run
+    doubts: Doubts
+    noise: Noise
+    drawn: F8
+    """Makespans of runs drawn of the recorded one, ns."""
+
+
+def keep(trace: Trace, path: str, clock: str = "clc", model: str | None = None) -> Run:
+    """Return the recorded run of a trace, after writing the trace to the new directory `path` with what can be kept of it for questions.
+
+    Raises UsageError for a model that is not the fitted one or changes of it, and as `replayed`.
+    """
+    if model is not None and not is_changes(model):
+        raise UsageError(f"--model {model}: is not kept in a store, must be given with each question")
+    run = replayed(trace, model, clock)
+    doubts = doubts_of(run)
+    noise = noise_of(run, draws_of(run))
+    drawn = as_recorded(noise, run.weighted).drawn
+    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn)})
+    return run
+
+
+def read(path: str, progress: Progress | None = None) -> Trace:
+    """Return the trace in a file, as `perwiz.formats.files.read` does; what a store keeps beside it is known from then on."""
+    trace = files.read(path, progress)
+    store = store_of(trace)
+    if store is not None:
+        _tell(store)
+    return trace
+
+
+def _tell(store: Store) -> None:
+    head = store.head(NAME, ("clock", "model"))
+    if head is None:
+        return
+    clock, model = head
+
+    @functools.cache
+    def stages() -> Stages:
+        found = store.beside(Stages, NAME)
+        assert found is not None
+        try:
+            _check(store.trace, found)
+        except PerwizError as error:
+            raise TraceError(f"{store.path}: {str(error).removeprefix(f'{store.path}: ')}") from None
+        return found
+
+    def run() -> Run:
+        """Return the recorded run, its weights mapped once more; what else is known of it is known of this one."""
+        kept = stages()
+        weighted = dataclasses.replace(kept.run.weighted, weight=store.again(kept.run.weighted.weight))
+        out = dataclasses.replace(kept.run, weighted=weighted)
+        doubts_of.tell(kept.doubts, out)
+        found_noise.tell(dataclasses.replace(kept.noise, draws=DRAWS), out, None)
+        noise_of.tell(kept.noise, out, kept.noise.draws)
+        as_recorded.tell(recorded_answer(out, kept.drawn), kept.noise, weighted)
+        return out
+
+    known.tell(Known(clock, model, lambda: stages().run, run), store.trace)
+
+
+def _check(trace: Trace, stages: Stages) -> None:
+    """Raise a PerwizError if stages are none of this trace, or a number in them is one that kernels cannot work with."""
+    run, weighted, own = stages.run, stages.run.weighted, stages.run.trace
+    if own is not trace:
+        check_bounds(own)
+    same = (run.clocks.trace, own), (weighted.timeline, own.timeline), (weighted.size, own.messages.bytes), (weighted.places, own.locations)
+    _require(all(one is other for one, other in same) and run.machine.model == weighted.model == weighted.network, "of several traces")
+    summable(run.clocks)
+    check_graph(own, run.graph)
+    if run.clocks.correction is not None:
+        correction = run.clocks.correction
+        check_bounds(correction.trace)
+        check_graph(correction.trace, correction.graph)
+        for timeline in (correction.before, correction.timeline):
+            check_timeline(correction.trace, timeline)
+    calls, regions = len(own.calls), len(own.regions)
+    lengths: list[tuple[str, Ints | F8, int]] = [
+        ("weight", weighted.weight, run.graph.edges),
+        ("time", run.time, run.graph.vertices),
+        ("waits.time", run.waits.time, calls),
+        ("waits.partner", run.waits.partner, calls),
+        ("region_enter", weighted.region_enter, regions),
+        ("region_leave", weighted.region_leave, regions),
+        *((f"wrong.{word}", wrong, calls) for word, wrong in stages.doubts.wrong.items()),
+    ]
+    for name, column, rows in lengths:
+        _require(column.shape == (rows,), f"{name} of {column.shape}, must be of {rows} rows")
+        check_within(f"{NAME}.{name}", column, -_MOST, _MOST)
+    check_within(f"{NAME}.waits.partner", run.waits.partner, NONE, calls - 1)
+    _require(stages.doubts.wrong.keys() >= stages.doubts.counts.keys() == stages.doubts.time.keys(), "doubts of several kinds")
+    _check_noise(own, stages.noise, stages.drawn)
+
+
+def _check_noise(trace: Trace, noise: Noise, drawn: F8) -> None:
+    rows, kept = 2 * len(trace.calls) + len(trace.locations), noise.stretches
+    stretches, pools = len(kept.times), len(kept.first) - 1
+    for name, column, size in (
+        *((name, getattr(noise, name), rows) for name in ("whole", "stretch", "more", "share")),
+        *((name, getattr(kept, name), stretches) for name in ("times", "pool", "part")),
+    ):
+        _require(column.shape == (size,), f"{name} of {column.shape}, must be of {size} rows")
+    check_within(f"{NAME}.noise.stretch", noise.stretch, NONE, stretches + len(noise.seldom) - 1)
+    _require(noise.seldom.ndim == noise.any.ndim == drawn.ndim == kept.first.ndim == 1 and kept.behind.ndim == 2, "noise of other dimensions")
+    _require(len(noise.any) == ANY or not len(noise.seldom), f"{len(noise.any)} deviations that stand for all, must be {ANY}")
+    _require(kept.behind.shape[1] == pools and 1 <= kept.block <= 1 << 20 and 1 <= noise.draws <= DRAWS, "noise that is none")
+    check_within(f"{NAME}.noise.stretches.pool", kept.pool, 0, pools - 1)
+    check_within(f"{NAME}.noise.stretches.part", kept.part, 0, len(kept.behind) - 1)
+    check_within(f"{NAME}.noise.stretches.first", kept.first[:-1], 0, stretches - 1)
+    check_within(f"{NAME}.noise.stretches.behind", kept.behind.reshape(-1), 0, stretches)
+    for name, values in (("drawn", drawn), ("any", noise.any), ("times", kept.times), ("more", noise.more), ("share", noise.share)):
+        check_within(f"{NAME}.{name}", values, -_MOST, _MOST)
+        _require(not np.isnan(values.sum()), f"{name} with a value that is no number")
+    if noise.varies is not None:
+        check_within(f"{NAME}.varies.stretches", np.array([noise.varies.stretches]), LEAST, BLOCKS)
+
+
+def _require(good: object, what: str) -> None:
+    if not good:
+        raise TraceError(f"{NAME}: {what}")
