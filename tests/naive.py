@@ -312,3 +312,12 @@ def flow(flows, capacity, most):
             done[k] = now if not left[k] else None
         left = {k: rest for k, rest in left.items() if rest}
     return done
+
+
+def bad_edge(start, source, kind, cause, causes):
+    """Return the first edge that is none, -1 if all are."""
+    for v in range(len(start) - 1):
+        for k in into(start, v):
+            if source[k] not in range(v) or kind[k] not in range(len(causes)) or cause[k] not in range(-1, causes[kind[k]]):
+                return k
+    return -1

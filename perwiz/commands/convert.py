@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from perwiz.whatif.health import Health
     from perwiz.whatif.run import Run, Start
 
-HELP = "write a trace in another format: ALOG, OTF2, Paraver, JSON for Perfetto, or a schedule in GOAL"
+HELP = "write a trace in another format: a store for the next question, ALOG, OTF2, Paraver, JSON for Perfetto, or a schedule in GOAL"
 _ENDING = """
-The format read is told by content, the format written by the name of FILE: .otf2 is an OTF2 archive (x.otf2, x.def and the folder x),
+The format read is told by content, the format written by the name of FILE: .perwiz is a store, a directory that holds
+all of the trace as it was recorded and what each question begins with, under --clock and --model: the next one on it neither reads,
+corrects, fits nor builds again; .otf2 is an OTF2 archive (x.otf2, x.def and the folder x),
 .prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that Perfetto and chrome://tracing show, .goal the
 operations that LogGOPSim and its kin simulate: messages as the model (--model) explains them, all else as computation; anything else ALOG
 (.json and ALOG also .gz, .zst: packed). The times written are those that every analysis works with: clocks that disagree are corrected
-unless --clock says otherwise. Says what was done to them, and what the format does not hold. Of these perwiz itself reads ALOG, OTF2,
-Paraver and GOAL.
+unless --clock says otherwise. Says what was done to them, and what the format does not hold. Of these perwiz itself reads all but JSON.
 
 examples:
+  perwiz convert traces.otf2 run.perwiz             for many questions: then perwiz predict run.perwiz ...
   perwiz convert run.alog run.otf2                  for Vampir, Scalasca, otf2-print
   perwiz convert traces.otf2 run.alog.gz            for Jumpshot
   perwiz convert traces.otf2 run.json.gz            for ui.perfetto.dev, with the waits of every call

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.errors import TraceError
+from perwiz.formats.store.bounds import check_within
 from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LINK, LOCAL, START, Graph
 from perwiz.kernels import bounds as kernel
 from perwiz.trace.arrays import Ints
-from perwiz.trace.bounds import check_within
 from perwiz.trace.trace import Trace
 
 

@@ -12,6 +12,7 @@ from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
 from perwiz.trace.defects import REASONS
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
 from perwiz.trace.unrecorded import unrecorded
@@ -119,6 +120,7 @@ class Health:
         return bool(self.holes or self.repairs)
 
 
+@remembered(2)
 def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None) -> Health:
     """Return the health of a trace under its timeline; `clocks` tells how that came about from the recorded one."""
     reasons, numbers = np.unique(trace.defects.reason, return_counts=True)

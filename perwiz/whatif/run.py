@@ -127,13 +127,13 @@ def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: 
     for hypothesis in asked:
         machine = hypothesis.starting(machine)
     clocks, before = treated(trace, clock), known(trace)
-    if before and before.clock == clock and engine == "sweep" and before.recorded().machine == machine:
-        if _settled(clocks.trace, machine.model, asked):
-            return before.run()
+    same = before and before.clock == clock and engine == "sweep" and before.recorded().machine == machine
+    if before and same and settled(clocks.trace, machine.model, asked):
+        return before.run()
     return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
 
 
-def _settled(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> bool:
+def settled(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> bool:
     """Return whether no hypothesis could ask for other edges of the graph than the model does."""
     size = trace.messages.bytes
     asked = ((one.protocol(trace, model, size), one.placed(trace)) for one in hypotheses)

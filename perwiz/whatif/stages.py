@@ -14,22 +14,36 @@ import numpy as np
 from perwiz.errors import PerwizError, TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.format import Progress
+from perwiz.formats.store.bounds import check_bounds, check_timeline, check_within
 from perwiz.formats.store.store import Store, store_of
 from perwiz.formats.store.store import write as write_store
 from perwiz.graph.check import check_graph
+from perwiz.graph.graph import Graph
+from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, Ints
-from perwiz.trace.bounds import check_bounds, check_timeline, check_within
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
-from perwiz.whatif.run import Known, Run, is_changes, known, replayed, summable
+from perwiz.whatif.health import Health, health
+from perwiz.whatif.run import Known, Protocol, Run, Start, is_changes, known, replayed, summable
+from perwiz.whatif.sure import variations
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import ANY, DRAWS, Noise, found_noise, noise_of
 from perwiz.whatif.sure.parts import BLOCKS, LEAST
 from perwiz.whatif.sure.span import as_recorded, draws_of, recorded_answer
+from perwiz.whatif.sure.variations import Variation, varied
 
 NAME = "stages"
 _MOST = 1 << 62
 """Most of a weight, of a time and of a floating number that stands for one."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Varied:
+    """The run under one end of what is unknown of its machine."""
+
+    end: str
+    variation: Variation | None
+    """None if nothing changes by that."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,20 +59,25 @@ class Stages:
     noise: Noise
     drawn: F8
     """Makespans of runs drawn of the recorded one, ns."""
+    health: Health
+    varied: tuple[Varied, ...]
 
 
-def keep(trace: Trace, path: str, clock: str = "clc", model: str | None = None) -> Run:
+def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Run:
     """Return the recorded run of a trace, after writing the trace to the new directory `path` with what can be kept of it for questions.
 
     Raises UsageError for a model that is not the fitted one or changes of it, and as `replayed`.
     """
-    if model is not None and not is_changes(model):
+    if not (model is None or (isinstance(model, str) and is_changes(model))):
         raise UsageError(f"--model {model}: is not kept in a store, must be given with each question")
     run = replayed(trace, model, clock)
     doubts = doubts_of(run)
     noise = noise_of(run, draws_of(run))
     drawn = as_recorded(noise, run.weighted).drawn
-    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn)})
+    ends = [end for unknown in run.machine.unknown for end in unknown.ends]
+    protocols: list[Protocol] = []
+    others = tuple(Varied(end, varied(run, (end,), (), protocols)) for end in ends)
+    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, run.health(), others)})
     return run
 
 
@@ -96,9 +115,20 @@ def _tell(store: Store) -> None:
         found_noise.tell(dataclasses.replace(kept.noise, draws=DRAWS), out, None)
         noise_of.tell(kept.noise, out, kept.noise.draws)
         as_recorded.tell(recorded_answer(out, kept.drawn), kept.noise, weighted)
+        health.tell(kept.health, out.trace, out.graph.contradictions, out.clocks)
+        for one in kept.varied:
+            variations.known.tell(functools.partial(_again, store, one.variation), out, (one.end,))
         return out
 
     known.tell(Known(clock, model, lambda: stages().run, run), store.trace)
+
+
+def _again(store: Store, variation: Variation | None) -> Variation | None:
+    """Return a variation with weights of its own."""
+    if variation is None:
+        return None
+    weighted = dataclasses.replace(variation.weighted, weight=store.again(variation.weighted.weight))
+    return dataclasses.replace(variation, weighted=weighted)
 
 
 def _check(trace: Trace, stages: Stages) -> None:
@@ -106,9 +136,10 @@ def _check(trace: Trace, stages: Stages) -> None:
     run, weighted, own = stages.run, stages.run.weighted, stages.run.trace
     if own is not trace:
         check_bounds(own)
-    same = (run.clocks.trace, own), (weighted.timeline, own.timeline), (weighted.size, own.messages.bytes), (weighted.places, own.locations)
-    _require(all(one is other for one, other in same) and run.machine.model == weighted.model == weighted.network, "of several traces")
+    _require(run.clocks.trace is own and run.machine.model == weighted.model, "of several traces or machines")
     summable(run.clocks)
+    for each in (weighted, *(one.variation.weighted for one in stages.varied if one.variation is not None)):
+        _check_weighted(own, each, run.graph)
     check_graph(own, run.graph)
     if run.clocks.correction is not None:
         correction = run.clocks.correction
@@ -116,22 +147,34 @@ def _check(trace: Trace, stages: Stages) -> None:
         check_graph(correction.trace, correction.graph)
         for timeline in (correction.before, correction.timeline):
             check_timeline(correction.trace, timeline)
-    calls, regions = len(own.calls), len(own.regions)
-    lengths: list[tuple[str, Ints | F8, int]] = [
-        ("weight", weighted.weight, run.graph.edges),
+    calls = len(own.calls)
+    lengths: list[tuple[str, Ints, int]] = [
         ("time", run.time, run.graph.vertices),
         ("waits.time", run.waits.time, calls),
         ("waits.partner", run.waits.partner, calls),
-        ("region_enter", weighted.region_enter, regions),
-        ("region_leave", weighted.region_leave, regions),
         *((f"wrong.{word}", wrong, calls) for word, wrong in stages.doubts.wrong.items()),
     ]
-    for name, column, rows in lengths:
-        _require(column.shape == (rows,), f"{name} of {column.shape}, must be of {rows} rows")
-        check_within(f"{NAME}.{name}", column, -_MOST, _MOST)
+    _check_columns(lengths)
     check_within(f"{NAME}.waits.partner", run.waits.partner, NONE, calls - 1)
     _require(stages.doubts.wrong.keys() >= stages.doubts.counts.keys() == stages.doubts.time.keys(), "doubts of several kinds")
     _check_noise(own, stages.noise, stages.drawn)
+
+
+def _check_weighted(trace: Trace, weighted: Weighted, known: Graph) -> None:
+    """Check weights of a trace, and their graph unless it is one that is checked."""
+    same = (trace, weighted.trace), (trace.timeline, weighted.timeline), (trace.messages.bytes, weighted.size)
+    own = all(one is other for one, other in (*same, (trace.locations, weighted.places)))
+    _require(own and weighted.model == weighted.network, "weights of another trace")
+    if weighted.graph is not known:
+        check_graph(trace, weighted.graph)
+    regions = (("region_enter", weighted.region_enter, len(trace.regions)), ("region_leave", weighted.region_leave, len(trace.regions)))
+    _check_columns([("weight", weighted.weight, weighted.graph.edges), *regions])
+
+
+def _check_columns(columns: list[tuple[str, Ints, int]]) -> None:
+    for name, column, rows in columns:
+        _require(column.shape == (rows,), f"{name} of {column.shape}, must be of {rows} rows")
+        check_within(f"{NAME}.{name}", column, -_MOST, _MOST)
 
 
 def _check_noise(trace: Trace, noise: Noise, drawn: F8) -> None:
@@ -143,7 +186,9 @@ def _check_noise(trace: Trace, noise: Noise, drawn: F8) -> None:
     ):
         _require(column.shape == (size,), f"{name} of {column.shape}, must be of {size} rows")
     check_within(f"{NAME}.noise.stretch", noise.stretch, NONE, stretches + len(noise.seldom) - 1)
-    _require(noise.seldom.ndim == noise.any.ndim == drawn.ndim == kept.first.ndim == 1 and kept.behind.ndim == 2, "noise of other dimensions")
+    _require(
+        noise.seldom.ndim == noise.any.ndim == drawn.ndim == kept.first.ndim == 1 and kept.behind.ndim == 2, "noise of other dimensions"
+    )
     _require(len(noise.any) == ANY or not len(noise.seldom), f"{len(noise.any)} deviations that stand for all, must be {ANY}")
     _require(kept.behind.shape[1] == pools and 1 <= kept.block <= 1 << 20 and 1 <= noise.draws <= DRAWS, "noise that is none")
     check_within(f"{NAME}.noise.stretches.pool", kept.pool, 0, pools - 1)

@@ -18,6 +18,8 @@ from perwiz.formats.store.columns import Column, Columns, Unfit, written
 
 _T = TypeVar("_T")
 _SHOWN = 40
+_EMPTY = "no rows: "
+"""Begins what stands for a column without rows, which has no file."""
 
 
 class Packer:
@@ -50,10 +52,9 @@ class Packer:
         return {"fields": fields}
 
     def _column(self, values: Column, place: str) -> str:
-        if not values.size and values.ndim == 1:
-            return ""
         if id(values) not in self._columns:
-            self._columns[id(values)] = values, written(self._folder, place, values)
+            none = not values.size and values.ndim == 1
+            self._columns[id(values)] = values, f"{_EMPTY}{place}" if none else written(self._folder, place, values)
         return self._columns[id(values)][1]
 
 
@@ -64,6 +65,7 @@ class Unpacker:
         """`told` are fields, by kind of record, that have these values, whatever was written."""
         self._columns, self._told = columns, told
         self._records: list[Any] = []
+        self._empty: dict[tuple[str, np.dtype[Any] | None], Column] = {}
 
     def unpacked(self, kind: type[_T], packed: Any) -> _T:
         """Return a value of a kind: one of those that fields of records are annotated with. Raises TraceError, and Unfit for another."""
@@ -103,7 +105,7 @@ class Unpacker:
                 return self._records[number]
             case {"fields": dict(fields)} if fields.keys() == (hints := _hints(kind)).keys():
                 values = {name: self._value(hints[name], fields[name], f"{place}.{name}") for name in hints}
-                made = kind(**values | self._told.get(kind, {}))
+                made = kind(**{**values, **self._told.get(kind, {})})
                 self._records.append(made)
                 return made
         return _refuse(packed, f"the fields of {kind.__name__}", place)
@@ -114,7 +116,9 @@ class Unpacker:
         if not isinstance(packed, str):
             _refuse(packed, "the name of a column", place)
         try:
-            return self._columns.column(packed, dtype) if packed else np.empty(0, dtype or "i8")
+            if packed.startswith(_EMPTY):
+                return self._empty.setdefault((packed, dtype), np.empty(0, dtype or "i8"))
+            return self._columns.column(packed, dtype)
         except Unfit as error:
             raise Unfit(f"{place}: {error}") from None
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from perwiz import __version__
 from perwiz.errors import TraceError
 from perwiz.formats.store import MARKER
+from perwiz.formats.store.bounds import check_bounds
 from perwiz.formats.store.columns import Column, Columns, Unfit
 from perwiz.formats.store.records import Packer, Unpacker
 from perwiz.formats.typed import NoJson, parsed
-from perwiz.trace.bounds import check_bounds
 from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 

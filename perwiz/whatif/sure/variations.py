@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, weigh
+from perwiz.trace.resources import remembered
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import in_place
-from perwiz.whatif.run import Protocol, Run, graph_of, protocol
+from perwiz.whatif.run import Protocol, Run, graph_of, protocol, settled
 
 HELD = "order=held"
 """In another order of calls, what was sent in place holds its sender until the same call of its receiver as recorded."""
@@ -33,9 +34,8 @@ def single(run: Run, more: Iterable[str] = (), hypotheses: Sequence[Hypothesis] 
     Only what concerns a call of the trace: the others would say the same again. `hypotheses` are those that will be asked of them.
     """
     ends = [(f"{unknown.pairs}:{unknown.key}", end) for unknown in run.machine.unknown for end in unknown.ends]
-    before = None
+    before: list[Protocol] = []
     for unknown, end in [*ends, *((change.partition("=")[0], change) for change in more)]:
-        before = before or protocol(run.trace, run.machine.model, hypotheses)
         variation = varied(run, (end,), hypotheses, before)
         if variation is not None:
             yield unknown, variation
@@ -54,14 +54,29 @@ def held(run: Run) -> Variation | None:
     return Variation((HELD,), dataclasses.replace(weigh(run.trace, run.trace.timeline, run.graph, run.machine.model), held=True))
 
 
-def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = (), before: Protocol | None = None) -> Variation | None:
-    """Return the recorded run under a changed model; None if nothing in it changes by that. `before` is its protocol, if that is known.
+@remembered(16)
+def known(run: Run, changes: tuple[str, ...]) -> Callable[[], Variation | None] | None:
+    """Return what gives `varied` of a run whose questions ask for no further edges: nothing, unless somebody tells (`stages`)."""
+    return None
+
+
+def varied(
+    run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = (), protocols: list[Protocol] | None = None
+) -> Variation | None:
+    """Return the recorded run under a changed model; None if nothing in it changes by that.
+
+    `protocols` has the protocol of the run, or is empty and takes it.
 
     Where other messages are synchronous, or progress is another one and that matters, it has a graph of its own.
     """
     trace, old = run.trace, run.machine.model
+    kept = known(run, changes)
+    if kept and settled(trace, old, hypotheses):
+        return kept()
     model = functools.reduce(Model.with_changes, changes, old)
-    before, now = before or protocol(trace, old, hypotheses), protocol(trace, model, hypotheses)
+    protocols = [] if protocols is None else protocols
+    protocols += [] if protocols else [protocol(trace, old, hypotheses)]
+    before, now = protocols[0], protocol(trace, model, hypotheses)
     anew = now.gaps > before.gaps or bool(np.setdiff1d(now.pairs(), before.pairs(), assume_unique=True).size)
     same = (now.waits == before.waits).all() and np.array_equal(now.supposed, before.supposed)
     if not anew and same and _same_costs(old, model):

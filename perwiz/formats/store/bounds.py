@@ -59,19 +59,34 @@ def _columns(trace: Trace) -> list[tuple[str, Ints, int, int]]:
         "locations": {"node": (-1, len(trace.nodes) - 1), "process": (0, _RANK), "thread": (0, _RANK), "kind": (0, STREAM)},
         "paths": {"region": (0, names)},
         "calls": {
-            **{"location": (0, locations), "op": (0, len(OPS) - 1), "path": (-1, paths), "comm": (-1, comms), "peer": (-2, _RANK)},
-            **{"root": (-1, _RANK), "bytes_sent": (0, _LONGEST), "bytes_received": (0, _LONGEST)},
+            "location": (0, locations),
+            "op": (0, len(OPS) - 1),
+            "path": (-1, paths),
+            "comm": (-1, comms),
+            "peer": (-2, _RANK),
+            "root": (-1, _RANK),
+            "bytes_sent": (0, _LONGEST),
+            "bytes_received": (0, _LONGEST),
         },
         "requests": {"posted_by": (0, calls), "completed_by": (-1, calls), "cancelled": (0, 1)},
         "unfinished": {"call": (0, calls), "request": (0, len(trace.requests) - 1)},
         "regions": {
-            **{"location": (0, locations), "path": (0, paths), "parent": (-1, regions)},
-            **{"first_call": (0, calls + 1), "end_call": (0, calls + 1)},
+            "location": (0, locations),
+            "path": (0, paths),
+            "parent": (-1, regions),
+            "first_call": (0, calls + 1),
+            "end_call": (0, calls + 1),
         },
         "messages": {
-            **{"send": (0, calls), "send_done": (-1, calls), "receive": (0, calls), "receive_done": (0, calls)},
-            **{"comm": (-1, comms), "mode": (0, SYNCHRONOUS), "bytes": (0, _LONGEST)},
-            **{"sent_after": (-_LONGEST, _LONGEST), "received_before": (-_LONGEST, _LONGEST)},
+            "send": (0, calls),
+            "send_done": (-1, calls),
+            "receive": (0, calls),
+            "receive_done": (0, calls),
+            "comm": (-1, comms),
+            "mode": (0, SYNCHRONOUS),
+            "bytes": (0, _LONGEST),
+            "sent_after": (-_LONGEST, _LONGEST),
+            "received_before": (-_LONGEST, _LONGEST),
         },
         "collectives": {"op": (0, len(OPS) - 1), "comm": (-1, comms), "root": (-1, _RANK)},
         "members": {"collective": (0, collectives), "call": (0, calls), "done": (-1, calls)},
@@ -79,18 +94,25 @@ def _columns(trace: Trace) -> list[tuple[str, Ints, int, int]]:
         "labels": {"call": (0, calls), "text": (0, texts)},
         "offsets": {"location": (0, locations), "time": (-_LONGEST, _LONGEST)},
         "readings": {
-            **{"location": (0, locations), "master": (-1, locations)},
+            "location": (0, locations),
+            "master": (-1, locations),
             **dict.fromkeys(("time", "offset", "error"), (-_LONGEST, _LONGEST)),
         },
         "counters": {"call": (0, calls), "counter": (0, counters)},
         "region_counters": {"region": (0, regions), "counter": (0, counters)},
         "parameters": {
-            **{"location": (0, locations), "region": (-1, regions), "call": (0, calls + 1)},
-            **{"name": (0, texts), "value": (0, texts)},
+            "location": (0, locations),
+            "region": (-1, regions),
+            "call": (0, calls + 1),
+            "name": (0, texts),
+            "value": (0, texts),
         },
         "records": {
-            **{"location": (0, locations), "kind": (0, texts), "call": (0, calls + 1)},
-            **{"time": (-_LONGEST, _LONGEST), "first_value": (0, len(trace.values))},
+            "location": (0, locations),
+            "kind": (0, texts),
+            "call": (0, calls + 1),
+            "time": (-_LONGEST, _LONGEST),
+            "first_value": (0, len(trace.values)),
         },
         "defects": {"location": (-1, locations), "reason": (0, len(REASONS) - 1)},
     }
@@ -122,8 +144,13 @@ def _check_lengths(trace: Trace) -> None:
 def _check_order(trace: Trace) -> None:
     """Check what is sorted, or says where each part of another column begins."""
     comms, members, first = trace.communicators, trace.members.collective, trace.collectives.first_member
-    for name, starts, end in (("communicators.first", comms.first, len(comms.ranks)), ("records.first_value", trace.records.first_value, None)):
-        _check(trace, not len(starts) or (starts[0] == 0 and (end is None or starts[-1] == end)), f"{name} does not begin or end where it must")
+    for name, starts, end in (
+        ("communicators.first", comms.first, len(comms.ranks)),
+        ("records.first_value", trace.records.first_value, None),
+    ):
+        _check(
+            trace, not len(starts) or (starts[0] == 0 and (end is None or starts[-1] == end)), f"{name} does not begin or end where it must"
+        )
         _check(trace, (starts[1:] >= starts[:-1]).all(), f"{name} falls, must rise")
     for name, column in (
         ("calls.location", trace.calls.location),
@@ -134,5 +161,7 @@ def _check_order(trace: Trace) -> None:
     ):
         _check(trace, (column[1:] >= column[:-1]).all(), f"{name} falls, must rise")
     begins = np.flatnonzero(np.diff(members, prepend=-1))
-    _check(trace, np.array_equal(begins, first) and (not len(first) or len(first) - 1 == members[-1]), "members are not those of collectives")
+    _check(
+        trace, np.array_equal(begins, first) and (not len(first) or len(first) - 1 == members[-1]), "members are not those of collectives"
+    )
     _check(trace, (np.diff(members, prepend=0) <= 1).all(), "members of a collective are missing, must be there")

@@ -1,0 +1,209 @@
+"""The store: what was written is read, whatever it was; what is no store is refused in one line; and questions go on where others ended."""
+
+import dataclasses
+import json
+import pathlib
+import random
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+
+import build
+import samples
+from perwiz.errors import PerwizError, TraceError, UsageError
+from perwiz.formats import files
+from perwiz.formats.store.store import write
+from perwiz.trace.origin import Origin
+from perwiz.whatif import stages
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import known, replayed
+from perwiz.whatif.sure.noise import noise_of
+
+
+def same(read, trace, path):
+    return build.equal(read, dataclasses.replace(trace, path=str(path), format="perwiz store"))
+
+
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_read__what_was_written(name, tmp_path):
+    path, trace = tmp_path / "a.perwiz", build.CATALOGUE[name]()
+    write(trace, str(path))
+    assert same(files.read(str(path)), trace, path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", samples.SAMPLES, ids=samples.name_of)
+def test_read__samples(source, tmp_path):
+    path, trace = tmp_path / "a.perwiz", files.read(str(source))
+    write(trace, str(path))
+    assert same(files.read(str(path)), trace, path)
+
+
+def test_write__any_timeline_with_its_origin(tmp_path):
+    """Times before 0 and those of a prediction stay as they are, and a store of the name is replaced."""
+    path, trace = str(tmp_path / "a.perwiz"), build.ring()
+    early = build.Timeline(*(dataclasses.replace(t, enter=t.enter - 5000, leave=t.leave - 5000) for t in times(trace)), Origin("predicted"))
+    for timeline in (None, dataclasses.replace(early, origin=Origin("predicted", "so", ("zero-wait e1; e2", "\udc80"), True)), early):
+        files.write(trace, path, timeline)
+        assert build.equal(files.read(path).timeline, timeline or trace.timeline)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.perwiz"]
+
+
+def times(trace):
+    return trace.timeline.calls, trace.timeline.regions, trace.timeline.locations
+
+
+def test_write__offsets_not_applied(tmp_path):
+    path, trace = tmp_path / "a.perwiz", dataclasses.replace(build.ring(), offsets_applied=False)
+    write(trace, str(path))
+    assert not files.read(str(path)).offsets_applied
+
+
+def test_write__not_over_another_directory(tmp_path):
+    (tmp_path / "a.perwiz").mkdir()
+    with pytest.raises(UsageError, match=r"a\.perwiz: no store of perwiz, must be one to be replaced$"):
+        files.write(build.ring(), str(tmp_path / "a.perwiz"))
+
+
+def kept(trace, path, **options):
+    """Return a trace read from a store that was made of it, with the stages that questions begin with."""
+    stages.keep(trace, str(path), **options)
+    return stages.read(str(path))
+
+
+def loop():
+    b = build.Builder(3)
+    for step in range(12):
+        for rank in range(3):
+            b.compute(rank, 5000 + 700 * (rank + step % 3))
+            b.sendrecv(rank, (rank + 1) % 3, (rank - 1) % 3, 200_000 if step % 2 else 80)
+    return b.trace()
+
+
+def told(prediction):
+    """Return what a prediction says, as far as it is a number or a word."""
+    parts = (prediction.machine, prediction.span, prediction.doubts, prediction.health, prediction.held, prediction.replay_error)
+    return [repr(part) for part in parts], prediction.predicted.calls.leave.tolist(), prediction.waits_after.time.tolist()
+
+
+ASKED = [(), ("zero-wait e20",), ("zero-wait all",), ("balance-time all",), ("network L_ns=5",), ("eager 500000",)]
+
+
+@pytest.mark.parametrize("name", ["loop", "eager_and_rendezvous", "clock_violation_message", "threads", "all_collectives"])
+def test_stages__answers_are_the_same(name, tmp_path):
+    """Twice in a row: the first answer takes over weights, the second has its own."""
+    trace = loop() if name == "loop" else build.CATALOGUE[name]()
+    stored = kept(trace, tmp_path / "a.perwiz")
+    assert known(stored)
+    for asked in (("zero-wait all",), *(each for each in ASKED if name == "loop"), ("zero-wait all",)):
+        assert told(predict(stored, asked)) == told(predict(trace, asked)), asked
+    other = {"model": "S_bytes=7,L_ns=50", "clock": "none"}
+    assert told(predict(stored, "zero-wait all", **other)) == told(predict(trace, "zero-wait all", **other))
+
+
+def test_stages__taken_and_not_made_anew(tmp_path, monkeypatch):
+    stored = kept(loop(), tmp_path / "a.perwiz", model="L_ns=40")
+    monkeypatch.setattr("perwiz.whatif.run.fitted", None)
+    monkeypatch.setattr("perwiz.whatif.run.build", None)
+    run = replayed(stored, "L_ns=40", hypotheses="zero-wait all")
+    assert run.machine.model.costs[0].L == 40
+    assert noise_of(run) is noise_of(run)
+    for other in ({"model": None}, {"model": "L_ns=40", "clock": "none"}, {"model": "L_ns=40", "hypotheses": "eager 500000"}):
+        with pytest.raises(TypeError):
+            replayed(stored, **other)
+    part = dataclasses.replace(stored, part="iterations 1..2")
+    assert known(part) is None
+
+
+def test_stages__of_another_version(tmp_path):
+    path = tmp_path / "a.perwiz"
+    kept(loop(), path)
+    marker = json.loads((path / "store.json").read_text())
+    (path / "store.json").write_text(json.dumps(marker | {"perwiz": "0.0.0"}))
+    assert known(stages.read(str(path))) is None
+
+
+def test_keep__a_model_of_its_own(tmp_path):
+    with pytest.raises(UsageError, match=r"^--model default: is not kept in a store, must be given with each question$"):
+        stages.keep(loop(), str(tmp_path / "a.perwiz"), model="default")
+
+
+@pytest.mark.parametrize(
+    ("file", "values", "message"),
+    [
+        ("trace.calls.peer", np.full(36, 7, "i8"), "store.json: trace.calls.peer: trace.calls.peer.npy is of int64, must be of int32"),
+        ("trace.calls.op", np.full(36, 60000, "u2"), r"calls.op\[0\] is 60000, must be from 0 to \d+"),
+        ("trace.messages.send", np.arange(36, dtype="i4")[::-1] + 1, r"messages.send\[0\] is 36, must be from 0 to 35"),
+        ("trace.messages.send", np.zeros(35, "i4"), r"Messages: columns of \[35, 36\] rows, all must be equally long"),
+        ("trace.calls.location", np.zeros((6, 6), "i4"), r"Calls.location: int32\(6, 6\), must be a column of int32"),
+        ("trace.calls.location", np.zeros(36, "O"), "trace.calls.location.npy: of object, must be of little-endian numbers"),
+        ("trace.calls.location", np.zeros(36, ">i4"), "trace.calls.location.npy: of >i4, must be of little-endian numbers"),
+        (
+            "stages.run.weighted.graph.source",
+            np.zeros(132, "i4") + 99,
+            r"graph: edge 0 is from vertex 99, of kind 0 and cause -1, must come .*",
+        ),
+        ("stages.run.weighted.graph.start", np.zeros(80, "i4"), "graph.start does not rise from 0 to the .* edges, must, .*"),
+        ("stages.run.weighted.weight", np.zeros(3, "i8"), r"stages: weight of \(3,\), must be of \d+ rows"),
+        ("stages.noise.stretch", np.full(75, 10**6, "i4"), r"stages.noise.stretch\[0\] is 1000000, must be from -1 to \d+"),
+    ],
+)
+def test_read__refuses(file, values, message, tmp_path):
+    path = tmp_path / "a.perwiz"
+    stages.keep(loop(), str(path))
+    np.save(path / f"{file}.npy", values, allow_pickle=True)
+    with pytest.raises(TraceError, match=rf"^{path}[:/] ?{message}$"):
+        replayed(stages.read(str(path)))
+
+
+@pytest.mark.parametrize("name", ["../a.npy", "/etc/passwd", "a/b.npy", "", 7, None])
+def test_read__no_names_outside(name, tmp_path):
+    path = tmp_path / "a.perwiz"
+    write(loop(), str(path))
+    text = (path / "store.json").read_text().replace('"trace.calls.peer.npy"', json.dumps(name))
+    (path / "store.json").write_text(text)
+    with pytest.raises(TraceError):
+        files.read(str(path))
+
+
+def changed(path, chance):
+    """Change, cut or swap one file of a store."""
+    file = chance.choice(sorted(path.iterdir()))
+    data, how = bytearray(file.read_bytes()), chance.randrange(4)
+    if how == 0:
+        del data[chance.randrange(len(data)) :]
+    elif how == 1:
+        file.write_bytes(chance.choice(sorted(path.iterdir())).read_bytes())
+        return
+    for _ in range(chance.choice((1, 1, 4))):
+        if data:
+            place = chance.randrange(len(data)) if how == 2 else max(len(data) - 1 - chance.randrange(64), 0)
+            data[place] = chance.choice((0, 1, 0x7F, 0x80, 0xFF, data[place] ^ 1 << chance.randrange(8)))
+    file.write_bytes(data)
+
+
+def attacked(whole, folder, seed):
+    """Read a store with changes, and ask it something; anything but an answer or a PerwizError is raised."""
+    path, chance = folder / f"{seed}.perwiz", random.Random(seed)
+    shutil.copytree(whole, path)
+    for _ in range(chance.choice((1, 1, 2))):
+        changed(path, chance)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            predict(stages.read(str(path)), chance.choice(("zero-wait all", "balance-time all", ())), draws=20)
+    except PerwizError as error:
+        refused = str(error)
+    else:
+        refused = ""
+    shutil.rmtree(path)
+    assert "\n" not in refused
+
+
+def test_read__changed_files_never_crash(tmp_path):
+    whole = pathlib.Path(tmp_path / "whole.perwiz")
+    stages.keep(loop(), str(whole))
+    for seed in range(100):
+        attacked(whole, tmp_path, seed)
