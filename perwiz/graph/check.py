@@ -8,7 +8,7 @@ from perwiz.errors import TraceError
 from perwiz.formats.store.bounds import check_within
 from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LINK, LOCAL, START, Graph
 from perwiz.kernels import bounds as kernel
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Trace
 
 
@@ -26,11 +26,17 @@ def check_graph(trace: Trace, graph: Graph) -> None:
         if len(vertex) != len(rows):
             raise TraceError(f"{place}.{name} has {len(vertex)} rows, must have {len(rows)}")
         check_within(f"{place}.{name}", vertex, 1, graph.vertices - 1)
-    causes = np.full(len(KINDS), len(trace.messages), "i8")
-    for kind, most in ((LOCAL, 0), (COLLECTIVE, len(trace.collectives)), (LINK, len(trace.links)), (START, len(trace.links))):
-        causes[kind] = most
-    causes[GAP] = len(trace.calls)
-    edge = kernel.bad_edge(start, graph.source, graph.kind, graph.cause, causes)
+    edge = kernel.bad_edge(start, graph.source, graph.kind, graph.cause, _causes(trace))
     if edge >= 0:
         told = f"from vertex {graph.source[edge]}, of kind {graph.kind[edge]} and cause {graph.cause[edge]}"
         raise TraceError(f"{place}: edge {edge} is {told}, must come from a vertex before its own, of a kind and a cause that there are")
+
+
+def _causes(trace: Trace) -> I8:
+    """Return how many causes edges of each kind may have: rows of the table that tells them, int64 per row of KINDS."""
+    out = np.full(len(KINDS), len(trace.messages), "i8")
+    out[LOCAL] = 0
+    out[COLLECTIVE] = len(trace.collectives)
+    out[[LINK, START]] = len(trace.links)
+    out[GAP] = len(trace.calls)
+    return out

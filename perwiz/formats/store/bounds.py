@@ -18,6 +18,7 @@ from perwiz.trace.trace import Timeline, Trace
 _LONGEST = 1 << 60
 """ns from the begin of time, and bytes of anything."""
 _RANK = (1 << 31) - 1
+_Bounds = dict[str, dict[str, tuple[int, int]]]
 
 
 def check_bounds(trace: Trace) -> None:
@@ -52,10 +53,19 @@ def _check(trace: Trace, good: object, what: str) -> None:
 
 def _columns(trace: Trace) -> list[tuple[str, Ints, int, int]]:
     """Return name and values of each column that says something of other rows, and between which numbers they must lie."""
+    bounds = _of_communication(trace) | _of_more(trace)
+    out = [(f"{table}.{name}", getattr(getattr(trace, table), name), *ends) for table, of in bounds.items() for name, ends in of.items()]
+    out += [("communicators.ranks", trace.communicators.ranks, 0, _RANK), ("site", trace.site, -1, len(trace.sites) - 1)]
+    levels = "levels", np.array(trace.levels, "i8"), 0, len(trace.counter_names) - 1
+    return [*out, levels, *((f"{name}.parent", _behind(getattr(trace, name).parent), 1, _RANK) for name in ("paths", "regions"))]
+
+
+def _of_communication(trace: Trace) -> _Bounds:
+    """Return the bounds of what takes part in predictions, by table and column."""
     calls, locations, regions = len(trace.calls) - 1, len(trace.locations) - 1, len(trace.regions) - 1
-    paths, names, texts, comms = len(trace.paths) - 1, len(trace.names) - 1, len(trace.texts) - 1, len(trace.communicators) - 1
-    counters, collectives = len(trace.counter_names) - 1, len(trace.collectives) - 1
-    bounds: dict[str, dict[str, tuple[int, int]]] = {
+    paths, names, comms = len(trace.paths) - 1, len(trace.names) - 1, len(trace.communicators) - 1
+    collectives = len(trace.collectives) - 1
+    return {
         "locations": {"node": (-1, len(trace.nodes) - 1), "process": (0, _RANK), "thread": (0, _RANK), "kind": (0, STREAM)},
         "paths": {"region": (0, names)},
         "calls": {
@@ -91,13 +101,21 @@ def _columns(trace: Trace) -> list[tuple[str, Ints, int, int]]:
         "collectives": {"op": (0, len(OPS) - 1), "comm": (-1, comms), "root": (-1, _RANK)},
         "members": {"collective": (0, collectives), "call": (0, calls), "done": (-1, calls)},
         "links": {"kind": (0, len(LINKS) - 1), "cause": (0, calls), "effect": (0, calls)},
-        "labels": {"call": (0, calls), "text": (0, texts)},
         "offsets": {"location": (0, locations), "time": (-_LONGEST, _LONGEST)},
         "readings": {
             "location": (0, locations),
             "master": (-1, locations),
             **dict.fromkeys(("time", "offset", "error"), (-_LONGEST, _LONGEST)),
         },
+    }
+
+
+def _of_more(trace: Trace) -> _Bounds:
+    """Return those of what is counted, kept and shown."""
+    calls, locations, regions = len(trace.calls) - 1, len(trace.locations) - 1, len(trace.regions) - 1
+    texts, counters = len(trace.texts) - 1, len(trace.counter_names) - 1
+    return {
+        "labels": {"call": (0, calls), "text": (0, texts)},
         "counters": {"call": (0, calls), "counter": (0, counters)},
         "region_counters": {"region": (0, regions), "counter": (0, counters)},
         "parameters": {
@@ -116,10 +134,6 @@ def _columns(trace: Trace) -> list[tuple[str, Ints, int, int]]:
         },
         "defects": {"location": (-1, locations), "reason": (0, len(REASONS) - 1)},
     }
-    out = [(f"{table}.{name}", getattr(getattr(trace, table), name), *ends) for table, of in bounds.items() for name, ends in of.items()]
-    out += [("communicators.ranks", trace.communicators.ranks, 0, _RANK), ("site", trace.site, -1, len(trace.sites) - 1)]
-    out += [("levels", np.array(trace.levels, "i8"), 0, counters), ("paths.parent", _behind(trace.paths.parent), 1, _RANK)]
-    return [*out, ("regions.parent", _behind(trace.regions.parent), 1, _RANK)]
 
 
 def _behind(parent: Ints) -> Ints:
