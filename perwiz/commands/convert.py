@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perwiz.whatif.health import Health
     from perwiz.whatif.run import Run, Start
 
-HELP = "write a trace in another format: a store for the next question, ALOG, OTF2, Paraver, JSON for Perfetto, or a schedule in GOAL"
+HELP = "write a trace in another format: a store, ALOG, OTF2, Paraver, JSON for Perfetto, or a schedule in GOAL"
 _ENDING = """
 The format read is told by content, the format written by the name of FILE: .perwiz is a store, a directory that holds
 all of the trace as it was recorded and what each question begins with, under --clock and --model: the next one on it neither reads,

@@ -37,9 +37,14 @@ def test_convert__the_next_question(tmp_path, capsys, monkeypatch):
 def test_replacing__a_directory_whole_or_not_at_all(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "old").write_text("old")
-    with pytest.raises(UsageError), whole.replacing(str(tmp_path / "a")) as made:
-        os.mkdir(made)
-        raise OSError(28, "No space left on device")
+
+    def fails():
+        with whole.replacing(str(tmp_path / "a")) as made:
+            os.mkdir(made)
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(UsageError, match=r"cannot be written: no space left on device$"):
+        fails()
     assert os.listdir(tmp_path / "a") == ["old"]
     with whole.replacing(str(tmp_path / "a")) as made:
         os.mkdir(made)
