@@ -202,6 +202,7 @@ def attacked(whole, folder, seed):
     assert "\n" not in refused
 
 
+@pytest.mark.slow
 def test_read__changed_files_never_crash(tmp_path):
     whole = pathlib.Path(tmp_path / "whole.perwiz")
     stages.keep(loop(), str(whole))
