@@ -25,6 +25,7 @@ REASONS = (
     "completion of a request that was not posted",
     "process or thread whose records cannot all be read",
     "no record of numbers between colons",
+    "record of no known type, or longer than its block",
 )
 (
     NOT_INTEGERS,
@@ -43,6 +44,7 @@ REASONS = (
     NOT_POSTED,
     UNREADABLE,
     NO_RECORD,
+    UNREADABLE_RECORD,
 ) = range(len(REASONS))
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_alog_read as naive
-from perwiz.formats.alog import read as alog_read
+from perwiz.formats.alog import machine as alog_machine
 from perwiz.kernels import alog, alog_states
 from perwiz.trace import operations
 
@@ -24,8 +24,8 @@ DEFINITIONS = [
 
 def run(events, rollover=0, batch=None, room=None):
     """Return what the kernel makes of events, in the form of the twin; `room` for so many open states."""
-    locations, open_calls = alog_read.untouched(3), alog.empty(3, alog.CALL)
-    counts = alog_read.no_counts()
+    locations, open_calls = alog_machine.untouched(3), alog.empty(3, alog.CALL)
+    counts = alog_machine.no_counts()
     stack = awkward(room or len(events), alog.ENTRY)
     states = matrix()
     calls, regions, messages, said = [], [], [], []
@@ -33,7 +33,7 @@ def run(events, rollover=0, batch=None, room=None):
     for begin in range(0, len(events), batch):
         lines = rows(events[begin : begin + batch])
         out = [awkward(len(lines), dtype) for dtype in (alog.CALL, alog.REGION, alog.MESSAGE)]
-        alog_states.read(lines, states, alog_read.ROUTINES, S, R, rollover, locations, open_calls, stack, counts, *out)
+        alog_states.read(lines, states, alog_machine.ROUTINES, S, R, rollover, locations, open_calls, stack, counts, *out)
         said += [(s, o, n if o else None) for s, o, n in lines[["status", "owner", "owner_number"]].tolist()]
         take(counts, (calls, regions, messages), out)
     out = [awkward(len(events), dtype) for dtype in (alog.CALL, alog.REGION, alog.MESSAGE)]
@@ -152,11 +152,11 @@ def test_states__messages_of_a_collective_are_internal(internal):
 def test_states__other_lines_are_passed_over():
     lines = rows([(0, 0, 5, 0, 0, 0, 0, 0, False)])
     lines.status = alog.HEADER
-    locations, counts = alog_read.untouched(1), alog_read.no_counts()
+    locations, counts = alog_machine.untouched(1), alog_machine.no_counts()
     stack, *out = [awkward(1, dtype) for dtype in (alog.ENTRY, alog.CALL, alog.REGION, alog.MESSAGE)]
-    alog_states.read(lines, matrix(), alog_read.ROUTINES, S, R, 0, locations, awkward(1, alog.CALL), stack, counts, *out)
-    assert locations == alog_read.untouched(1)
-    assert counts == alog_read.no_counts()
+    alog_states.read(lines, matrix(), alog_machine.ROUTINES, S, R, 0, locations, awkward(1, alog.CALL), stack, counts, *out)
+    assert locations == alog_machine.untouched(1)
+    assert counts == alog_machine.no_counts()
 
 
 @pytest.mark.parametrize(("slot", "kind", "column"), [(0, -101, 7), (2, -102, 8)])

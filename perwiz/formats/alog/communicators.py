@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -43,34 +44,22 @@ def ranks(pieces: str, most: int = MOST_RANKS) -> I4:
     return out
 
 
-def _listed(listed: Listed, most: int) -> I4:
-    members = ranks(",".join(listed.parts[part] for part in sorted(listed.parts)), most)
-    if listed.size and listed.size != len(members):
-        raise ValueError(listed.name)
+def _members(group: Listed, most: int) -> I4:
+    members = ranks(",".join(group.parts[part] for part in sorted(group.parts)), most)
+    if group.size and group.size != len(members):
+        raise ValueError(group.name)
     return members
 
 
 class Groups:
-    """The communicators that the header defines, by row: row 0 is number 0, the world, whether defined or not.
+    """Communicators by row: row 0 is number 0, the world, whether defined or not."""
 
-    `defects` are the lines of those that cannot be used: they name a rank twice, or not as many as they say.
-    """
-
-    def __init__(self, headers: Headers) -> None:
-        self.defects: list[int] = []
-        names, members = {0: "world"}, {0: np.empty(0, "i4")}
-        told = headers.told(OF_COMMUNICATOR)
-        left = MOST_RANKS
-        for number, listed in sorted(headers.communicators.items()):
-            try:
-                members[number] = _listed(listed, left)
-            except ValueError:
-                self.defects.append(listed.line)
-            else:
-                names[number] = told.get(number, listed.name)
-                left -= len(members[number])
-        self._numbers = np.array(list(names), "i8")
-        self._names, self._members = tuple(names.values()), list(members.values())
+    def __init__(self, told: Mapping[int, tuple[str, I4]]) -> None:
+        """`told` has the name and the processes of each communicator, by its number."""
+        of_world = {0: ("world", np.empty(0, "i4"))}
+        rows = sorted((of_world | dict(told)).items())
+        self._numbers = np.array([number for number, _ in rows], "i8")
+        self._names, self._members = tuple(name for _, (name, _) in rows), [members for _, (_, members) in rows]
         self._lay()
 
     def _lay(self) -> None:
@@ -102,3 +91,22 @@ class Groups:
             self._members[0] = np.unique(process).astype("i4")
             self._lay()
         return Communicators(self._names, self._first, self._ranks)
+
+
+def listed(headers: Headers) -> tuple[Groups, list[int]]:
+    """Return the communicators that the header lists, and the lines of those that cannot be used: they name a rank twice, or not as many
+    as they say.
+    """
+    unusable: list[int] = []
+    out: dict[int, tuple[str, I4]] = {}
+    told = headers.told(OF_COMMUNICATOR)
+    left = MOST_RANKS
+    for number, group in sorted(headers.communicators.items()):
+        try:
+            members = _members(group, left)
+        except ValueError:
+            unusable.append(group.line)
+        else:
+            out[number] = told.get(number, group.name), members
+            left -= len(members)
+    return Groups(out), unusable

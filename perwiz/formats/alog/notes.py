@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.headers import printable
 from perwiz.kernels import alog, alog_lines
-from perwiz.trace.arrays import I8, Columns, Mask
+from perwiz.trace.arrays import I4, I8, Columns, Mask
 from perwiz.trace.tables import ANY, BUFFERED, LINKS, NONE, READY, STANDARD, SYNCHRONOUS
 
 _TEXT = -(1 << 61)
 """Values up to this one stand for text that is no integer."""
 _UNDEFINED = NONE - 1
 """From here down, a communicator that is not defined; NONE is one that the file says is unknown."""
-_I4, _BYTES = (1 << 31) - 1, 1 << 50
+_LARGEST, _BYTES = (1 << 31) - 1, 1 << 50
 _MODES = np.full(128, NONE, "i8")
 _MODES[[ord(letter) for letter in "srby"]] = STANDARD, READY, BUFFERED, SYNCHRONOUS
 
@@ -35,12 +35,12 @@ class _Key(NamedTuple):
         return wrong & (value >= _TEXT) if self.text else wrong
 
 
-_NUMBER, _SIZE, _NAME = _Key("i4", 0, _I4), _Key("i8", 0, _BYTES), _Key("i8", 0, 1 << 60, text=True)
+_NUMBER, _SIZE, _NAME = _Key("i4", 0, _LARGEST), _Key("i8", 0, _BYTES), _Key("i8", 0, 1 << 60, text=True)
 _KEYS = {
-    "c": _Key("i4", NONE, _I4),
-    "r": _Key("i4", -1, _I4),
-    "p": _Key("i4", -2, _I4),
-    "t": _Key("i4", -2, _I4),
+    "c": _Key("i4", NONE, _LARGEST),
+    "r": _Key("i4", -1, _LARGEST),
+    "p": _Key("i4", -2, _LARGEST),
+    "t": _Key("i4", -2, _LARGEST),
     "i": _NUMBER,
     "s": _Key("i8", 0, 1 << 60),
     "sb": _SIZE,
@@ -81,6 +81,11 @@ class Notes:
     def texts(self) -> tuple[str, ...]:
         """The texts that values of `o` number."""
         return tuple(self._texts)
+
+    def add(self, owner: int, key: str, location: I4 | None, number: NDArray[np.signedinteger], value: NDArray[np.signedinteger]) -> None:
+        """Add attributes of calls (by their number on `location`), or, with no location, of messages or regions; all are used as they are."""
+        columns = {"number": number, "value": value} | ({} if location is None else {"location": location})
+        self._columns[owner, key].add(columns, len(number))
 
     def find(self, text: bytes, lines: alog.Records) -> alog.Records:
         """Return the attributes of these lines, and mark the internal ones among them."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.alog.locations import RecordedLocations
-from perwiz.formats.alog.read import Recording
+from perwiz.formats.alog.machine import Recording
 from perwiz.kernels import alog
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import paths, running

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from perwiz.formats.alog.headers import CLOCKS_UNCOMPARED, COUNTS, OF_METAHOST, ORIGIN, WILDCARDS_UNTOLD
 from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.messages import Records, in_order
-from perwiz.formats.alog.read import Recording
+from perwiz.formats.alog.machine import Recording
 from perwiz.formats.alog.regions import RegionInstances
 from perwiz.kernels import alog
 from perwiz.trace import matching, matching_collectives, operations, roots
@@ -175,7 +175,7 @@ class Builder:
         locations, nodes = self.locations.table()
         return Trace(
             path=self.path,
-            format="ALOG, perwiz-ext 1" if recording.headers.extended else "ALOG",
+            format=recording.format,
             locations=locations,
             communicators=self.comms,
             names=regions.names,

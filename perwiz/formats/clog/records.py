@@ -1,0 +1,115 @@
+"""The records of a CLOG-2 file, in pieces: its preamble, the blocks behind it, and in these where records begin and what they say."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.errors import TraceError
+from perwiz.formats.format import Progress
+from perwiz.kernels import clog
+from perwiz.trace.arrays import F8, I4, I8
+from perwiz.words import shown
+
+MAGIC = b"CLOG-02."
+PREAMBLE = 1024
+STATE, EVENT, BARE, CARGO, MESSAGE, COMMUNICATOR = 2, 3, 5, 6, 7, 9
+"""Types of records."""
+RECORD, COMM, RANK, THREAD, ETYPE, BODY = 5, 2, 3, 4, 6, 6
+"""Words of a record: its type, communicator, rank in that and thread, then, in most, the type of event; where its own part begins."""
+LENGTHS = np.array([6, 6, 34, 32, 16, 8, 16, 12, 10, 18, 18, 8], "i4")
+"""Words per type of record, header included."""
+_PIECE = 1 << 20
+"""Bytes of blocks read at a time, if a block is not longer."""
+_SMALLEST, _LARGEST = 256, 1 << 30
+_AT_ONCE = 1 << 14
+
+
+class Piece:
+    """Some records: `begin` is the word at which each begins, `number` which record of the file the first is, counted from 1."""
+
+    def __init__(self, words: I4, halves: NDArray[Any], begin: I8, number: int) -> None:
+        self._words, self._halves = words, halves
+        self.begin, self.number = begin, number
+
+    def word(self, rows: I8, offset: int) -> I8:
+        """Return a word of some records, int64."""
+        return self._words[self.begin[rows] + offset].astype("i8")
+
+    def kinds(self) -> I8:
+        """Return the type of each record, -1 for one that cannot be read."""
+        rows = np.flatnonzero(self.begin >= 0)
+        out = np.full(len(self.begin), -1)
+        out[rows] = self.word(rows, RECORD)
+        return out
+
+    def time(self, rows: I8) -> F8:
+        """Return the times of some records, s."""
+        return self._halves[self.begin[rows] >> 1]
+
+    def text(self, row: int, offset: int, size: int) -> str:
+        """Return a text of one record, `size` words of it, cut at its first NUL."""
+        begin = int(self.begin[row]) + offset
+        data = self._words[begin : begin + size].astype(">i4").tobytes()
+        return data.split(b"\0", 1)[0].decode("latin-1")
+
+
+class Log:
+    """A CLOG-2 file: what its preamble says, and its records as often as they are asked for.
+
+    Raises TraceError for a file that cannot be read, one whose preamble does not tell its blocks, and another version's.
+    """
+
+    def __init__(self, path: str, progress: Progress | None) -> None:
+        self.path, self._progress = path, progress or (lambda done, total: None)
+        try:
+            with open(path, "rb") as file:
+                head = file.read(PREAMBLE)
+                self.size = os.fstat(file.fileno()).st_size
+        except OSError as error:
+            raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        texts = [text.decode("latin-1") for text in head.split(b"\0")]
+        if not re.fullmatch(r"CLOG-02\.4\d", texts[0]):
+            raise TraceError(f"{path}: version '{shown(texts[0], 20)}', must be CLOG-02.40 to CLOG-02.49")
+        told = {key.rstrip("="): value.strip() for key, value in zip(texts[1::2], texts[2::2], strict=False)}
+        self._order = ">" if told.get("is_big_endian") == "TRUE" else "<"
+        self.finished = told.get("is_finalzed", told.get("is_finalized")) == "TRUE"
+        self.block = self._number(told, "block_size", _SMALLEST, _LARGEST)
+        self.processes = self._number(told, "max_comm_world_size", 1, 1 << 24)
+        self.complete = False
+        """Whether the last walk over the records came to the one that ends the log."""
+
+    def _number(self, told: dict[str, str], key: str, least: int, most: int) -> int:
+        text = told.get(key, "")
+        value = int(text) if re.fullmatch(r"\d{1,10}", text) else -1
+        if not least <= value <= most or (key == "block_size" and value % 8):
+            of_eight = ", a multiple of 8" if key == "block_size" else ""
+            raise TraceError(f"{self.path}: {key} '{shown(text, 20)}' in the preamble, must be {least} to {most}{of_eight}")
+        return value
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the records, at most 16384 at a time."""
+        self.complete, number = False, 1
+        at: Any = np.zeros(1, clog.WALK).view(np.recarray)
+        buffer = np.empty(_AT_ONCE, "i8")
+        length = min(max(_PIECE // self.block, 1) * self.block, self.size)
+        with open(self.path, "rb") as file:
+            file.seek(PREAMBLE)
+            while not self.complete and (data := file.read(length)):
+                data = data[: len(data) & ~7]
+                words = np.frombuffer(data, f"{self._order}i4").astype("i4")
+                halves = np.frombuffer(data, f"{self._order}f8")
+                at.block = at.next = 0
+                while not at.ended[0] and at.block[0] < len(words):
+                    clog.records(words, self.block // 4, LENGTHS, buffer, at)
+                    count = int(at.records[0])
+                    if count:
+                        yield Piece(words, halves, buffer[:count], number)
+                    number += count
+                self.complete = bool(at.ended[0])
+                self._progress(file.tell(), self.size)
