@@ -321,3 +321,22 @@ def bad_edge(start, source, kind, cause, causes):
             if source[k] not in range(v) or kind[k] not in range(len(causes)) or cause[k] not in range(-1, causes[kind[k]]):
                 return k
     return -1
+
+
+def clog_records(words, block, lengths):
+    """Return where the records of CLOG-2 begin (~begin: unusable), whether the log ends, and how many are unusable."""
+    out = []
+    for first in range(0, len(words), block):
+        here, end = first, min(first + block, len(words))
+        while here < end:
+            kind = words[here + 5] if here + 6 <= end else -1
+            if kind == 0:
+                return out, True, sum(place < 0 for place in out)
+            if kind == 1:
+                break
+            fits = 0 <= kind < len(lengths) and here + lengths[kind] <= end
+            out.append(here if fits else ~here)
+            if not fits:
+                break
+            here += lengths[kind]
+    return out, False, sum(place < 0 for place in out)

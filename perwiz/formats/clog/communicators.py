@@ -53,6 +53,11 @@ class Communicators:
         self._row[usable] = np.arange(len(usable)) + 1
         self._row[self._number == self._world] = 0
         self._usable = usable
+        self._of_world = np.arange(self._processes)
+        told = self._key >> 32 == self._world
+        rank = self._key[told] & 0xFFFFFFFF
+        inside = rank < self._processes
+        self._of_world[rank[inside]] = self._process[told][inside]
 
     def groups(self) -> Groups:
         """Return them: row 0 is the world; intercommunicators, and those that lack ranks, are none."""
@@ -65,12 +70,19 @@ class Communicators:
 
     def look_up(self, comm: I8, rank: I8) -> tuple[I8, I8]:
         """Return the row of each communicator, -1 for one that is unknown, and the process of each rank there, -1 for none."""
-        row, process = np.full(len(comm), NONE), np.full(len(comm), NONE)
-        if len(self._key):
-            at = np.minimum(np.searchsorted(self._number, comm), len(self._number) - 1)
-            row = np.where(self._number[at] == comm, self._row[at], NONE)
-            key = (comm << 32) + rank
-            at = np.minimum(np.searchsorted(self._key, key), len(self._key) - 1)
-            process = np.where((self._key[at] == key) & (rank >= 0), self._process[at], NONE)
-        of_world = (comm == self._world) & (process < 0) & (rank >= 0) & (rank < self._processes)
-        return np.where(comm == self._world, 0, row), np.where(of_world, rank, process)
+        there = (rank >= 0) & (rank < len(self._of_world))
+        process = np.where(there, self._of_world[np.where(there, rank, 0)], NONE)
+        row = np.zeros(len(comm), "i8")
+        other = np.flatnonzero(comm != self._world)
+        if len(other):
+            row[other], process[other] = self._search(comm[other], rank[other])
+        return row, process
+
+    def _search(self, comm: I8, rank: I8) -> tuple[I8, I8]:
+        if not len(self._key):
+            return np.full(len(comm), NONE), np.full(len(comm), NONE)
+        at = np.minimum(np.searchsorted(self._number, comm), len(self._number) - 1)
+        row = np.where(self._number[at] == comm, self._row[at], NONE)
+        key = (comm << 32) + rank
+        at = np.minimum(np.searchsorted(self._key, key), len(self._key) - 1)
+        return row, np.where((self._key[at] == key) & (rank >= 0), self._process[at], NONE)

@@ -14,10 +14,9 @@ from perwiz.formats.clog.communicators import Communicators
 from perwiz.formats.clog.records import Log, Piece
 from perwiz.kernels import alog
 from perwiz.trace import defects, operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import NONE
 
-_EVENTS = (records.BARE, records.CARGO, records.MESSAGE)
 _LONGEST = 2e9
 """Seconds that a log may last."""
 _MOST = 1 << 20
@@ -30,12 +29,17 @@ def record(log: Log) -> Recording:
     return _Events(log, _Definitions(log)).run()
 
 
+def _events(kinds: I8) -> Mask:
+    """Return which records are events: bare, with cargo, or of messages."""
+    return (kinds >= records.BARE) & (kinds <= records.MESSAGE)
+
+
 class _Definitions:
     """What the file defines: states, communicators, and when it begins."""
 
     def __init__(self, log: Log) -> None:
         self.headers = Headers(log.path, processes=log.processes)
-        self.communicators = Communicators(log.processes)
+        self.communicators = Communicators(min(log.processes, log.size))
         self.earliest = np.inf
         defined = 0
         for piece in log.pieces():
@@ -47,7 +51,7 @@ class _Definitions:
             for row in states.tolist():
                 self._state(piece, row)
             self.communicators.add(piece, np.flatnonzero(kinds == records.COMMUNICATOR))
-            times = piece.time(np.flatnonzero(np.isin(kinds, _EVENTS)))
+            times = piece.time(np.flatnonzero(_events(kinds)))
             self.earliest = min(self.earliest, times[np.abs(times) < _LATEST].min(initial=np.inf))
         self.communicators.close()
 
@@ -76,7 +80,7 @@ class _Events:
         for piece in self._log.pieces():
             kinds = piece.kinds()
             self._found.add(piece.number + np.flatnonzero(kinds < 0), defects.UNREADABLE_RECORD)
-            rows = np.flatnonzero(np.isin(kinds, _EVENTS))
+            rows = np.flatnonzero(_events(kinds))
             if len(rows):
                 self._some(piece, rows, kinds[rows] == records.MESSAGE, lines[: len(rows)])
             last = piece.number + len(kinds)
@@ -88,7 +92,7 @@ class _Events:
         self._found.add(self._told.headers.defects, defects.BAD_HEADER)
         return self._machine.recording(self._told.headers, self._groups, self._notes, self._records, self._found, "CLOG-2")
 
-    def _some(self, piece: Piece, rows: I8, moves: np.ndarray, lines: alog.Records) -> None:
+    def _some(self, piece: Piece, rows: I8, moves: Mask, lines: alog.Records) -> None:
         """Take in the events in some rows; those that `moves` marks are ends of messages."""
         comm, process = self._told.communicators.look_up(piece.word(rows, records.COMM), piece.word(rows, records.RANK))
         seconds = piece.time(rows) - self._told.earliest
@@ -98,9 +102,8 @@ class _Events:
         lines.status, lines.owner, lines.cycle, lines.int_data = alog.EVENT, alog.NOBODY, 0, 0
         ends = np.flatnonzero(moves)
         self._ends(piece, rows[ends], ends, lines)
-        known = np.isin(lines.type[ends], (alog.MESSAGE_SENT, alog.MESSAGE_RECEIVED))
-        fits[ends] &= known
-        fits &= (lines.task >= 0) & (moves | ~np.isin(lines.type, (alog.MESSAGE_SENT, alog.MESSAGE_RECEIVED)))
+        of_message = (lines.type == alog.MESSAGE_SENT) | (lines.type == alog.MESSAGE_RECEIVED)
+        fits &= (lines.task >= 0) & (moves == of_message)
         lines.status[~fits] = alog.OUT_OF_RANGE
         lines.status[process < 0] = alog.DAMAGED + defects.NOT_A_MEMBER
         self._records += len(rows)

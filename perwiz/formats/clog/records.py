@@ -33,8 +33,8 @@ _AT_ONCE = 1 << 14
 class Piece:
     """Some records: `begin` is the word at which each begins, `number` which record of the file the first is, counted from 1."""
 
-    def __init__(self, words: I4, halves: NDArray[Any], begin: I8, number: int) -> None:
-        self._words, self._halves = words, halves
+    def __init__(self, words: I4, doubles: NDArray[Any], begin: I8, number: int) -> None:
+        self._words, self._doubles = words, doubles
         self.begin, self.number = begin, number
 
     def word(self, rows: I8, offset: int) -> I8:
@@ -50,12 +50,12 @@ class Piece:
 
     def time(self, rows: I8) -> F8:
         """Return the times of some records, s."""
-        return self._halves[self.begin[rows] >> 1]
+        return self._doubles[self.begin[rows] >> 1]
 
     def text(self, row: int, offset: int, size: int) -> str:
         """Return a text of one record, `size` words of it, cut at its first NUL."""
         begin = int(self.begin[row]) + offset
-        data = self._words[begin : begin + size].astype(">i4").tobytes()
+        data = self._words[begin : begin + size].astype(self._doubles.dtype.str[0] + "i4").tobytes()
         return data.split(b"\0", 1)[0].decode("latin-1")
 
 
@@ -103,13 +103,13 @@ class Log:
             while not self.complete and (data := file.read(length)):
                 data = data[: len(data) & ~7]
                 words = np.frombuffer(data, f"{self._order}i4").astype("i4")
-                halves = np.frombuffer(data, f"{self._order}f8")
+                doubles = np.frombuffer(data, f"{self._order}f8")
                 at.block = at.next = 0
                 while not at.ended[0] and at.block[0] < len(words):
                     clog.records(words, self.block // 4, LENGTHS, buffer, at)
                     count = int(at.records[0])
                     if count:
-                        yield Piece(words, halves, buffer[:count], number)
+                        yield Piece(words, doubles, buffer[:count], number)
                     number += count
                 self.complete = bool(at.ended[0])
                 self._progress(file.tell(), self.size)
