@@ -28,7 +28,9 @@ class Encoder:
         return self.record(5, self.words(event), time, comm, process, **more)
 
     def moved(self, time, process, sends, partner, tag=7, size=100, comm=0, other=None):
-        return self.record(7, self.words(-101 if sends else -102, comm if other is None else other, partner, tag, size), time, comm, process)
+        return self.record(
+            7, self.words(-101 if sends else -102, comm if other is None else other, partner, tag, size), time, comm, process
+        )
 
     def file(self, records, block=1024, processes=2, end=True):
         told = {"is_big_endian": "TRUE " if self.order == ">" else "FALSE", "is_finalzed": "TRUE ", "block_size": block}

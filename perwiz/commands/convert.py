@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 HELP = "write a trace in another format: a store, ALOG, OTF2, Paraver, JSON for Perfetto, or a schedule in GOAL"
 _ENDING = """
-The format read is told by content, the format written by the name of FILE: .perwiz is a store, a directory that holds
-all of the trace as it was recorded and what each question begins with, under --clock and --model: the next one on it neither reads,
-corrects, fits nor builds again; .otf2 is an OTF2 archive (x.otf2, x.def and the folder x),
-.prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that Perfetto and chrome://tracing show, .goal the
-operations that LogGOPSim and its kin simulate: messages as the model (--model) explains them, all else as computation; anything else ALOG
-(.json and ALOG also .gz, .zst: packed). The times written are those that every analysis works with: clocks that disagree are corrected
-unless --clock says otherwise. Says what was done to them, and what the format does not hold. Of these perwiz itself reads all but JSON.
+The format written is told by the name of FILE: .perwiz is a store, a directory that holds all of the trace as it was recorded and what
+each question begins with, under --clock and --model: the next one on it neither reads, corrects, fits nor builds again; .otf2 is an OTF2
+archive (x.otf2, x.def and the folder x), .prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that
+Perfetto and chrome://tracing show, .goal the operations that LogGOPSim and its kin simulate: messages as the model (--model) explains
+them, all else as computation; anything else ALOG (.json and ALOG also .gz, .zst: packed). The times written are those that every analysis
+works with: clocks that disagree are corrected unless --clock says otherwise. Says what was done to them, and what the format does not
+hold.
 
 examples:
   perwiz convert traces.otf2 run.perwiz             for many questions: then perwiz predict run.perwiz ...
@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.model(parser)
     parser.add_argument("output", metavar="FILE", help="file to write; its name tells the format")
     options.quiet(parser)
-    options.ending(parser, _ENDING)
+    options.ending(parser, f"{options.formats()}\n{_ENDING.lstrip()}")
 
 
 def run(args: argparse.Namespace) -> int:

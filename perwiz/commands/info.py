@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.clock(parser)
     options.answer(parser)
     options.plot(parser, "draw how long each iteration takes (--iterations)")
-    options.ending(parser, _ENDING)
+    options.ending(parser, f"{options.formats()}\n{_ENDING.lstrip()}")
 
 
 def run(args: argparse.Namespace) -> int:

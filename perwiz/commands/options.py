@@ -166,6 +166,17 @@ def ending(parser: argparse.ArgumentParser, text: str) -> None:
     parser.epilog = text.strip("\n")
 
 
+def formats() -> str:
+    """Return a sentence on the formats that are read, for what stands behind a help."""
+    import textwrap
+
+    from perwiz.formats.files import FORMATS
+    from perwiz.formats.format import join
+
+    names = sorted(form.name for form in FORMATS if form.entry)
+    return "\n".join(textwrap.wrap(f"Traces are read in these formats, told by content: {join(names, 'and')}.", 140))
+
+
 def settings(args: argparse.Namespace) -> list[str]:
     """Return the words that ask another command about the same part of the run, on the same machine, with the same clocks."""
     given = {

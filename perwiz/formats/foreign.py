@@ -6,10 +6,12 @@ import os
 import re
 from typing import NamedTuple
 
+from perwiz.formats.format import entries
 from perwiz.formats.recorded import MARKER
 
-_MUST = "must be ALOG or the anchor file of an OTF2 archive"
-_RECORD = "which perwiz does not read: must be ALOG, an OTF2 archive or a recorded run (perwiz record)"
+_MUST = "must be one that is read"
+_RECORD = "which perwiz does not read: must be one that is read"
+"""What stands for the formats that are read, whose names `refusal` puts there."""
 _UNPACK = {how: f"must be unpacked by {how}" for how in ("gzip -d", "bunzip2", "unxz", "unzip", "tar xf")}
 _HEAD, _MOST = 4096, 100
 """Bytes of a file and files of a directory that are looked at."""
@@ -39,9 +41,9 @@ FOREIGN = (
     Foreign("a Cube file", "which holds sums and no trace: see perwiz cube show", named=r"\.cubex?"),
     Foreign("a tar archive", _UNPACK["tar xf"], rb"(?s).{257}ustar"),
     Foreign("a part of an OTF2 archive", "must be its anchor file (.otf2)", rb"\x03B(?!OTF2)"),
-    Foreign("a CLOG-2 log of MPE2", _RECORD, rb"CLOG-"),
+    Foreign("a CLOG-2 log of MPE2", "must be a file: from standard input only ALOG is read", rb"CLOG-"),
     Foreign("a CLOG log of MPICH 1", "must be ALOG: clog2alog of MPICH 1 converts it", named=r"\.clog"),
-    Foreign("a SLOG-2 file of Jumpshot", _RECORD, rb"(?s)\0.SLOG 2"),
+    Foreign("a SLOG-2 file of Jumpshot", "which holds what is drawn: must be the CLOG-2 log (.clog2) it was made of", rb"(?s)\0.SLOG 2"),
     Foreign("a SLOG file of Jumpshot", _RECORD, rb"SLOG"),
     Foreign("a DUMPI trace", _RECORD, rb"\xff\xaa\xddDUMPI"),
     Foreign("the list of a DUMPI trace", _RECORD, rb"(?s).*\bfileprefix=", r"\.meta"),
@@ -68,8 +70,12 @@ FOREIGN = (
 )
 
 
-def refusal(head: bytes, path: str, must: str = _MUST) -> str:
-    """Return what a file that begins with `head` is and what must be: `must` where the list says nothing else."""
+def refusal(head: bytes, path: str, must: str = "") -> str:
+    """Return what a file that begins with `head` is and what must be: `must`, or one of all formats, where the list says nothing else."""
+    return _refusal(head, path, must or _MUST).replace(_MUST, f"must be {entries()}")
+
+
+def _refusal(head: bytes, path: str, must: str) -> str:
     kind = _kind(head, path)
     if kind:
         return f"{kind.name}, {must if kind.advice == _MUST else kind.advice}"
@@ -97,7 +103,7 @@ def inside(path: str) -> str:
     for name in names[:_MOST]:
         kind = _kind(_begin(os.path.join(path, name)), name)
         if kind and kind.advice not in (_MUST, *_UNPACK.values()):
-            return f"whose {name} is {kind.name}, {kind.advice}"
+            return f"whose {name} is {kind.name}, {kind.advice.replace(_MUST, f'must be {entries()}')}"
     return "must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perwiz.errors import UsageError
 from perwiz.formats.whole import replacing
@@ -15,14 +15,58 @@ Progress = Callable[[int, int], None]
 """Told bytes read and bytes there are, 0 if unknown."""
 
 
+NO, YES = "-", "yes"
+INFERRED = "inferred"
+"""Not in the file; perwiz infers it from times and order, and says how often."""
+SOME = "some"
+"""Of some calls or files, not of others: docs/formats.md says of which."""
+MODEL = "model"
+"""Not in the file; a model that is named beside it makes it."""
+
+
+class Holds(NamedTuple):
+    """What files of a format tell, each NO, YES, INFERRED, SOME or MODEL: it bounds what can be answered. The fields are the columns of
+    the table in docs/formats.md.
+    """
+
+    times: str = NO
+    requests: str = NO
+    """Which calls post and complete which operation that does not block."""
+    wildcards: str = NO
+    """Which receives take any source."""
+    communicators: str = NO
+    roots: str = NO
+    sizes: str = NO
+    """Of collectives."""
+    threads: str = NO
+    """Who of the threads of a process waits for whom."""
+    devices: str = NO
+    one_sided: str = NO
+    """Who waits for whom on windows."""
+    regions: str = NO
+    sites: str = NO
+    """Where in the program calls were made."""
+    counters: str = NO
+
+
 class Format:
     """A format. Its methods import what they need when they are called; a format that is not written has no suffixes."""
 
     name = ""
     noun = ""
     """The name of one such file, with its article."""
+    entry = ""
+    """How what is to be read is named to somebody who gave something else; empty for a format that is not read."""
+    holds = Holds()
+    """What its files tell."""
+    written = NO
+    """Whether traces are written in it, and whether that needs a model."""
     suffixes: tuple[str, ...] = ()
     """A file to be written is of this format if its name ends in one of these."""
+
+    def __init__(self) -> None:
+        if self.entry:
+            _ENTRIES[type(self).__name__] = self.entry
 
     def looks_like(self, path: str) -> bool:
         """Return whether there is something of this format to read at `path`."""
@@ -52,8 +96,7 @@ class Format:
         stems = {suffix.removesuffix(".gz").removesuffix(".zst") for suffix in self.suffixes}
         almost = any(path.lower().endswith((stem, f"{stem}.gz", f"{stem}.zst")) for stem in stems)
         if almost and not path.endswith(self.suffixes):
-            endings = " or ".join(filter(None, (", ".join(self.suffixes[:-1]), self.suffixes[-1])))
-            raise UsageError(f"{path}: no name for {self.noun}, must end in {endings}")
+            raise UsageError(f"{path}: no name for {self.noun}, must end in {join(list(self.suffixes))}")
 
     def write(self, trace: Trace, timeline: Timeline, path: str) -> int:
         """Return how many events do not have their time, after writing a trace with the times of `timeline`; whole, or not at all.
@@ -71,3 +114,24 @@ class Format:
     def _write(self, trace: Trace, timeline: Timeline, path: str) -> int:
         """Write to a new `path`; else as `write`."""
         raise NotImplementedError
+
+
+_ENTRIES: dict[str, str] = {}
+
+
+def entries() -> str:
+    """Return in words what can be read: all formats that are loaded, and perwiz.formats.files loads all."""
+    return join([entry for _, entry in sorted(_ENTRIES.items())])
+
+
+def join(words: list[str], last: str = "or") -> str:
+    """Return words as a list in words: `a, b or c`."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def table(formats: tuple[Format, ...]) -> list[str]:
+    """Return the lines of a table in Markdown: what files of each format that is read tell, and whether it is written."""
+    columns = [name.replace("one_sided", "one-sided") for name in Holds._fields]
+    rows = [[form.name, *form.holds, form.written] for form in formats if form.entry]
+    head = ["format", *columns, "written"]
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *sorted(rows))]

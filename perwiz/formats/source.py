@@ -100,7 +100,7 @@ class Source:
         with file:
             yield file
 
-    def _pieces(self) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[bytes]:
         """Yield the unpacked bytes. Raises TraceError where the packing is damaged from the start; later that sets `cut_off`."""
         begun = False
         with self._raw() as file:
@@ -120,7 +120,7 @@ class Source:
     def head(self) -> bytes:
         """Return the first 4 KiB, unpacked. Raises TraceError for an empty file."""
         data = b""
-        for piece in self._pieces():
+        for piece in self.pieces():
             data += piece[:4096]
             if len(data) >= 4096:
                 break
@@ -135,7 +135,7 @@ class Source:
         self.cut_off = False
         parts: list[bytes] = []
         size = 0
-        for piece in self._pieces():
+        for piece in self.pieces():
             parts.append(piece)
             size += len(piece)
             if size < CHUNK:

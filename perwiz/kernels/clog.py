@@ -13,9 +13,7 @@ TYPE = cython.declare(cython.int, 5)
 END_LOG = cython.declare(cython.int, 0)
 END_BLOCK = cython.declare(cython.int, 1)
 
-Walk = cython.struct(
-    block=cython.longlong, next=cython.longlong, records=cython.longlong, wrong=cython.longlong, ended=cython.longlong
-)
+Walk = cython.struct(block=cython.longlong, next=cython.longlong, records=cython.longlong, wrong=cython.longlong, ended=cython.longlong)
 
 
 def records(

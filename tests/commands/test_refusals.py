@@ -8,6 +8,7 @@ import pathlib
 import pytest
 
 from perwiz.cli import main
+from perwiz.formats.format import entries
 
 ROOT = pathlib.Path(__file__).parents[2]
 HEAD = "-3 0 0 2 0 0\n-13 0 1 2 0 0 red:gray step\n-13 0 3 4 0 0 blue:gray MPI_Send\n-13 0 5 6 0 0 green:gray MPI_Recv\n"
@@ -68,8 +69,8 @@ def refused(tmp_path, monkeypatch, capsys):
         ("none.alog", "none.alog: no such file or directory"),
         ("empty.alog", "empty.alog: an empty file, must be a trace"),
         ("folder", "folder: a directory, must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace"),
-        ("picture.png", "picture.png: a PNG image, must be ALOG or the anchor file of an OTF2 archive"),
-        ("words.txt", "words.txt: 'It was a dark and stormy night.', must be ALOG or the anchor file of an OTF2 archive"),
+        ("picture.png", f"picture.png: a PNG image, must be {entries()}"),
+        ("words.txt", f"words.txt: 'It was a dark and stormy night.', must be {entries()}"),
         ("headers.alog", "headers.alog: no event record, must have at least one"),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 
 from perwiz.errors import UsageError
 from perwiz.formats import files, whole
+from perwiz.formats import format as formats
 
 FOLDER = pathlib.Path(files.__file__).parent
 
@@ -63,3 +64,17 @@ def test_replacing__errors_name_what_was_asked_for(tmp_path):
     with pytest.raises(UsageError, match=rf"^{path}: cannot be written: it burns$"), whole.replacing(path) as made:
         raise UsageError(f"{made}: cannot be written: it burns")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_table__in_the_docs():
+    """What docs/formats.md says of each format is what the registry says."""
+    told = (pathlib.Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8").split("\n")
+    table = formats.table(files.FORMATS)
+    begin = told.index(table[0])
+    assert told[begin : begin + len(table) + 1] == [*table, ""]
+
+
+def test_holds__every_word_is_explained():
+    words = {word for form in files.FORMATS for word in (*form.holds, form.written)}
+    assert words == {formats.NO, formats.YES, formats.INFERRED, formats.SOME, formats.MODEL}
+    assert {form.name for form in files.FORMATS if type(form).read is not formats.Format.read} == {f.name for f in files.FORMATS if f.entry}

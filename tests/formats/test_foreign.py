@@ -12,9 +12,11 @@ import pytest
 import perwiz
 from perwiz.errors import TraceError
 
-MUST = "must be ALOG or the anchor file of an OTF2 archive"
-RECORD = "which perwiz does not read: must be ALOG, an OTF2 archive or a recorded run (perwiz record)"
-TIMELESS = "which has no times: must be ALOG, an OTF2 archive or a recorded run"
+MUST = (
+    "must be ALOG, a CLOG-2 log, a schedule in GOAL, the anchor file of an OTF2 archive, the records of a Paraver trace (.prv), "
+    "a recorded run (perwiz record) or a time-independent trace of SimGrid"
+)
+RECORD = f"which perwiz does not read: {MUST}"
 CUBE = "a Cube file, which holds sums and no trace: see perwiz cube show"
 
 
@@ -50,9 +52,12 @@ FILES = [
     ("profile", tar("remapping.spec", "0.data"), CUBE),
     ("profile.cube", b"<?xml version='1.0'?><cube version='3.0'>", CUBE),
     ("0.evt", b"\x03B\x01\0\0\0", "a part of an OTF2 archive, must be its anchor file (.otf2)"),
-    ("cpi.clog2", b"CLOG-02.44\0is_big_endian=\0", f"a CLOG-2 log of MPE2, {RECORD}"),
     ("cpi.clog", b"\0\0\0\0\0\0\0\0\0\0\0\6", "a CLOG log of MPICH 1, must be ALOG: clog2alog of MPICH 1 converts it"),
-    ("cpi.slog2", b"\0\nSLOG 2.0.6\0\2", f"a SLOG-2 file of Jumpshot, {RECORD}"),
+    (
+        "cpi.slog2",
+        b"\0\nSLOG 2.0.6\0\2",
+        "a SLOG-2 file of Jumpshot, which holds what is drawn: must be the CLOG-2 log (.clog2) it was made of",
+    ),
     ("cpi.slog", b"SLOG", f"a SLOG file of Jumpshot, {RECORD}"),
     ("dumpi-0000.bin", b"\xff\xaa\xddDUMPI\0\0", f"a DUMPI trace, {RECORD}"),
     ("dumpi.meta", b"hostname=n0\nnumprocs=4\nfileprefix=dumpi\n", f"the list of a DUMPI trace, {RECORD}"),

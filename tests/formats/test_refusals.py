@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import pathlib
+import re
 import sys
 import threading
 
@@ -14,9 +15,11 @@ import perwiz
 from perwiz.errors import UNREADABLE, PerwizError, TraceError
 from perwiz.formats import source
 from perwiz.formats.alog import headers as alog_headers
+from perwiz.formats.format import entries
 
 SRTEST = (pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog").read_bytes()
 EVENT = b"1 0 0 0 0 0\n"
+MUST = f"must be {entries()}"
 
 
 @pytest.fixture
@@ -46,16 +49,16 @@ class Stdin:
     ("content", "what"),
     [
         (b"", "an empty file, must be a trace"),
-        (b"\n\n", "'', must be ALOG or the anchor file of an OTF2 archive"),
-        (b"hello\r\nworld\n", "'hello', must be ALOG or the anchor file of an OTF2 archive"),
-        (b"1 2 3 4 5\n", "'1 2 3 4 5', must be ALOG or the anchor file of an OTF2 archive"),
-        (b"x" * 10_000, f"'{'x' * 40}', must be ALOG or the anchor file of an OTF2 archive"),
-        (b"\x1b[31mred\n", "unprintable text, must be ALOG or the anchor file of an OTF2 archive"),
-        (b"\x00\x01\x02", "binary data, must be ALOG or the anchor file of an OTF2 archive"),
-        (b"\x89PNG\r\n\x1a\n", "a PNG image, must be ALOG or the anchor file of an OTF2 archive"),
-        (b"\x7fELF\x02", "a program, must be ALOG or the anchor file of an OTF2 archive"),
-        (b"%PDF-1.5\n", "a PDF document, must be ALOG or the anchor file of an OTF2 archive"),
-        (gzip.compress(b"hello", mtime=0), "'hello', must be ALOG or the anchor file of an OTF2 archive"),
+        (b"\n\n", f"'', {MUST}"),
+        (b"hello\r\nworld\n", f"'hello', {MUST}"),
+        (b"1 2 3 4 5\n", f"'1 2 3 4 5', {MUST}"),
+        (b"x" * 10_000, f"'{'x' * 40}', {MUST}"),
+        (b"\x1b[31mred\n", f"unprintable text, {MUST}"),
+        (b"\x00\x01\x02", f"binary data, {MUST}"),
+        (b"\x89PNG\r\n\x1a\n", f"a PNG image, {MUST}"),
+        (b"\x7fELF\x02", f"a program, {MUST}"),
+        (b"%PDF-1.5\n", f"a PDF document, {MUST}"),
+        (gzip.compress(b"hello", mtime=0), f"'hello', {MUST}"),
         (gzip.compress(b"", mtime=0), "an empty file, must be a trace"),
         (zstandard.compress(b""), "an empty file, must be a trace"),
         (b"-1 0 0 0 0 0 Me\n-13 0 1 2 0 0 red: work\n", "no event record, must have at least one"),
@@ -164,7 +167,7 @@ def test_standard_input_refused(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", Stdin(data))
     with pytest.raises(TraceError) as info:
         perwiz.read("-")
-    what = "'hello', must be ALOG or the anchor file of an OTF2 archive" if data else "an empty file, must be a trace"
+    what = f"'hello', {MUST}" if data else "an empty file, must be a trace"
     assert str(info.value) == f"-: {what}"
 
 
@@ -182,7 +185,7 @@ def test_endless_input_that_is_no_trace(monkeypatch):
     stdin = Stdin(b"")
     stdin.buffer = Endless()
     monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(TraceError, match=r"^-: 'y', must be ALOG or the anchor file of an OTF2 archive$"):
+    with pytest.raises(TraceError, match=f"^-: 'y', {re.escape(MUST)}$"):
         perwiz.read("-")
     assert stdin.buffer.taken == 2 * source.CHUNK
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import INFERRED, YES, Format, Holds, Progress
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Timeline, Trace
@@ -15,6 +15,10 @@ class Alog(Format):
 
     name = "ALOG"
     suffixes = ("",)
+    entry = "ALOG"
+    holds = Holds(times=YES, wildcards=INFERRED, roots=INFERRED, regions=YES)
+    """Of whoever writes it; what perwiz-ext 1 adds is none of this."""
+    written = YES
 
     def looks_like(self, path: str) -> bool:
         """Return true: what is no ALOG file is refused when it is read."""

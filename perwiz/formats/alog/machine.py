@@ -101,9 +101,7 @@ class Machine:
         self._keep(out)
         return count
 
-    def recording(
-        self, headers: Headers, groups: Groups, notes: Notes, records: int, found: defects.DefectList, format: str
-    ) -> Recording:
+    def recording(self, headers: Headers, groups: Groups, notes: Notes, records: int, found: defects.DefectList, format: str) -> Recording:
         """Return what was taken in, with what else its file holds."""
         return Recording(
             headers=headers,

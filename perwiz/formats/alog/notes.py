@@ -83,7 +83,7 @@ class Notes:
         return tuple(self._texts)
 
     def add(self, owner: int, key: str, location: I4 | None, number: NDArray[np.signedinteger], value: NDArray[np.signedinteger]) -> None:
-        """Add attributes of calls (by their number on `location`), or, with no location, of messages or regions; all are used as they are."""
+        """Add attributes of calls (by their number on `location`), or else of messages or regions; all are used as they are."""
         columns = {"number": number, "value": value} | ({} if location is None else {"location": location})
         self._columns[owner, key].add(columns, len(number))
 

@@ -20,6 +20,7 @@ from perwiz.formats.source import Source
 from perwiz.kernels import alog, alog_lines
 from perwiz.trace import defects
 
+
 class _LateDefinition(Exception):
     """A header record behind events says what those events mean."""
 

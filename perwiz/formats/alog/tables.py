@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from perwiz.formats.alog.headers import CLOCKS_UNCOMPARED, COUNTS, OF_METAHOST, ORIGIN, WILDCARDS_UNTOLD
 from perwiz.formats.alog.locations import RecordedLocations
-from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.machine import Recording
+from perwiz.formats.alog.messages import Records, in_order
 from perwiz.formats.alog.regions import RegionInstances
 from perwiz.kernels import alog
 from perwiz.trace import matching, matching_collectives, operations, roots

@@ -14,6 +14,10 @@ _WORLD, _SELF, _FREE, _INTRA, _LOCAL, _REMOTE, _INTER = 0, 1, 10, 100, 101, 102,
 """What a record of a communicator tells: that it is made, and of what kind, or freed."""
 
 
+_IN_TABLE = 1 << 16
+"""Ranks of the world below this are looked up in a table; from it on, they are processes."""
+
+
 class Communicators:
     """Who has which rank where. Records are added, then it is closed, then asked.
 
@@ -53,10 +57,10 @@ class Communicators:
         self._row[usable] = np.arange(len(usable)) + 1
         self._row[self._number == self._world] = 0
         self._usable = usable
-        self._of_world = np.arange(self._processes)
         told = self._key >> 32 == self._world
         rank = self._key[told] & 0xFFFFFFFF
-        inside = rank < self._processes
+        self._of_world = np.arange(min(self._processes, _IN_TABLE))
+        inside = rank < len(self._of_world)
         self._of_world[rank[inside]] = self._process[told][inside]
 
     def groups(self) -> Groups:
@@ -70,8 +74,9 @@ class Communicators:
 
     def look_up(self, comm: I8, rank: I8) -> tuple[I8, I8]:
         """Return the row of each communicator, -1 for one that is unknown, and the process of each rank there, -1 for none."""
-        there = (rank >= 0) & (rank < len(self._of_world))
-        process = np.where(there, self._of_world[np.where(there, rank, 0)], NONE)
+        there = (rank >= 0) & (rank < self._processes)
+        near = there & (rank < len(self._of_world))
+        process = np.where(near, self._of_world[np.where(near, rank, 0)], np.where(there, rank, NONE))
         row = np.zeros(len(comm), "i8")
         other = np.flatnonzero(comm != self._world)
         if len(other):

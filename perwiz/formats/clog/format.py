@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import INFERRED, YES, Format, Holds, Progress
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Trace
@@ -15,28 +15,28 @@ class Clog(Format):
 
     name = "CLOG-2"
     noun = "a CLOG-2 log"
+    entry = "a CLOG-2 log"
+    holds = Holds(times=YES, wildcards=INFERRED, communicators=YES, roots=INFERRED, regions=YES)
 
     def looks_like(self, path: str) -> bool:
-        """Return whether a file begins as logs of MPE2 do."""
-        import os
-
+        """Return whether a file begins as logs of MPE2 do, packed or not."""
         from perwiz.formats.clog.records import MAGIC
+        from perwiz.formats.source import head_of
 
-        if not os.path.isfile(path):
-            return False
-        try:
-            with open(path, "rb") as file:
-                return file.read(len(MAGIC)) == MAGIC
-        except OSError:
-            return False
+        return head_of(path).startswith(MAGIC)
 
     def read(self, path: str, progress: Progress | None) -> Trace:
-        """Return the trace in a file. Raises TraceError for one without events, or of another version."""
+        """Return the trace in a file, its clocks as MPE2 compared them.
+
+        Raises TraceError for one without events, of another version, or whose preamble does not tell its blocks.
+        """
         from perwiz.formats.alog.tables import Builder
         from perwiz.formats.clog.read import record
         from perwiz.formats.clog.records import Log
+        from perwiz.formats.source import Source
 
-        return Builder(record(Log(path, progress)), path).trace()
+        with Source(path, progress) as source:
+            return Builder(record(Log(source)), path).trace()
 
 
 CLOG = Clog()

@@ -39,7 +39,7 @@ class _Definitions:
 
     def __init__(self, log: Log) -> None:
         self.headers = Headers(log.path, processes=log.processes)
-        self.communicators = Communicators(min(log.processes, log.size))
+        self.communicators = Communicators(log.processes)
         self.earliest = np.inf
         defined = 0
         for piece in log.pieces():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
-from perwiz.formats.format import Progress
+from perwiz.formats.source import Source
 from perwiz.kernels import clog
 from perwiz.trace.arrays import F8, I4, I8
 from perwiz.words import shown
@@ -65,20 +64,14 @@ class Log:
     Raises TraceError for a file that cannot be read, one whose preamble does not tell its blocks, and another version's.
     """
 
-    def __init__(self, path: str, progress: Progress | None) -> None:
-        self.path, self._progress = path, progress or (lambda done, total: None)
-        try:
-            with open(path, "rb") as file:
-                head = file.read(PREAMBLE)
-                self.size = os.fstat(file.fileno()).st_size
-        except OSError as error:
-            raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    def __init__(self, source: Source) -> None:
+        self.path, self._source = source.path, source
+        head = source.head()[:PREAMBLE]
         texts = [text.decode("latin-1") for text in head.split(b"\0")]
         if not re.fullmatch(r"CLOG-02\.4\d", texts[0]):
-            raise TraceError(f"{path}: version '{shown(texts[0], 20)}', must be CLOG-02.40 to CLOG-02.49")
+            raise TraceError(f"{self.path}: version '{shown(texts[0], 20)}', must be CLOG-02.40 to CLOG-02.49")
         told = {key.rstrip("="): value.strip() for key, value in zip(texts[1::2], texts[2::2], strict=False)}
         self._order = ">" if told.get("is_big_endian") == "TRUE" else "<"
-        self.finished = told.get("is_finalzed", told.get("is_finalized")) == "TRUE"
         self.block = self._number(told, "block_size", _SMALLEST, _LARGEST)
         self.processes = self._number(told, "max_comm_world_size", 1, 1 << 24)
         self.complete = False
@@ -97,19 +90,33 @@ class Log:
         self.complete, number = False, 1
         at: Any = np.zeros(1, clog.WALK).view(np.recarray)
         buffer = np.empty(_AT_ONCE, "i8")
-        length = min(max(_PIECE // self.block, 1) * self.block, self.size)
-        with open(self.path, "rb") as file:
-            file.seek(PREAMBLE)
-            while not self.complete and (data := file.read(length)):
-                data = data[: len(data) & ~7]
-                words = np.frombuffer(data, f"{self._order}i4").astype("i4")
-                doubles = np.frombuffer(data, f"{self._order}f8")
-                at.block = at.next = 0
-                while not at.ended[0] and at.block[0] < len(words):
-                    clog.records(words, self.block // 4, LENGTHS, buffer, at)
-                    count = int(at.records[0])
-                    if count:
-                        yield Piece(words, doubles, buffer[:count], number)
-                    number += count
-                self.complete = bool(at.ended[0])
-                self._progress(file.tell(), self.size)
+        for data in self._blocks():
+            words = np.frombuffer(data, f"{self._order}i4").astype("i4")
+            doubles = np.frombuffer(data, f"{self._order}f8")
+            at.block = at.next = 0
+            while not at.ended[0] and at.block[0] < len(words):
+                clog.records(words, self.block // 4, LENGTHS, buffer, at)
+                count = int(at.records[0])
+                if count:
+                    yield Piece(words, doubles, buffer[:count], number)
+                number += count
+            if at.ended[0]:
+                self.complete = True
+                break
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield what is behind the preamble, whole blocks at a time; the last may be cut off, behind whole words of eight bytes."""
+        length = max(_PIECE // self.block, 1) * self.block
+        parts: list[bytes] = []
+        size = -PREAMBLE
+        for piece in self._source.pieces():
+            parts.append(piece)
+            size += len(piece)
+            if size < length:
+                continue
+            data = b"".join(parts)[-size:]
+            cut = size - size % length
+            yield from (data[begin : begin + length] for begin in range(0, cut, length))
+            parts, size = [data[cut:]], size - cut
+        if size >= 8:
+            yield b"".join(parts)[-size:][: size & ~7]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from perwiz.errors import UsageError
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import MODEL, YES, Format, Holds, Progress
 
 if TYPE_CHECKING:
     from perwiz.formats.goal.schedule import Schedule
@@ -26,6 +26,9 @@ class Goal(Format):
     name = "GOAL"
     noun = "a schedule in GOAL"
     suffixes = (".goal",)
+    entry = "a schedule in GOAL"
+    holds = Holds(times=MODEL, requests=YES, wildcards=YES, threads=YES)
+    written = MODEL
 
     def looks_like(self, path: str) -> bool:
         """Return whether a file is a schedule, text or binary."""

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import INFERRED, YES, Format, Holds, Progress
 from perwiz.formats.otf2.files import anchor_of, is_anchor, is_part
 
 if TYPE_CHECKING:
@@ -19,6 +19,21 @@ class Otf2(Format):
     name = "OTF2"
     noun = "an OTF2 archive"
     suffixes = (".otf2",)
+    entry = "the anchor file of an OTF2 archive"
+    holds = Holds(
+        times=YES,
+        requests=YES,
+        wildcards=INFERRED,
+        communicators=YES,
+        roots=YES,
+        sizes=YES,
+        threads=YES,
+        devices=YES,
+        one_sided=YES,
+        regions=YES,
+        counters=YES,
+    )
+    written = YES
 
     def looks_like(self, path: str) -> bool:
         """Return whether there is the anchor file of an OTF2 archive."""

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import INFERRED, SOME, YES, Format, Holds, Progress
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Timeline, Trace
@@ -20,6 +20,21 @@ class Paraver(Format):
     name = "Paraver"
     noun = "a Paraver trace"
     suffixes = (".prv", ".prv.gz")
+    entry = "the records of a Paraver trace (.prv)"
+    holds = Holds(
+        times=YES,
+        requests=SOME,
+        wildcards=INFERRED,
+        communicators=YES,
+        roots=YES,
+        sizes=YES,
+        threads=YES,
+        devices=SOME,
+        regions=YES,
+        sites=YES,
+        counters=YES,
+    )
+    written = YES
 
     def looks_like(self, path: str) -> bool:
         """Return whether there is a file that begins as records of Paraver do, packed or not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import YES, Format, Holds, Progress
 from perwiz.formats.recorded import MARKER
 
 if TYPE_CHECKING:
@@ -16,6 +16,20 @@ class Recorded(Format):
     """A recorded run, read alone: perwiz record writes it."""
 
     name = "recorded run"
+    entry = "a recorded run (perwiz record)"
+    holds = Holds(
+        times=YES,
+        requests=YES,
+        wildcards=YES,
+        communicators=YES,
+        roots=YES,
+        sizes=YES,
+        threads=YES,
+        one_sided=YES,
+        regions=YES,
+        sites=YES,
+        counters=YES,
+    )
 
     def looks_like(self, path: str) -> bool:
         """Return whether this is the directory of a recorded run, or several joined by colons."""

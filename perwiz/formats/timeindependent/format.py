@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import MODEL, SOME, YES, Format, Holds, Progress
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Trace
@@ -15,6 +15,8 @@ class TimeIndependent(Format):
     """A time-independent trace, read alone: SimGrid writes it. It may be followed by its platform: `trace:platform.xml`."""
 
     name = "time-independent trace"
+    entry = "a time-independent trace of SimGrid"
+    holds = Holds(times=MODEL, requests=YES, wildcards=SOME, roots=YES, sizes=YES, sites=YES)
 
     def looks_like(self, path: str) -> bool:
         """Return whether there are actions, an index of files of actions, or a directory that holds either."""

