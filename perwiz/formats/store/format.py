@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import YES, Format, Holds, Progress
 from perwiz.formats.store import MARKER
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ class StoreFormat(Format):
 
     name = "perwiz store"
     noun = "a store of perwiz"
+    entry = "a store of perwiz"
+    holds = Holds(*[YES] * len(Holds._fields))
+    written = YES
     suffixes = (".perwiz",)
 
     def looks_like(self, path: str) -> bool:
