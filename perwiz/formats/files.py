@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from perwiz.errors import UsageError
 from perwiz.formats.alog.format import ALOG
 from perwiz.formats.clog.format import CLOG
+from perwiz.formats.dumpi.format import DUMPI
 from perwiz.formats.format import Format, Progress
 from perwiz.formats.goal.format import GOAL
 from perwiz.formats.otf2.format import OTF2
@@ -31,7 +32,7 @@ class TraceEvents(Format):
 
 
 TRACE_EVENTS = TraceEvents()
-FORMATS: tuple[Format, ...] = (STORE, RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, GOAL, CLOG, ALOG)
+FORMATS: tuple[Format, ...] = (STORE, RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, GOAL, CLOG, DUMPI, ALOG)
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 
 

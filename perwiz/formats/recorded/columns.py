@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from perwiz.formats.recorded.communicators import Comms
 from perwiz.formats.recorded.files import Process, Rows
-from perwiz.formats.recorded.messages import Share, Traffic
+from perwiz.formats.traffic import Share, Traffic
 from perwiz.formats.recorded.sites import Sites, roomy
 from perwiz.kernels import recorded as kernel
 from perwiz.kernels import records

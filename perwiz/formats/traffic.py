@@ -1,18 +1,20 @@
-"""Requests and messages of a recorded run."""
+"""Requests and messages of formats whose records say which request is whose: actions of perwiz.kernels.recorded to tables."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.recorded.files import Rows
 from perwiz.kernels import recorded as kernel
 from perwiz.kernels import records
 from perwiz.trace import matching
 from perwiz.trace.tables import NONE, Requests, Unfinished
 
+Rows = NDArray[Any]
+"""A structured array."""
 _SENDS = {**dict.fromkeys(("call", "request", "peer", "tag", "comm"), "i4"), "mode": "u1", "bytes": "i8"}
 _RECEIVES = {**dict.fromkeys(("call", "done", "peer", "tag", "comm"), "i4"), "bytes": "i8"}
 """Columns of the kernel that ties, behind `send_` and `receive_`."""
@@ -46,10 +48,17 @@ class Traffic:
         slots = min(last, _SPARSE * requests + _LEAST) + 1
         return Share(columns | self._requests | self._tests, self._begins[process : process + 1].copy(), slots)
 
-    def finish(self, shares: list[Share], rank: NDArray[np.int32], enter: NDArray[np.int64] | None) -> None:
+    def finish(
+        self,
+        shares: list[Share],
+        rank: NDArray[np.int32],
+        enter: NDArray[np.int64] | None,
+        tell: Callable[[matching.Ends, matching.Ends], None] | None = None,
+    ) -> None:
         """Match messages. The shares are those of all processes, after their end; `rank` is that of each process.
 
-        `enter` of every call is given where processes have several threads.
+        `enter` of every call is given where processes have several threads. `tell` is called with the sends and the receives before they
+        are matched, and may write into these what their records do not tell.
         """
         self.not_members = sum(share.not_members for share in shares)
         self.not_posted = sum(share.not_posted for share in shares)
@@ -59,6 +68,8 @@ class Traffic:
         receives = self._received(np.repeat(rank, self._counts["receives"]))
         self._sends, self._receives, self._requests, self._tests = {}, {}, {}, {}
         self.sends, self.receives = len(sends.call), len(receives.call)
+        if tell:
+            tell(sends, receives)
         self.messages, self.size_differs = matching.messages(sends, receives, mode, enter=enter)
 
     def _tabulate_tests(self, shares: list[Share]) -> None:

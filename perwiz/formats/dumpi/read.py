@@ -1,0 +1,284 @@
+"""A DUMPI trace as tables. What is not kept is counted: values of counters, and when functions of the user begin and end."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+
+from perwiz.errors import TraceError
+from perwiz.formats import one_sided
+from perwiz.formats.dumpi import files
+from perwiz.formats.dumpi.columns import Columns
+from perwiz.formats.format import Progress
+from perwiz.formats.traffic import Traffic
+from perwiz.kernels import records
+from perwiz.kernels.recorded import TRAFFIC
+from perwiz.trace import defects, matching, matching_collectives, operations
+from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.numbers import Numbers, running
+from perwiz.trace.tables import ANY, NONE, THREAD, Calls, Defects, Labels, Links, Locations, Offsets, Paths, Regions, Times
+from perwiz.trace.trace import Counts, Timeline, Trace
+from perwiz.words import several
+
+LEFT_OUT = "not kept"
+"""Key of Trace.properties."""
+_WINDOWS = 1 << 34
+"""Numbers of calls on windows begin here, so many a window."""
+_MOST_FAULTS = 20
+"""Files that are named."""
+
+
+def read(entry: str, progress: Progress | None = None) -> Trace:
+    """Return the trace that an entry of `files` stands for. Raises TraceError where no file has a record that can be used."""
+    named, ranks, told = files.parts(entry)
+    processes, faults, done = [], [], 0
+    for rank, path in named.items():
+        try:
+            processes.append(files.process(path, rank))
+        except TraceError as error:
+            faults.append(str(error))
+            continue
+        done += len(processes[-1].data)
+        if progress:
+            progress(done, 0)
+    if not processes:
+        raise TraceError(faults[0] if faults else f"{entry}: no file of a process, must have those of its {ranks} processes")
+    return _Builder(entry, Columns(processes, ranks, told), faults).trace()
+
+
+class _Builder:
+    """Builds the tables step by step; each step uses what the ones before it made."""
+
+    def __init__(self, entry: str, columns: Columns, faults: list[str]) -> None:
+        self.path, self.columns, self.ranks = entry, columns, columns.ranks
+        if not columns.first[-1]:
+            torn = next((work for work in columns.works if work.walk["torn"][0]), None)
+            where = f", byte {torn.behind} of {torn.process.path} begins none" if torn else ""
+            raise TraceError(f"{entry}: no record of a call with times of the clock{where}, must have some")
+        self.faults = faults + self._faults()
+        self.comms = columns.comms.table()
+
+    def _faults(self) -> list[str]:
+        """Return what could not be read, and where."""
+        out = []
+        for work in self.columns.works:
+            process, size = work.process, len(work.process.data)
+            if work.walk["torn"][0]:
+                out.append(f"{process.path}: byte {work.behind} of {size} begins no record, read as far as there")
+            elif not process.whole:
+                out.append(f"{process.path}: no index at its end, which is cut off: read as far as it goes")
+            if untimed := int(work.walk["untimed"][0]):
+                out.append(f"{process.path}: {several(untimed, 'call')} without times of the clock, left out")
+        more = len(out) - _MOST_FAULTS
+        return [*out[:_MOST_FAULTS], *([f"{self.path}: {several(more, 'more file')} likewise"] if more > 0 else [])]
+
+    def trace(self) -> Trace:
+        """Return the trace."""
+        self._traffic()
+        calls = self._calls()
+        done = matching.completions(calls.op, self.traffic.requests)
+        process, quiet = self._rank().astype("i8"), np.zeros(len(calls), "u1")
+        sequence = self._sequence(calls)
+        self.instances = matching_collectives.collectives(calls, done, process, sequence, quiet, self.comms, self.columns["enter"])
+        times = Times(self.columns["enter"], self.columns["leave"])
+        locations, nodes = self._locations()
+        links, labels, texts = self._windows(calls, times, locations)
+        return Trace(
+            path=self.path,
+            format="DUMPI",
+            locations=locations,
+            communicators=self.comms,
+            names=(),
+            parallel=np.zeros(0, bool),
+            paths=Paths.empty(),
+            calls=calls,
+            requests=self.traffic.requests,
+            regions=Regions.empty(),
+            messages=self.traffic.messages,
+            collectives=self.instances.collectives,
+            members=self.instances.members,
+            links=links,
+            timeline=Timeline(times, Times.empty(), self._instants(times)),
+            labels=labels,
+            texts=texts,
+            nodes=nodes,
+            offsets=Offsets.empty(),
+            defects=self._defects(),
+            counts=self._counts(calls),
+            properties=self._properties(),
+            faults=tuple(self.faults),
+            topologies=self.columns.comms.topologies(),
+            unfinished=self.traffic.unfinished,
+        )
+
+    def _rank(self) -> I4:
+        """Return the rank of each location."""
+        return self.columns.rank[self.columns.work]
+
+    def _traffic(self) -> None:
+        """Tie what calls do to messages and requests, and match the messages."""
+        works = self.columns.works
+        counts = np.zeros(len(works), TRAFFIC).view(np.recarray)
+        for k, work in enumerate(works):
+            bits = work.actions["bits"]
+            kinds = (records.SENDS | records.DONE, records.RECEIVES | records.DONE, records.POSTS | records.DONE)
+            for name, kind, what in zip(
+                ("sends", "receives", "requests"), kinds, (records.SENDS, records.RECEIVES, records.POSTS), strict=True
+            ):
+                counts[name][k] = np.count_nonzero(bits & kind == what)
+            counts["tests"][k] = np.count_nonzero(bits & records.UNSUCCESSFUL_TEST)
+            counts["last_request"][k] = work.posts
+        self.traffic = Traffic(counts)
+        shares = []
+        for k, work in enumerate(works):
+            shares.append(self.traffic.share(k))
+            shares[-1].add(work.actions.view(np.recarray))
+            shares[-1].end()
+            work.actions = work.actions[:0].copy()
+        threaded = len(self.columns.thread) > len(works)
+        self.assumed = self.unsaid = 0
+        self.traffic.finish(shares, self.columns.rank, self.columns["enter"] if threaded else None, self._tell)
+
+    def _tell(self, sends: matching.Ends, receives: matching.Ends) -> None:
+        """Tell receives what no status does: of any sender or tag, those that other receives leave, as they were sent; sizes as sent."""
+        unsized = np.flatnonzero(receives.bytes < 0)
+        if not len(unsized):
+            return
+        wild = np.flatnonzero((receives.peer == ANY) | (receives.tag == ANY))
+        if len(wild):
+            self._assume(sends, receives, wild)
+        found = matching.receive_of_each(sends, receives)
+        taken = np.flatnonzero(found >= 0)
+        size = np.maximum(receives.bytes, 0)
+        size[found[taken]] = np.where(receives.bytes[found[taken]] < 0, sends.bytes[taken], size[found[taken]])
+        receives.bytes[:] = size
+
+    def _assume(self, sends: matching.Ends, receives: matching.Ends, wild: I8) -> None:
+        """Write into receives whose sender or tag nobody tells those of the sends they would take in the order of time."""
+        free = np.flatnonzero(matching.receive_of_each(sends, receives) < 0)
+        enter = self.columns["enter"]
+        free = free[np.argsort(enter[sends.call[free]], kind="stable")]
+        zero = np.zeros(len(sends.call), "i4")
+        for any_peer, any_tag in ((True, False), (False, True), (True, True)):
+            rows = wild[((receives.peer[wild] == ANY) == any_peer) & ((receives.tag[wild] == ANY) == any_tag)]
+            if not len(rows) or not len(free):
+                continue
+            sent: list[Ints] = [sends.peer, zero if any_peer else sends.rank, zero if any_tag else sends.tag, sends.comm]
+            blank = np.zeros(len(receives.call), "i4")
+            got: list[Ints] = [receives.rank, blank if any_peer else receives.peer, blank if any_tag else receives.tag, receives.comm]
+            found = matching.fifo([column[free] for column in sent], [column[rows] for column in got])
+            rows, of = rows[found >= 0], free[found[found >= 0]]
+            receives.peer[rows], receives.tag[rows] = sends.rank[of], sends.tag[of]
+            self.assumed += len(rows)
+            free = np.delete(free, found[found >= 0])
+        self.unsaid += len(wild) - self.assumed
+
+    def _calls(self) -> Calls:
+        get = self.columns
+        return Calls(
+            location=get.location(),
+            op=get["op"],
+            path=np.full(len(get["op"]), NONE, "i4"),
+            peer=get["peer"],
+            tag=get["tag"],
+            comm=get["comm"],
+            root=get["root"],
+            bytes_sent=get["sent"],
+            bytes_received=get["received"],
+        )
+
+    def _sequence(self, calls: Calls) -> I8:
+        """Return the number of every collective call on its communicator, -1 to have it counted: each window has an order of its own."""
+        out = np.full(len(calls), NONE, "i8")
+        met = np.flatnonzero(np.isin(calls.op, one_sided.MEETS) & (calls.tag >= 0) & (calls.comm >= 0))
+        if len(met):
+            rank = self._rank()[calls.location]
+            others = operations.COLLECTIVE[calls.op] & (calls.comm >= 0)
+            others[met] = False
+            ordinary = np.flatnonzero(others)
+            out[ordinary] = running(rank[ordinary], calls.comm[ordinary])
+            window = _WINDOWS * (1 + calls.tag[met].astype("i8"))
+            out[met] = window + running(Numbers().number(rank[met], calls.comm[met]), calls.tag[met])
+        return out
+
+    def _locations(self) -> tuple[Locations, tuple[str, ...]]:
+        columns = self.columns
+        hosts = [work.process.host for work in columns.works]
+        nodes = list(dict.fromkeys(host for host in hosts if host))
+        node = np.array([nodes.index(host) if host else NONE for host in hosts], "i4")[columns.work]
+        zero = np.zeros(len(node), "i4")
+        first = np.searchsorted(columns.work, columns.work)
+        thread = (np.arange(len(node)) - first).astype("i4")
+        kind = np.minimum(thread, THREAD).astype("u1")
+        return Locations(zero, node, self._rank(), thread, np.full(len(node), NONE, "i4"), kind), tuple(nodes)
+
+    def _instants(self, times: Times) -> Times:
+        first, begin = self.columns.first, np.zeros(len(self.columns.thread), "i8")
+        end = begin.copy()
+        full = np.flatnonzero(np.diff(first))
+        begin[full], end[full] = times.enter[first[full]], times.leave[first[full + 1] - 1]
+        return Times(begin, end)
+
+    def _windows(self, calls: Calls, times: Times, locations: Locations) -> tuple[Links, Labels, tuple[str, ...]]:
+        """Return the links of one-sided calls, and which locks are exclusive."""
+        groups, exclusive, shared = [], [], []
+        for work in self.columns.works:
+            made = work.changes["call"]
+            groups += [(int(made[k]), rank) for k, members in work.definitions.opens for rank in members if made[k] >= 0]
+            exclusive += [int(made[k]) for k in work.definitions.exclusive if made[k] >= 0]
+            shared += [int(made[k]) for k in work.definitions.shared if made[k] >= 0]
+        call, process = (np.array([row[k] for row in groups], "i4") for k in range(2))
+        clock = np.where(locations.node >= 0, locations.node, len(locations) + np.arange(len(locations))).astype("i4")
+        places = one_sided.Places(locations.process, locations.node, clock)
+        links = one_sided.links(calls, times, places, one_sided.Groups(call, process), np.array(exclusive, "i4"))
+        text = np.repeat(np.arange(2, dtype="i4"), [len(exclusive), len(shared)])
+        call = np.array(exclusive + shared, "i4")
+        order = np.argsort(call, kind="stable")
+        return links, Labels(call[order], text[order]), (one_sided.EXCLUSIVE, one_sided.SHARED) if len(call) else ()
+
+    def _defects(self) -> Defects:
+        out = defects.DefectList()
+        for location, work in zip(np.unique(self.columns.work, return_index=True)[1].tolist(), self.columns.works, strict=True):
+            if work.walk["torn"][0] or not work.process.whole:
+                out.add(NONE, defects.UNREADABLE, location)
+            out.add(np.full(int(work.walk["backwards"][0]), NONE), defects.BACKWARDS, location)
+            out.add(np.full(int(work.walk["not_posted"][0]), NONE), defects.NOT_POSTED, location)
+        unknown = sum(work.definitions.unknown for work in self.columns.works)
+        out.add(np.full(unknown, NONE), defects.UNDEFINED_COMMUNICATOR)
+        out.add(np.full(self.columns.met("strangers"), NONE), defects.NOT_A_MEMBER)
+        return out.table()
+
+    def _counts(self, calls: Calls) -> Counts:
+        traffic, instances = self.traffic, self.instances
+        alone = int((operations.COLLECTIVE[calls.op] & (calls.comm == NONE)).sum())
+        return Counts(
+            records=self.columns.met("records"),
+            states=len(calls),
+            sends=traffic.sends,
+            receives=traffic.receives,
+            to_nobody=self.columns.met("to_nobody"),
+            unmatched_sends=traffic.sends - len(traffic.messages),
+            unmatched_receives=traffic.receives - len(traffic.messages),
+            size_differs=traffic.size_differs,
+            incomplete_collectives=instances.incomplete,
+            unmatched_collectives=instances.unmatched - alone,
+            rootless_collectives=instances.rootless,
+            silent_processes=self.ranks - len(self.columns.works),
+        )
+
+    def _properties(self) -> dict[str, str]:
+        process = self.columns.works[0].process
+        started = datetime.datetime.fromtimestamp(self.columns.start / 1e9, datetime.UTC).isoformat()
+        lost: list[tuple[int, str]] = [
+            (self.columns.met("counters"), "value of counters"),
+            (self.columns.met("regions"), "begin or end of functions"),
+        ]
+        said = [f"{count} x {what}" for count, what in lost if count]
+        if self.assumed:
+            said.append(f"who sent {several(self.assumed, 'message')}: taken as sent")
+        if unsized := self.columns.met("unsized"):
+            said.append(f"sizes of datatypes {unsized} times: taken as 0")
+        out: dict[str, Any] = {"recorder": f"DUMPI {'.'.join(map(str, process.version))}", "started": started}
+        return out | ({LEFT_OUT: "; ".join(said)} if said else {})
