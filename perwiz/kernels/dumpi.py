@@ -593,7 +593,7 @@ def _made(
     """Return the message that the arguments of a call stand for: with the flag RECEIVES the one it receives."""
     post: Post
     post.bytes = _times(value[COUNT], _size(value, TYPE, meanings, walk))
-    post.following = -1
+    post.following = 0
     post.bits = bits
     post.tag = cython.cast(cython.int, value[TAG])
     post.comm = comm
@@ -615,12 +615,12 @@ def _open(handles: Handle[::1], posts: Post[::1], walk: Walk[::1], handle: cytho
     """Let a handle stand for one more request; return its number."""
     number = walk[0].posts
     posts[number] = post
-    posts[number].following = -1
-    if handles[handle].first < 0:
-        handles[handle].first = cython.cast(cython.int, number)
+    posts[number].following = 0
+    if handles[handle].first == 0:
+        handles[handle].first = cython.cast(cython.int, number + 1)
     else:
-        posts[handles[handle].last].following = cython.cast(cython.int, number)
-    handles[handle].last = cython.cast(cython.int, number)
+        posts[handles[handle].last - 1].following = cython.cast(cython.int, number + 1)
+    handles[handle].last = cython.cast(cython.int, number + 1)
     walk[0].posts = number + 1
     return number
 
@@ -632,10 +632,10 @@ def _close(handles: Handle[::1], posts: Post[::1], walk: Walk[::1], handle: cyth
     """Return the oldest open request that a handle stands for, which it does no longer; -1 none: that counts, if somebody posted it."""
     if handle <= NULL_REQUEST:
         return -1
-    if handle >= handles.shape[0] or handles[handle].first < 0:
-        walk[0].not_posted += handle >= handles.shape[0] or handles[handle].made < 0
+    if handle >= handles.shape[0] or handles[handle].first == 0:
+        walk[0].not_posted += handle >= handles.shape[0] or handles[handle].made == 0
         return -1
-    number = handles[handle].first
+    number = handles[handle].first - 1
     handles[handle].first = posts[number].following
     return number
 
@@ -688,10 +688,10 @@ def _start(
     walk: Walk[::1],
 ) -> cython.longlong:
     """Add what starting a persistent request does; return the bytes it sends."""
-    if handle <= NULL_REQUEST or handle >= handles.shape[0] or handles[handle].made < 0:
+    if handle <= NULL_REQUEST or handle >= handles.shape[0] or handles[handle].made == 0:
         walk[0].not_posted += handle > NULL_REQUEST
         return 0
-    post = posts[handles[handle].made]
+    post = posts[handles[handle].made - 1]
     number = _open(handles, posts, walk, handle, post)
     if post.bits:
         _act(actions, walk, communicators, members, call, number, post, post.bits)
@@ -745,9 +745,9 @@ def _act_on_requests(
     elif does == WAIT or (does == TEST and value[FLAG]):
         _complete(data, value, handle, 0, status, call, handles, posts, actions, communicators, members, walk)
     elif does == TEST:
-        if NULL_REQUEST < handle < handles.shape[0] and handles[handle].first >= 0 and posts[handles[handle].first].bits:
-            post = posts[handles[handle].first]
-            _act(actions, walk, communicators, members, call, handles[handle].first, post, UNSUCCESSFUL_TEST)
+        if NULL_REQUEST < handle < handles.shape[0] and handles[handle].first and posts[handles[handle].first - 1].bits:
+            post = posts[handles[handle].first - 1]
+            _act(actions, walk, communicators, members, call, handles[handle].first - 1, post, UNSUCCESSFUL_TEST)
     elif does == ALL and value[FLAG]:
         for k in range(value[LISTED]):
             handle = _i32(data, value[LIST] + 4 * k)
@@ -762,12 +762,12 @@ def _act_on_requests(
                 handle = _i32(data, value[LIST] + 4 * index)
                 _complete(data, value, handle, k, status, call, handles, posts, actions, communicators, members, walk)
     elif NULL_REQUEST < handle < handles.shape[0]:
-        if does == CANCEL and handles[handle].first >= 0:
-            posts[handles[handle].first].cancelled = 1
+        if does == CANCEL and handles[handle].first:
+            posts[handles[handle].first - 1].cancelled = 1
         elif does == FREE:
-            if handles[handle].first >= 0:
-                handles[handle].first = posts[handles[handle].first].following
-            handles[handle].made = -1
+            if handles[handle].first:
+                handles[handle].first = posts[handles[handle].first - 1].following
+            handles[handle].made = 0
     return sent
 
 
@@ -802,12 +802,12 @@ def _act_on_message(
         if NULL_REQUEST < handle < handles.shape[0]:
             number = walk[0].posts
             posts[number] = post
-            handles[handle].made = cython.cast(cython.int, number)
+            handles[handle].made = cython.cast(cython.int, number + 1)
             walk[0].posts = number + 1
     elif does == ISEND or does == IRECV:
         value[SUM] = post.bytes if post.bits & SENDS else 0
         if NULL_REQUEST < handle < handles.shape[0]:
-            handles[handle].made = -1
+            handles[handle].made = 0
             number = _open(handles, posts, walk, handle, post)
             if post.bits:
                 _act(actions, walk, communicators, members, call, number, post, bits)

@@ -42,7 +42,7 @@ CHANGE: np.dtype[Any] = np.dtype([("at", "i8"), ("value", "i8"), *((name, "i4") 
 MEANING: np.dtype[Any] = np.dtype([("size", "i8"), *((name, "i4") for name in ("comm", "window_comm", "window", "unused"))])
 """What a handle stands for: bytes of the datatype, row of COMMUNICATOR, that of the window and its number; -1 none."""
 HANDLE: np.dtype[Any] = np.dtype([(name, "i4") for name in ("first", "last", "made")])
-"""The requests that a handle stands for, from the oldest open one on, and the persistent one; -1 none. An MPI may give requests that are
+"""The requests that a handle stands for, from the oldest open one on, and the persistent one: their numbers + 1, 0 none. An MPI may give requests that are
 complete at once one handle together."""
 POST: np.dtype[Any] = np.dtype([("bytes", "i8"), *((name, "i4") for name in ("following", "bits", "peer", "tag", "comm", "cancelled"))])
 """A request that was posted, or made to be started."""

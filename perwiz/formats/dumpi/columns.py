@@ -26,8 +26,8 @@ COLUMNS = {
 ACTION: np.dtype[Any] = np.dtype(
     [("request", "i8"), ("bytes", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "bits"))], align=True
 )
-_PIECE = 1 << 14
-"""Actions made at a time."""
+_LEAST = 1 << 10
+"""Actions there is room for at least."""
 _SHORTEST = 15
 """Bytes of the shortest record that may post a request: there are no more requests at once, and they are numbered without gaps."""
 _THREADS, _HANDLES = 1 << 16, 1 << 16
@@ -93,9 +93,10 @@ class Work:
         meanings["comm"][rows.WORLD] = 0
         meanings["comm"][rows.SELF] = 1 if self.definitions.entries[1] >= 0 else -1
         known, members = comms.known(self.definitions)
-        handles = np.full((self.behind - self.process.first) // _SHORTEST + 16, -1, rows.HANDLE).view(np.recarray)
-        posts: Rows = np.zeros(_PIECE, rows.POST).view(np.recarray)
-        actions: Rows = np.empty(_PIECE, ACTION).view(np.recarray)
+        most = (self.behind - self.process.first) // _SHORTEST + _LEAST  # memory that nobody touches costs nothing
+        handles: Rows = np.zeros(most, rows.HANDLE).view(np.recarray)
+        posts: Rows = np.zeros(most, rows.POST).view(np.recarray)
+        actions: Rows = np.empty(most, ACTION).view(np.recarray)
         self.changes = self.definitions.table()
         walk = np.zeros(1, rows.WALK).view(np.recarray)
         walk["at"] = self.process.first
@@ -106,16 +107,17 @@ class Work:
             needed = kernel.fill(
                 self.process.data, self.behind, *self._table, self.status, ahead, *ends, *columns.values(), walk
             )
-            made.append(actions[: walk["actions"][0]].copy())
+            made.append(actions[: walk["actions"][0]])
             walk["actions"] = 0
-            if needed > len(actions):
-                actions = np.empty(2 * needed, ACTION).view(np.recarray)
-            if needed and walk["posts"][0] + needed > len(posts):
-                posts = np.concatenate([posts, np.zeros(len(posts) + needed, rows.POST)]).view(np.recarray)
-        self.actions = np.concatenate(made)
+            if needed:
+                actions = np.empty(_LEAST + 2 * needed, ACTION).view(np.recarray)
+                if walk["posts"][0] + needed > len(posts):
+                    posts = np.concatenate([posts, np.zeros(len(posts) + needed, rows.POST)]).view(np.recarray)
+        self.actions = made[0] if len(made) == 1 else np.concatenate(made)
         if len(self.thread) > 1:
             self.actions = self.actions[np.argsort(self.actions["call"], kind="stable")]
         self.posts = int(walk["posts"][0])
+        self.process = self.definitions.process = dataclasses.replace(self.process, data=self.process.data[:0].copy())
         walk["counters"], walk["regions"] = self.walk["counters"], self.walk["regions"]
         walk["untimed"], walk["torn"] = self.walk["untimed"], self.walk["torn"]
         walk["records"] = self.walk["records"]

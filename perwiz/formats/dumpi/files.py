@@ -49,7 +49,10 @@ class Process:
 
     path: str
     rank: int
+    size: int
+    """Bytes of the file, unpacked."""
     data: NDArray[np.uint8]
+    """These bytes; none of them once the calls are taken."""
     first: int
     """Byte where the records begin."""
     end: int
@@ -74,7 +77,7 @@ def process(path: str, rank: int) -> Process:
     second = int.from_bytes(raw[begin + 4 : begin + 8], "big", signed=True)
     end = places.header - 2 if places.whole else len(raw)
     return Process(
-        path, rank, np.frombuffer(raw, "u1"), begin + 8, end, second, version, host, _sizes(raw, places.sizes), places.whole
+        path, rank, len(raw), np.frombuffer(raw, "u1"), begin + 8, end, second, version, host, _sizes(raw, places.sizes), places.whole
     )
 
 

@@ -32,6 +32,12 @@ _MOST_FAULTS = 20
 
 def read(entry: str, progress: Progress | None = None) -> Trace:
     """Return the trace that an entry of `files` stands for. Raises TraceError where no file has a record that can be used."""
+    columns, faults = _columns(entry, progress)
+    return _Builder(entry, columns, faults).trace()
+
+
+def _columns(entry: str, progress: Progress | None) -> tuple[Columns, list[str]]:
+    """Return the columns of all calls, and which files cannot be read; the bytes of files are not kept."""
     named, ranks, told = files.parts(entry)
     processes, faults, done = [], [], 0
     for rank, path in named.items():
@@ -40,12 +46,12 @@ def read(entry: str, progress: Progress | None = None) -> Trace:
         except TraceError as error:
             faults.append(str(error))
             continue
-        done += len(processes[-1].data)
+        done += processes[-1].size
         if progress:
             progress(done, 0)
     if not processes:
         raise TraceError(faults[0] if faults else f"{entry}: no file of a process, must have those of its {ranks} processes")
-    return _Builder(entry, Columns(processes, ranks, told), faults).trace()
+    return Columns(processes, ranks, told), faults
 
 
 class _Builder:
@@ -64,9 +70,9 @@ class _Builder:
         """Return what could not be read, and where."""
         out = []
         for work in self.columns.works:
-            process, size = work.process, len(work.process.data)
+            process = work.process
             if work.walk["torn"][0]:
-                out.append(f"{process.path}: byte {work.behind} of {size} begins no record, read as far as there")
+                out.append(f"{process.path}: byte {work.behind} of {process.size} begins no record, read as far as there")
             elif not process.whole:
                 out.append(f"{process.path}: no index at its end, which is cut off: read as far as it goes")
             if untimed := int(work.walk["untimed"][0]):
