@@ -38,7 +38,7 @@ FORMATS: tuple[Format, ...] = (STORE, RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIM
 
 def read(path: str, progress: Progress | None = None) -> Trace:
     """Return the trace in a file: ALOG, plain, `.gz` or `.zst`, `-` for standard input; or an OTF2 archive, a recorded run,
-    a Paraver trace, or a time-independent trace of SimGrid, whose times are not yet made (perwiz.whatif.timed).
+    a Paraver trace, a DUMPI trace, or a time-independent trace of SimGrid, whose times are not yet made (perwiz.whatif.timed).
 
     An archive is named by its anchor file, that without `.otf2`, or the folder around it; a run by its directory, several by `a:b`.
     `progress` is called with the bytes read and the bytes there are, 0 if unknown, from time to time.

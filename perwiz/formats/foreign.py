@@ -45,8 +45,8 @@ FOREIGN = (
     Foreign("a CLOG log of MPICH 1", "must be ALOG: clog2alog of MPICH 1 converts it", named=r"\.clog"),
     Foreign("a SLOG-2 file of Jumpshot", "which holds what is drawn: must be the CLOG-2 log (.clog2) it was made of", rb"(?s)\0.SLOG 2"),
     Foreign("a SLOG file of Jumpshot", _RECORD, rb"SLOG"),
-    Foreign("a DUMPI trace", _RECORD, rb"\xff\xaa\xddDUMPI"),
-    Foreign("the list of a DUMPI trace", _RECORD, rb"(?s).*\bfileprefix=", r"\.meta"),
+    Foreign("a DUMPI trace", "must be named as a file: from standard input only ALOG is read", rb"\xff\xaa\xddDUMPI"),
+    Foreign("the list of a DUMPI trace", "must say numprocs and fileprefix, and be a file", rb"(?s).*\bfileprefix=", r"\.meta"),
     Foreign("a Paraver trace", "must be named as a file: from standard input only ALOG is read", rb"#Paraver "),
     Foreign("a part of a Paraver trace", "must be its records (.prv)", rb"DEFAULT_OPTIONS\s|LEVEL \w+ SIZE \d"),
     Foreign("a Dimemas trace", _RECORD, rb"#DIMEMAS:"),
@@ -105,7 +105,7 @@ def inside(path: str) -> str:
         kind = _kind(_begin(os.path.join(path, name)), name)
         if kind and kind.advice not in (_MUST, *_UNPACK.values()):
             return f"whose {name} is {kind.name}, {kind.advice.replace(_MUST, f'must be {entries()}')}"
-    return "must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace"
+    return "must be a trace file, or hold an OTF2 archive, a recorded run, a DUMPI trace or a time-independent trace"
 
 
 def _kind(head: bytes, path: str) -> Foreign | None:

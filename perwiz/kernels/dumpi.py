@@ -109,6 +109,8 @@ WORLD = cython.declare(cython.int, dumpi_rows.WORLD)
 SAYS_SIZE = cython.declare(cython.int, dumpi_rows.SAYS_SIZE)
 SAYS_RANK = cython.declare(cython.int, dumpi_rows.SAYS_RANK)
 MEETS = cython.declare(cython.int, dumpi_rows.MEETS)
+MADE = cython.declare(cython.int, dumpi_rows.MADE)
+TOLD = cython.declare(cython.int, dumpi_rows.TOLD)
 NULL_REQUEST = cython.declare(cython.int, dumpi_rows.NULL_REQUEST)
 WITH_STATUS = cython.declare(cython.int, 3)
 WITH_CPU_TIME = cython.declare(cython.int, 1 << 2)
@@ -129,9 +131,7 @@ Function = cython.struct(
 )
 Argument = cython.struct(kind=cython.uchar, slot=cython.uchar, at_root=cython.uchar)
 Communicator = cython.struct(row=cython.int, first=cython.int, ranks=cython.int, others=cython.int, rank=cython.int)
-Change = cython.struct(
-    at=cython.longlong, value=cython.longlong, what=cython.int, handle=cython.int, number=cython.int, call=cython.int
-)
+Change = cython.struct(at=cython.longlong, value=cython.longlong, what=cython.int, handle=cython.int, number=cython.int, call=cython.int)
 Meaning = cython.struct(size=cython.longlong, comm=cython.int, window_comm=cython.int, window=cython.int, unused=cython.int)
 Handle = cython.struct(first=cython.int, last=cython.int, made=cython.int)
 Post = cython.struct(
@@ -281,7 +281,7 @@ def _argument(
             return -1
         value[slot] = data[at] if kind == BYTE else _u16(data, at) if kind == SHORT else _i32(data, at)
         return at + width
-    if kind == TEXTS or kind == LISTS_OF_TEXTS:
+    if kind in (TEXTS, LISTS_OF_TEXTS):
         return _lists(data, at, end, 1, 2 if kind == LISTS_OF_TEXTS else 1)
     if kind == LISTS:
         return _lists(data, at, end, 4, 1)
@@ -475,7 +475,7 @@ def _moved(
         received = sent if at_root else 0
     elif moves == GATHERS:
         received = _times(received, others) if at_root else 0
-    elif moves == GATHERS_V or moves == TO_ALL_V:
+    elif moves in (GATHERS_V, TO_ALL_V):
         received = _times(value[SUM2], _size(value, TYPE2, meanings, walk))
     elif moves == SCATTERS:
         sent = _times(sent, others) if at_root else 0
@@ -532,17 +532,18 @@ def _act(
     members: cython.const[cython.int][::1],
     call: cython.longlong,
     request: cython.longlong,
-    post: Post,
+    posts: Post[::1],
+    row: cython.longlong,
     bits: cython.int,
 ) -> cython.void:
-    """Add an action of a call on what `post` says; nothing of a message to or from nobody."""
+    """Add an action of a call on what a row of `posts` says."""
     k = walk[0].actions
     actions[k].call = cython.cast(cython.int, call)
     actions[k].request = request
-    actions[k].bytes = post.bytes
-    actions[k].peer = _world(communicators, members, post.comm, post.peer)
-    actions[k].tag = post.tag
-    actions[k].comm = communicators[post.comm].row if post.comm >= 0 else -1
+    actions[k].bytes = posts[row].bytes
+    actions[k].peer = _world(communicators, members, posts[row].comm, posts[row].peer)
+    actions[k].tag = posts[row].tag
+    actions[k].comm = communicators[posts[row].comm].row if posts[row].comm >= 0 else -1
     actions[k].bits = bits
     walk[0].actions = k + 1
 
@@ -557,27 +558,46 @@ def _sender(peer: cython.longlong) -> cython.int:
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _told(
-    data: cython.const[cython.uchar][::1], value: cython.longlong[::1], which: cython.longlong, status: cython.int, post: Post
-) -> Post:
-    """Return what a receive that is complete received: by the status so far down the list, else by its post. Tags of old ones are unsaid."""
-    told: Post = post
-    told.bytes = -1
+def _copy(posts: Post[::1], row: cython.longlong, to: cython.longlong) -> cython.void:
+    """Write a row of `posts` into another, which follows nothing."""
+    posts[to].bytes = posts[row].bytes
+    posts[to].following = 0
+    posts[to].bits = posts[row].bits
+    posts[to].peer = posts[row].peer
+    posts[to].tag = posts[row].tag
+    posts[to].comm = posts[row].comm
+    posts[to].cancelled = posts[row].cancelled
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _tell(
+    data: cython.const[cython.uchar][::1],
+    value: cython.longlong[::1],
+    which: cython.longlong,
+    status: cython.int,
+    posts: Post[::1],
+    row: cython.longlong,
+) -> cython.void:
+    """Write what a receive that is complete received into the row TOLD: by the status so far down the list, else by its row. Old tags are
+    unsaid."""
+    _copy(posts, row, TOLD)
+    posts[TOLD].bytes = -1
+    posts[TOLD].cancelled = 0
     if 0 <= which < value[STATUSED]:
         at = value[STATUS] + status * which
         if _i32(data, at + 4) < 0:
-            told.peer = -1
+            posts[TOLD].peer = -1
         else:
-            told.bytes = max(0, _i32(data, at))
-            told.peer = cython.cast(cython.int, _i32(data, at + 4))
+            posts[TOLD].bytes = max(0, _i32(data, at))
+            posts[TOLD].peer = cython.cast(cython.int, _i32(data, at + 4))
             if status == 14:
-                told.tag = cython.cast(cython.int, _i32(data, at + 10))
-        told.cancelled = 1 if post.cancelled and data[at + 8] else 0
-    else:
-        told.cancelled = 0
-    return told
+                posts[TOLD].tag = cython.cast(cython.int, _i32(data, at + 10))
+        posts[TOLD].cancelled = 1 if posts[row].cancelled and data[at + 8] else 0
 
 
 @cython.cfunc
@@ -588,34 +608,31 @@ def _made(
     bits: cython.int,
     comm: cython.int,
     meanings: Meaning[::1],
+    posts: Post[::1],
     walk: Walk[::1],
-) -> Post:
-    """Return the message that the arguments of a call stand for: with the flag RECEIVES the one it receives."""
-    post: Post
-    post.bytes = _times(value[COUNT], _size(value, TYPE, meanings, walk))
-    post.following = 0
-    post.bits = bits
-    post.tag = cython.cast(cython.int, value[TAG])
-    post.comm = comm
-    post.cancelled = 0
+) -> cython.void:
+    """Write the message that the arguments of a call stand for into the row MADE: with the flag RECEIVES the one it receives."""
+    posts[MADE].bytes = _times(value[COUNT], _size(value, TYPE, meanings, walk))
+    posts[MADE].bits = bits
+    posts[MADE].tag = cython.cast(cython.int, value[TAG])
+    posts[MADE].comm = comm
+    posts[MADE].cancelled = 0
     if bits & RECEIVES:
-        post.peer = _sender(value[PEER])
-        post.tag = ANYBODY if value[TAG] == -1 else post.tag
+        posts[MADE].peer = _sender(value[PEER])
+        posts[MADE].tag = ANYBODY if value[TAG] == -1 else posts[MADE].tag
     else:
-        post.peer = cython.cast(cython.int, max(-1, value[PEER]))
-    if post.peer == -1:
-        post.bits = 0
-    return post
+        posts[MADE].peer = cython.cast(cython.int, max(-1, value[PEER]))
+    if posts[MADE].peer == -1:
+        posts[MADE].bits = 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _open(handles: Handle[::1], posts: Post[::1], walk: Walk[::1], handle: cython.longlong, post: Post) -> cython.longlong:
-    """Let a handle stand for one more request; return its number."""
+def _open(handles: Handle[::1], posts: Post[::1], walk: Walk[::1], handle: cython.longlong, row: cython.longlong) -> cython.longlong:
+    """Let a handle stand for one more request, as a row says; return its number."""
     number = walk[0].posts
-    posts[number] = post
-    posts[number].following = 0
+    _copy(posts, row, number)
     if handles[handle].first == 0:
         handles[handle].first = cython.cast(cython.int, number + 1)
     else:
@@ -661,17 +678,18 @@ def _complete(
     number = _close(handles, posts, walk, handle)
     if number < 0 or posts[number].bits == 0:
         return
-    post = posts[number]
-    bits: cython.int = (post.bits & ~POSTS) | DONE
-    if post.bits & RECEIVES:
-        post = _told(data, value, which, status, post)
-        if post.peer == -1:
+    row: cython.longlong = number
+    bits: cython.int = (posts[number].bits & ~POSTS) | DONE
+    if bits & RECEIVES:
+        _tell(data, value, which, status, posts, number)
+        row = TOLD
+        if posts[TOLD].peer == -1:
             bits = DONE
-        if post.cancelled:
+        if posts[TOLD].cancelled:
             bits |= CANCELLED
-    elif post.cancelled and 0 <= which < value[STATUSED] and data[value[STATUS] + status * which + 8]:
+    elif posts[number].cancelled and 0 <= which < value[STATUSED] and data[value[STATUS] + status * which + 8]:
         bits |= CANCELLED
-    _act(actions, walk, communicators, members, call, number, post, bits)
+    _act(actions, walk, communicators, members, call, number, posts, row, bits)
 
 
 @cython.cfunc
@@ -691,11 +709,10 @@ def _start(
     if handle <= NULL_REQUEST or handle >= handles.shape[0] or handles[handle].made == 0:
         walk[0].not_posted += handle > NULL_REQUEST
         return 0
-    post = posts[handles[handle].made - 1]
-    number = _open(handles, posts, walk, handle, post)
-    if post.bits:
-        _act(actions, walk, communicators, members, call, number, post, post.bits)
-    return post.bytes if post.bits & SENDS else 0
+    number = _open(handles, posts, walk, handle, handles[handle].made - 1)
+    if posts[number].bits:
+        _act(actions, walk, communicators, members, call, number, posts, number, posts[number].bits)
+    return posts[number].bytes if posts[number].bits & SENDS else 0
 
 
 @cython.cfunc
@@ -746,8 +763,8 @@ def _act_on_requests(
         _complete(data, value, handle, 0, status, call, handles, posts, actions, communicators, members, walk)
     elif does == TEST:
         if NULL_REQUEST < handle < handles.shape[0] and handles[handle].first and posts[handles[handle].first - 1].bits:
-            post = posts[handles[handle].first - 1]
-            _act(actions, walk, communicators, members, call, handles[handle].first - 1, post, UNSUCCESSFUL_TEST)
+            k = handles[handle].first - 1
+            _act(actions, walk, communicators, members, call, k, posts, k, UNSUCCESSFUL_TEST)
     elif does == ALL and value[FLAG]:
         for k in range(value[LISTED]):
             handle = _i32(data, value[LIST] + 4 * k)
@@ -791,45 +808,61 @@ def _act_on_message(
 ) -> cython.void:
     """Add what a call that sends, receives, or makes a request that does, adds; put the bytes it moves into SUM and SUM2."""
     does: cython.int = function.does
-    receives: cython.bint = does == RECV or does == IRECV or does == RECV_INIT
+    receives: cython.bint = does in (RECV, IRECV, RECV_INIT)
     bits: cython.int = RECEIVES if receives else SENDS | (function.mode << MODE_SHIFT)
-    if does == ISEND or does == IRECV or does == SEND_INIT or does == RECV_INIT:
+    if does in (ISEND, IRECV, SEND_INIT, RECV_INIT):
         bits |= POSTS
-    post = _made(value, bits, comm, meanings, walk)
+    _made(value, bits, comm, meanings, posts, walk)
     handle = value[REQUEST]
-    walk[0].to_nobody += post.bits == 0
-    if does == SEND_INIT or does == RECV_INIT:
+    walk[0].to_nobody += posts[MADE].bits == 0
+    if does in (SEND_INIT, RECV_INIT):
         if NULL_REQUEST < handle < handles.shape[0]:
             number = walk[0].posts
-            posts[number] = post
+            _copy(posts, MADE, number)
             handles[handle].made = cython.cast(cython.int, number + 1)
             walk[0].posts = number + 1
-    elif does == ISEND or does == IRECV:
-        value[SUM] = post.bytes if post.bits & SENDS else 0
+    elif does in (ISEND, IRECV):
+        value[SUM] = posts[MADE].bytes if posts[MADE].bits & SENDS else 0
         if NULL_REQUEST < handle < handles.shape[0]:
             handles[handle].made = 0
-            number = _open(handles, posts, walk, handle, post)
-            if post.bits:
-                _act(actions, walk, communicators, members, call, number, post, bits)
-        elif post.bits:
-            _act(actions, walk, communicators, members, call, -1, post, bits)
+            number = _open(handles, posts, walk, handle, MADE)
+            if posts[MADE].bits:
+                _act(actions, walk, communicators, members, call, number, posts, MADE, bits)
+        elif posts[MADE].bits:
+            _act(actions, walk, communicators, members, call, -1, posts, MADE, bits)
     else:
-        if does != RECV and post.bits:
-            value[SUM] = post.bytes
-            _act(actions, walk, communicators, members, call, -1, post, bits)
+        if does != RECV and posts[MADE].bits:
+            value[SUM] = posts[MADE].bytes
+            _act(actions, walk, communicators, members, call, -1, posts, MADE, bits)
         if does == EXCHANGE:
             value[PEER] = value[PEER2]
             value[TAG] = value[TAG2]
             if value[TYPE2]:
                 value[COUNT] = value[COUNT2]
                 value[TYPE] = value[TYPE2]
-            post = _made(value, RECEIVES, comm, meanings, walk)
-        if does != SEND and post.bits:
-            most = post.bytes
-            post = _told(data, value, 0, status, post)
-            value[SUM2] = most if post.bytes < 0 else post.bytes
-            if post.peer != -1:
-                _act(actions, walk, communicators, members, call, -1, post, RECEIVES)
+            _made(value, RECEIVES, comm, meanings, posts, walk)
+        if does != SEND and posts[MADE].bits:
+            _tell(data, value, 0, status, posts, MADE)
+            value[SUM2] = posts[MADE].bytes if posts[TOLD].bytes < 0 else posts[TOLD].bytes
+            if posts[TOLD].peer != -1:
+                _act(actions, walk, communicators, members, call, -1, posts, TOLD, RECEIVES)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _place(start: cython.longlong, value: cython.longlong[::1], threads: Threads[::1], walk: Walk[::1]) -> cython.void:
+    """Take `start` off the times of a call; one that runs backwards is moved behind the call before, and counts."""
+    thread = value[THREAD]
+    begin: cython.longlong = value[ENTER] - start
+    finish: cython.longlong = value[LEAVE] - start
+    if begin < threads[thread].last or finish < begin:
+        walk[0].backwards += 1
+        begin = max(begin, threads[thread].last)
+        finish = max(finish, begin)
+    threads[thread].last = value[LEAVE] = finish
+    value[ENTER] = begin
 
 
 def fill(
@@ -884,16 +917,10 @@ def fill(
             thread = value[THREAD]
             call = threads[thread].calls
             threads[thread].calls = call + 1
-            begin = value[ENTER] - start
-            finish = value[LEAVE] - start
-            if begin < threads[thread].last or finish < begin:
-                walk[0].backwards += 1
-                begin = max(begin, threads[thread].last)
-                finish = max(finish, begin)
-            threads[thread].last = finish
+            _place(start, value, threads, walk)
             op[call] = cython.cast(cython.ushort, function.op)
-            enter[call] = begin
-            leave[call] = finish
+            enter[call] = value[ENTER]
+            leave[call] = value[LEAVE]
             known: cython.int = meanings[value[COMM]].comm if value[COMM] >= 0 else -1
             peer[call] = tag[call] = root[call] = comm[call] = -1
             does: cython.int = function.does
@@ -910,8 +937,8 @@ def fill(
                     root[call] = members[0]
                 else:
                     root[call] = max(-1, _world(communicators, members, known, value[ROOT]))
-            elif does >= SEND and does <= RECV_INIT or does == PROBE:
-                receives: cython.bint = does == RECV or does == IRECV or does == RECV_INIT or does == PROBE
+            elif SEND <= does <= RECV_INIT or does == PROBE:
+                receives: cython.bint = does in (RECV, IRECV, RECV_INIT, PROBE)
                 partner: cython.longlong = _sender(value[PEER]) if receives else max(-1, value[PEER])
                 peer[call] = _world(communicators, members, known, partner)
                 walk[0].strangers += peer[call] == STRANGER
@@ -919,15 +946,11 @@ def fill(
                 tag[call] = ANYBODY if receives and value[TAG] == -1 else cython.cast(cython.int, value[TAG])
             if function.moves:
                 _moved(data, function.moves, value, meanings, communicators, walk)
-            elif does >= SEND and does <= RECV_INIT:
+            elif SEND <= does <= RECV_INIT:
                 value[SUM] = value[SUM2] = 0
-                _act_on_message(
-                    data, function, status, call, known, value, meanings, handles, posts, actions, communicators, members, walk
-                )
-            elif does >= START and does <= FREE:
-                value[SUM] = _act_on_requests(
-                    data, does, status, call, value, handles, posts, actions, communicators, members, walk
-                )
+                _act_on_message(data, function, status, call, known, value, meanings, handles, posts, actions, communicators, members, walk)
+            elif START <= does <= FREE:
+                value[SUM] = _act_on_requests(data, does, status, call, value, handles, posts, actions, communicators, members, walk)
                 value[SUM2] = 0
             sent[call] = value[SUM]
             received[call] = value[SUM2]

@@ -25,6 +25,8 @@ SUM, SUM2, RANK, WINDOW, LIST, LISTED, INDICES, INDEXED, STATUS, STATUSED, COUNT
 TYPES, _, COUNTS2, COUNTED2, TYPES2, _, THREAD, ENTER, LEAVE, MASK, FUNCTION_OF, TIMED = range(26, 38)
 SIZE_OF, COMM_OF, WINDOW_OF, NOTHING = range(4)
 """What a change gives a handle of: a datatype its bytes, a communicator or a window what it is; or it only wants to know its call."""
+MADE, TOLD, FIRST_POST = range(3)
+"""Rows of POST: the message of the call at hand, and what its status says of it; requests are behind those."""
 NULL_REQUEST = 1
 """Requests up to this one are none."""
 
@@ -42,8 +44,8 @@ CHANGE: np.dtype[Any] = np.dtype([("at", "i8"), ("value", "i8"), *((name, "i4") 
 MEANING: np.dtype[Any] = np.dtype([("size", "i8"), *((name, "i4") for name in ("comm", "window_comm", "window", "unused"))])
 """What a handle stands for: bytes of the datatype, row of COMMUNICATOR, that of the window and its number; -1 none."""
 HANDLE: np.dtype[Any] = np.dtype([(name, "i4") for name in ("first", "last", "made")])
-"""The requests that a handle stands for, from the oldest open one on, and the persistent one: their numbers + 1, 0 none. An MPI may give requests that are
-complete at once one handle together."""
+"""The requests that a handle stands for, from the oldest open one on, and the persistent one: their numbers + 1, 0 none. An MPI may
+give requests that are complete at once one handle together."""
 POST: np.dtype[Any] = np.dtype([("bytes", "i8"), *((name, "i4") for name in ("following", "bits", "peer", "tag", "comm", "cancelled"))])
 """A request that was posted, or made to be started."""
 THREADS: np.dtype[Any] = np.dtype([(name, "i8") for name in ("calls", "first", "last")])

@@ -59,8 +59,7 @@ FILES = [
         "a SLOG-2 file of Jumpshot, which holds what is drawn: must be the CLOG-2 log (.clog2) it was made of",
     ),
     ("cpi.slog", b"SLOG", f"a SLOG file of Jumpshot, {RECORD}"),
-    ("dumpi-0000.bin", b"\xff\xaa\xddDUMPI\0\0", f"a DUMPI trace, {RECORD}"),
-    ("dumpi.meta", b"hostname=n0\nnumprocs=4\nfileprefix=dumpi\n", f"the list of a DUMPI trace, {RECORD}"),
+    ("dumpi.meta", b"hostname=n0\nfileprefix=dumpi\n", "the list of a DUMPI trace, must say numprocs and fileprefix, and be a file"),
     ("run.pcf", b"DEFAULT_OPTIONS\n\nLEVEL               THREAD\n", "a part of a Paraver trace, must be its records (.prv)"),
     ("run.row", b"LEVEL CPU SIZE 4\n1.n\n", "a part of a Paraver trace, must be its records (.prv)"),
     ("run.dim", b'#DIMEMAS:"run":1:2(1,1),0\n', f"a Dimemas trace, {RECORD}"),
@@ -110,7 +109,7 @@ def test_anchor__what_is_none(tmp_path):
         ({"0.def": b"\x03B\1\0", "0.evt": b"\x03B\1\0"}, "whose 0.def is a part of an OTF2 archive, must be its anchor file (.otf2)"),
         (
             {"old.zip": zipped(), "notes": b"hello"},
-            "must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace",
+            "must be a trace file, or hold an OTF2 archive, a recorded run, a DUMPI trace or a time-independent trace",
         ),
         ({"r1/run.json": b"", "notes": b""}, "with 1 inside that holds a run, r1: must be one of these"),
         (

@@ -52,9 +52,7 @@ class Work:
         places = []
         defined = np.empty(1 << 12, "i8")
         while True:
-            count = kernel.survey(
-                self.process.data, self.process.end, *self._table, self.status, self._value, threads, defined, self.walk
-            )
+            count = kernel.survey(self.process.data, self.process.end, *self._table, self.status, self._value, threads, defined, self.walk)
             places.append(defined[:count].copy())
             if count < len(defined):
                 break
@@ -99,13 +97,27 @@ class Work:
         actions: Rows = np.empty(most, ACTION).view(np.recarray)
         self.changes = self.definitions.table()
         walk = np.zeros(1, rows.WALK).view(np.recarray)
-        walk["at"] = self.process.first
+        walk["at"], walk["posts"] = self.process.first, rows.FIRST_POST
         made, needed = [], 1
         while needed:
             ahead = start - self.process.second * 10**9
-            ends = (self._value, threads, meanings, self.changes, known, members, handles, posts, actions)
             needed = kernel.fill(
-                self.process.data, self.behind, *self._table, self.status, ahead, *ends, *columns.values(), walk
+                self.process.data,
+                self.behind,
+                *self._table,
+                self.status,
+                ahead,
+                self._value,
+                threads,
+                meanings,
+                self.changes,
+                known,
+                members,
+                handles,
+                posts,
+                actions,
+                **columns,
+                walk=walk,
             )
             made.append(actions[: walk["actions"][0]])
             walk["actions"] = 0

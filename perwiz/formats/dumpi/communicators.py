@@ -100,8 +100,13 @@ class Comms(Members):
             found = dict.fromkeys(set(waiting) - set(alike), NONE)
         else:
             makers = {
-                **{"Comm_dup": self._dup, "Comm_split": self._split, "Comm_create": self._create, "Cart_create": self._cart},
-                **{"Cart_sub": self._sub, "Graph_create": self._graph, "Intercomm_merge": self._merge},
+                "Comm_dup": self._dup,
+                "Comm_split": self._split,
+                "Comm_create": self._create,
+                "Cart_create": self._cart,
+                "Cart_sub": self._sub,
+                "Graph_create": self._graph,
+                "Intercomm_merge": self._merge,
             }
             found = dict.fromkeys(waiting, NONE) | (makers[name](alike) if name in makers else {})
         self._ready.extend(found.items())
@@ -139,7 +144,8 @@ class Comms(Members):
             if one.made:
                 colours.setdefault(one.arguments[1], []).append(rank)
         groups = {
-            colour: tuple(sorted(ranks, key=lambda rank: (making[rank].arguments[2], place.get(rank, rank)))) for colour, ranks in colours.items()
+            colour: tuple(sorted(ranks, key=lambda rank: (making[rank].arguments[2], place.get(rank, rank))))
+            for colour, ranks in colours.items()
         }
         return self._grouped(groups, {rank: one.arguments[1] for rank, one in making.items() if one.made})
 
@@ -212,7 +218,7 @@ class Comms(Members):
             return
         entry = self._add(tuple(dict.fromkeys(rank for group in sorted([own, other[0]]) for rank in group)))
         row = self._entries[entry][0]
-        of = {rank: (row, other[0], own) for rank in making} | {rank: (row, own, other[0]) for rank in other[2]}
+        of = dict.fromkeys(making, (row, other[0], own)) | dict.fromkeys(other[2], (row, own, other[0]))
         self._ready.extend(self._sided(row, of).items())
 
     def known(self, part: Definitions) -> tuple[np.recarray[Any, Any], I4]:

@@ -64,7 +64,8 @@ class Definitions:
 
     def run(self, members: Members) -> Generator[Making, int, None]:
         """Yield the communicators that are made, and take the entry of each, -1 unknown or none; note what else is defined."""
-        handles, groups = {rows.WORLD: 0, rows.SELF: 1}, {2: ()}
+        handles = {rows.WORLD: 0, rows.SELF: 1}
+        groups: dict[int, tuple[int, ...]] = {}
         sizes = self.process.sizes.tolist()
         windows: dict[int, int] = {}
         of_window: dict[int, int] = {}
@@ -137,7 +138,7 @@ class Members:
 
 def record(process: Process, at: int) -> tuple[str, Arguments]:
     """Return the function and the arguments of the record at a byte, which the kernel found whole."""
-    data = memoryview(process.data)
+    data = process.data.data
     name = functions.NAMES[int.from_bytes(data[at : at + 2], "big")]
     mask = data[at + 2]
     at += 3 + (2 if mask & 64 else 0) + (12 if mask & 4 else 0) + (12 if mask & 8 else 0)
@@ -221,7 +222,7 @@ def _group(name: str, arguments: Arguments, groups: dict[int, tuple[int, ...]], 
         return tuple(rank for rank in first if (rank in keep) == (name == "Group_intersection"))
     ranks = arguments[2]
     if name.startswith("Group_range"):
-        ranks = [rank for row in ranks if len(row) == 3 and row[2] for rank in _run(*row, len(first))]
+        ranks = [rank for row in ranks if len(row) == 3 and row[2] for rank in _run(row, len(first))]
     inside = [rank for rank in ranks if 0 <= rank < len(first)]
     if name.endswith("incl"):
         return tuple(first[rank] for rank in inside)
@@ -229,6 +230,7 @@ def _group(name: str, arguments: Arguments, groups: dict[int, tuple[int, ...]], 
     return tuple(world for rank, world in enumerate(first) if rank not in out)
 
 
-def _run(first: int, last: int, stride: int, most: int) -> range:
+def _run(row: list[int], most: int) -> range:
     """Return the ranks of a range, as far as there are so many."""
+    first, last, stride = row
     return range(first, last + (1 if stride > 0 else -1), stride)[: most + 1]

@@ -1,7 +1,7 @@
 """The files of a DUMPI trace: the list (.meta) and what it names, and the parts of one file of a process.
 
-u64 magic, body, header, footer, keys, and the index at the end: u64 magic, up to three places that later versions added, and those of header,
-body, footer and keys. All numbers are big endian. A file without its index was cut off: its body begins behind the first magic.
+u64 magic, body, header, footer, keys, and the index at the end: u64 magic, up to three places that later versions added, and those of
+header, body, footer and keys. All numbers are big endian. A file without its index was cut off: its body begins behind the first magic.
 """
 
 from __future__ import annotations
@@ -142,26 +142,28 @@ def parts(file: str) -> tuple[dict[int, str], int, bool]:
         found = [name for name in _inside(file) if _NUMBER.search(name) and head_of(name).startswith(MAGIC)]
         stems = sorted({_NUMBER.sub("", name) for name in found})
         if len(stems) != 1:
-            named = f"{os.path.basename(stems[0])} and {os.path.basename(stems[1])} among them" if stems else ""
-            raise TraceError(f"{file}: {len(stems)} DUMPI traces, {named}, must be given as one: its .meta file")
+            some = f"{os.path.basename(stems[0])} and {os.path.basename(stems[1])} among them" if stems else ""
+            raise TraceError(f"{file}: {len(stems)} DUMPI traces, {some}, must be given as one: its .meta file")
         return _numbered(found)
     if not is_list(head_of(file)):
         name = _NUMBER.search(file)
         stem = _NUMBER.sub("", file)
-        beside = [path for path in _inside(os.path.dirname(file) or ".") if _NUMBER.sub("", os.path.normpath(path)) == os.path.normpath(stem)]
+        beside = [
+            path for path in _inside(os.path.dirname(file) or ".") if _NUMBER.sub("", os.path.normpath(path)) == os.path.normpath(stem)
+        ]
         return _numbered([path for path in beside if _NUMBER.search(path)]) if name else ({0: file}, 1, False)
     said = _pairs(file)
     count = said.get("numprocs", "")
     if not (count.isascii() and count.isdigit() and len(count) < 8 and 1 <= int(count) <= MOST_RANKS):
         raise TraceError(f"{file}: numprocs '{shown(count, 20)}', must be from 1 to {MOST_RANKS}")
     folder, prefix = os.path.dirname(file), os.path.basename(said.get("fileprefix", ""))
-    stems = dict.fromkeys((prefix, os.path.basename(file).removesuffix(".meta")))
-    for stem in stems:
+    prefixes = dict.fromkeys((prefix, os.path.basename(file).removesuffix(".meta")))
+    for stem in prefixes:
         pattern = re.compile(re.escape(stem) + r"-(\d{1,9})\.bin(\.gz|\.zst)?$")
-        named = {int(hit[1]): path for path in _inside(folder or ".") if (hit := pattern.match(os.path.basename(path)))}
-        named = {rank: path for rank, path in sorted(named.items()) if rank < int(count)}
-        if named:
-            return named, int(count), True
+        mine = {int(hit[1]): path for path in _inside(folder or ".") if (hit := pattern.match(os.path.basename(path)))}
+        mine = {rank: path for rank, path in sorted(mine.items()) if rank < int(count)}
+        if mine:
+            return mine, int(count), True
     raise TraceError(f"{file}: no file {shown(prefix)}-0000.bin ... beside it, must have those of its {count} processes")
 
 

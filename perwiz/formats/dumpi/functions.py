@@ -104,7 +104,6 @@ _LAYOUTS = {
     "i h h": "Type_contiguous",
     "i i i h h": "Type_vector Type_hvector Type_create_hvector",
     "i I I h h": "Type_indexed Type_hindexed Type_create_hindexed",
-    "i I I i H h": "Type_struct",
     "h i": """Type_extent Type_size Type_lb Type_ub Group_size Group_rank Attr_put Attr_delete Cartdim_get Comm_call_errhandler
         File_call_errhandler Win_call_errhandler Info_get_nkeys File_set_atomicity File_get_atomicity""",
     "h": """Type_commit Type_free Group_free Keyval_create Keyval_free Errhandler_create Errhandler_free Comm_get_parent
@@ -160,7 +159,7 @@ _LAYOUTS = {
     "i i i I B I I b h h": "Type_create_darray",
     "i i I h h": "Type_create_indexed_block",
     "h i i h": "Type_create_resized",
-    "i I I H h": "Type_create_struct",
+    "i I I H h": "Type_struct Type_create_struct",
     "i I I I b h h": "Type_create_subarray",
     "c i i i i h": "Unpack_external",
     "c h": "File_delete",
@@ -189,8 +188,19 @@ slot, `?` says that only the root of the collective has it."""
 _OLD_LISTS = {"Type_struct": "i I i H h"}
 """Before version 0.6.9 a struct had the first of its displacements alone."""
 _FORMS = {
-    **{"b": rows.BYTE, "h": rows.SHORT, "i": rows.INT, "q": rows.LONG, "c": rows.BYTES, "C": rows.TEXTS, "D": rows.LISTS_OF_TEXTS},
-    **{"B": rows.BYTES, "H": rows.SHORTS, "I": rows.INTS, "J": rows.LISTS, "+": rows.SUMMED, "S": rows.STATUSES},
+    "b": rows.BYTE,
+    "h": rows.SHORT,
+    "i": rows.INT,
+    "q": rows.LONG,
+    "c": rows.BYTES,
+    "C": rows.TEXTS,
+    "D": rows.LISTS_OF_TEXTS,
+    "B": rows.BYTES,
+    "H": rows.SHORTS,
+    "I": rows.INTS,
+    "J": rows.LISTS,
+    "+": rows.SUMMED,
+    "S": rows.STATUSES,
 }
 _SLOTS = {name: slot for slot, name in enumerate(rows.SLOTS)}
 _DOES = {
@@ -275,10 +285,9 @@ def _layouts() -> dict[str, str]:
 def table(lists: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return a FUNCTION per number, and the ARGUMENTs of all; `lists`: the version has lists in structs."""
     version = STRUCTS_HAVE_LISTS if lists else (0, 0, 0)
-    does, moves = (
-        {name: value for value, names in kinds.items() for name in names.split()} for kinds in (_DOES, _MOVES)
-    )
-    functions, arguments = np.zeros(len(NAMES), rows.FUNCTION), []
+    does, moves = ({name: value for value, names in kinds.items() for name in names.split()} for kinds in (_DOES, _MOVES))
+    functions = np.zeros(len(NAMES), rows.FUNCTION)
+    arguments: list[tuple[int, int, bool]] = []
     for number, name in enumerate(NAMES):
         op = operations.OP.get(f"MPI_{name}", 0)
         words = layout(name, version).split() if does.get(name) != rows.UNKNOWN else []

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from perwiz.formats.recorded.communicators import Comms
 from perwiz.formats.recorded.files import Process, Rows
-from perwiz.formats.traffic import Share, Traffic
 from perwiz.formats.recorded.sites import Sites, roomy
+from perwiz.formats.traffic import Share, Traffic
 from perwiz.kernels import recorded as kernel
 from perwiz.kernels import records
 from perwiz.trace import operations as ops

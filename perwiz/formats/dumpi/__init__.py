@@ -1,0 +1,1 @@
+"""Traces of DUMPI, as SST's libdumpi writes them: read only."""
