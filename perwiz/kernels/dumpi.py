@@ -132,7 +132,7 @@ Function = cython.struct(
 Argument = cython.struct(kind=cython.uchar, slot=cython.uchar, at_root=cython.uchar)
 Communicator = cython.struct(row=cython.int, first=cython.int, ranks=cython.int, others=cython.int, rank=cython.int)
 Change = cython.struct(at=cython.longlong, value=cython.longlong, what=cython.int, handle=cython.int, number=cython.int, call=cython.int)
-Meaning = cython.struct(size=cython.longlong, comm=cython.int, window_comm=cython.int, window=cython.int, unused=cython.int)
+Meaning = cython.struct(bytes=cython.longlong, comm=cython.int, window_comm=cython.int, window=cython.int, unused=cython.int)
 Handle = cython.struct(first=cython.int, last=cython.int, made=cython.int)
 Post = cython.struct(
     bytes=cython.longlong,
@@ -173,8 +173,8 @@ Walk = cython.struct(
     unsized=cython.longlong,
     torn=cython.longlong,
     alone=cython.longlong,
-    size=cython.longlong,
-    rank=cython.longlong,
+    ranks=cython.longlong,
+    own=cython.longlong,
 )
 
 
@@ -183,8 +183,7 @@ Walk = cython.struct(
 @cython.nogil
 @cython.exceptval(check=False)
 def _u16(data: cython.const[cython.uchar][::1], at: cython.longlong) -> cython.longlong:
-    high: cython.longlong = data[at]
-    return (high << 8) | data[at + 1]
+    return (cython.cast(cython.longlong, data[at]) << 8) | cython.cast(cython.longlong, data[at + 1])
 
 
 @cython.cfunc
@@ -339,7 +338,7 @@ def _decode(
         value[slot] = 0
     value[COMM] = value[WINDOW] = value[PEER] = value[PEER2] = value[TAG] = value[INDEX] = value[ROOT] = value[RANK] = -1
     value[FLAG] = 1
-    mask: cython.longlong = data[at + 2]
+    mask = cython.cast(cython.longlong, data[at + 2])
     value[MASK] = mask
     value[FUNCTION_OF] = number
     value[TIMED] = 0
@@ -355,7 +354,7 @@ def _decode(
         value[LEAVE] = _clock(data, at - 6, walk)
         value[TIMED] = 1
     if mask & WITH_COUNTERS:
-        count: cython.longlong = data[at]
+        count = cython.cast(cython.longlong, data[at])
         at += 1 + 16 * count
         walk[0].counters += 2 * count
         if at > end:
@@ -397,9 +396,9 @@ def survey(
             walk[0].records += 1
             walk[0].alone += value[COMM] == SELF
             if value[COMM] == WORLD and function.does == SAYS_SIZE:
-                walk[0].size = value[COUNT]
+                walk[0].ranks = value[COUNT]
             elif value[COMM] == WORLD and function.does == SAYS_RANK:
-                walk[0].rank = value[COUNT]
+                walk[0].own = value[COUNT]
             if function.does == REGION_ENTER or function.does == REGION_ENTER + 1:
                 walk[0].regions += 1
             elif value[TIMED] == 0:
@@ -423,7 +422,7 @@ def survey(
 @cython.exceptval(check=False)
 def _size(value: cython.longlong[::1], slot: cython.int, meanings: Meaning[::1], walk: Walk[::1]) -> cython.longlong:
     """Return the bytes of a datatype; one that nobody gave a size counts as unsized, and has none."""
-    size = meanings[value[slot]].size
+    size = meanings[value[slot]].bytes
     walk[0].unsized += size < 0
     return max(0, size)
 
@@ -443,7 +442,7 @@ def _sum_of(
     total: cython.longlong = 0
     k: cython.longlong
     for k in range(min(counted, typed)):
-        size = meanings[_u16(data, types + 2 * k)].size
+        size = meanings[_u16(data, types + 2 * k)].bytes
         total = min(MOST, total + _times(_i32(data, counts + 4 * k), size))
     return total
 
@@ -461,7 +460,7 @@ def _moved(
 ) -> cython.void:
     """Put the bytes that a call sends and receives into the slots SUM and SUM2; MPI_PROC_NULL as root moves none."""
     known: cython.bint = value[COMM] >= 0 and meanings[value[COMM]].comm >= 0
-    others: cython.longlong = communicators[meanings[value[COMM]].comm].others if known else 0
+    others: cython.longlong = cython.cast(cython.longlong, communicators[meanings[value[COMM]].comm].others) if known else 0
     own: cython.longlong = communicators[meanings[value[COMM]].comm].rank if known else -1
     at_root: cython.bint = value[ROOT] == -2 or (own >= 0 and value[ROOT] == own)
     sent: cython.longlong = _times(value[COUNT], _size(value, TYPE, meanings, walk))
@@ -724,7 +723,7 @@ def _change(at: cython.longlong, changes: Change[::1], meanings: Meaning[::1], c
         change = changes[walk[0].change]
         changes[walk[0].change].call = cython.cast(cython.int, call)
         if change.what == SIZE_OF:
-            meanings[change.handle].size = change.value
+            meanings[change.handle].bytes = change.value
         elif change.what == COMM_OF:
             meanings[change.handle].comm = cython.cast(cython.int, change.value)
         elif change.what == WINDOW_OF:
@@ -809,7 +808,7 @@ def _act_on_message(
     """Add what a call that sends, receives, or makes a request that does, adds; put the bytes it moves into SUM and SUM2."""
     does: cython.int = function.does
     receives: cython.bint = does in (RECV, IRECV, RECV_INIT)
-    bits: cython.int = RECEIVES if receives else SENDS | (function.mode << MODE_SHIFT)
+    bits: cython.int = RECEIVES if receives else SENDS | (cython.cast(cython.int, function.mode) << MODE_SHIFT)
     if does in (ISEND, IRECV, SEND_INIT, RECV_INIT):
         bits |= POSTS
     _made(value, bits, comm, meanings, posts, walk)

@@ -41,7 +41,7 @@ COMMUNICATOR: np.dtype[Any] = np.dtype([(name, "i4") for name in ("row", "first"
 collectives send to, and the own rank."""
 CHANGE: np.dtype[Any] = np.dtype([("at", "i8"), ("value", "i8"), *((name, "i4") for name in ("what", "handle", "number", "call"))])
 """From behind the record at a byte on, a handle has another value, a window that number; the call that made the change is filled in."""
-MEANING: np.dtype[Any] = np.dtype([("size", "i8"), *((name, "i4") for name in ("comm", "window_comm", "window", "unused"))])
+MEANING: np.dtype[Any] = np.dtype([("bytes", "i8"), *((name, "i4") for name in ("comm", "window_comm", "window", "unused"))])
 """What a handle stands for: bytes of the datatype, row of COMMUNICATOR, that of the window and its number; -1 none."""
 HANDLE: np.dtype[Any] = np.dtype([(name, "i4") for name in ("first", "last", "made")])
 """The requests that a handle stands for, from the oldest open one on, and the persistent one: their numbers + 1, 0 none. An MPI may
@@ -52,7 +52,7 @@ THREADS: np.dtype[Any] = np.dtype([(name, "i8") for name in ("calls", "first", "
 """A thread: how many calls it has, or its next; when the first of them was entered, and the last one returned, ns."""
 WALK_FIELDS = (
     *("at", "second", "era", "records", "defined", "change", "actions", "posts"),
-    *("untimed", "backwards", "strangers", "to_nobody", "not_posted", "counters", "regions", "unsized", "torn", "alone", "size", "rank"),
+    *("untimed", "backwards", "strangers", "to_nobody", "not_posted", "counters", "regions", "unsized", "torn", "alone", "ranks", "own"),
 )
 WALK: np.dtype[Any] = np.dtype([(name, "i8") for name in WALK_FIELDS])
 """How far a process is read: the byte where the next record begins, the last second and what its 16 bits lack; how many there are of

@@ -48,7 +48,7 @@ class Work:
     def survey(self) -> None:
         """Count what there is, and find what defines something."""
         threads = np.zeros(_THREADS, rows.THREADS).view(np.recarray)
-        self.walk["at"], self.walk["size"], self.walk["rank"] = self.process.first, NONE, NONE
+        self.walk["at"], self.walk["ranks"], self.walk["own"] = self.process.first, NONE, NONE
         places = []
         defined = np.empty(1 << 12, "i8")
         while True:
@@ -63,14 +63,14 @@ class Work:
 
     def said(self) -> None:
         """Take the rank that the process says it has."""
-        rank = int(self.walk["rank"][0])
+        rank = int(self.walk["own"][0])
         if 0 <= rank < files.MOST_RANKS:
             self.process = self.definitions.process = dataclasses.replace(self.process, rank=rank)
 
     @property
     def ranks(self) -> int:
         """How many processes there were at least: as many as the process says, if it does."""
-        return max(self.process.rank + 1, min(int(self.walk["size"][0]), files.MOST_RANKS))
+        return max(self.process.rank + 1, min(int(self.walk["ranks"][0]), files.MOST_RANKS))
 
     @property
     def calls(self) -> int:
@@ -87,7 +87,7 @@ class Work:
         threads = np.zeros(int(self.thread.max(initial=0)) + 1, rows.THREADS).view(np.recarray)
         threads["calls"][self.thread] = call + np.cumsum(self.threads["calls"]) - self.threads["calls"]
         meanings = np.zeros(_HANDLES, rows.MEANING).view(np.recarray)
-        meanings["size"], meanings["comm"], meanings["window_comm"] = self.process.sizes, -1, -1
+        meanings["bytes"], meanings["comm"], meanings["window_comm"] = self.process.sizes, -1, -1
         meanings["comm"][rows.WORLD] = 0
         meanings["comm"][rows.SELF] = 1 if self.definitions.entries[1] >= 0 else -1
         known, members = comms.known(self.definitions)

@@ -297,4 +297,4 @@ def table(lists: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         for word in words:
             form, _, slot = word.lstrip("?").partition("=")
             arguments.append((_FORMS[form], _SLOTS[slot or "ignored"], word.startswith("?")))
-    return functions, np.array(arguments, rows.ARGUMENT)
+    return functions.view(np.recarray), np.array(arguments, rows.ARGUMENT).view(np.recarray)
