@@ -901,10 +901,8 @@ def fill(
     with cython.nogil:
         while walk[0].at < end:
             behind = _decode(data, end, functions, arguments, status, value, walk)
-            if behind < 0:
-                break
-            needed = 2 + value[LISTED]
-            if walk[0].actions + needed > actions.shape[0] or walk[0].posts + needed > posts.shape[0]:
+            needed = 2 + value[LISTED] if behind >= 0 else 0
+            if behind < 0 or walk[0].actions + needed > actions.shape[0] or walk[0].posts + needed > posts.shape[0]:
                 break
             needed = 0
             function = functions[value[FUNCTION_OF]]
@@ -932,10 +930,7 @@ def fill(
             if known >= 0:
                 comm[call] = communicators[known].row
             if does == ROOTED:
-                if value[ROOT] == -2:
-                    root[call] = members[0]
-                else:
-                    root[call] = max(-1, _world(communicators, members, known, value[ROOT]))
+                root[call] = max(-1, _world(communicators, members, known, value[ROOT]))
             elif SEND <= does <= RECV_INIT or does == PROBE:
                 receives: cython.bint = does in (RECV, IRECV, RECV_INIT, PROBE)
                 partner: cython.longlong = _sender(value[PEER]) if receives else max(-1, value[PEER])
