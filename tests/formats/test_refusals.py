@@ -114,7 +114,7 @@ def test_no_file_name():
 def test_directory(tmp_path):
     with pytest.raises(TraceError) as info:
         perwiz.read(str(tmp_path))
-    must = "must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace"
+    must = "must be a trace file, or hold an OTF2 archive, a recorded run, a DUMPI trace or a time-independent trace"
     assert str(info.value) == f"{tmp_path}: a directory, {must}"
 
 
