@@ -68,7 +68,10 @@ def refused(tmp_path, monkeypatch, capsys):
     [
         ("none.alog", "none.alog: no such file or directory"),
         ("empty.alog", "empty.alog: an empty file, must be a trace"),
-        ("folder", "folder: a directory, must be a trace file, or hold an OTF2 archive, a recorded run or a time-independent trace"),
+        (
+            "folder",
+            "folder: a directory, must be a trace file, or hold an OTF2 archive, a recorded run, a DUMPI trace or a time-independent trace",
+        ),
         ("picture.png", f"picture.png: a PNG image, must be {entries()}"),
         ("words.txt", f"words.txt: 'It was a dark and stormy night.', must be {entries()}"),
         ("headers.alog", "headers.alog: no event record, must have at least one"),

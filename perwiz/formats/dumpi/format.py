@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perwiz.formats.format import Format, Progress
+from perwiz.formats.format import SOME, YES, Format, Holds, Progress
 
 if TYPE_CHECKING:
     from perwiz.trace.trace import Trace
@@ -15,6 +15,8 @@ class Dumpi(Format):
 
     name = "DUMPI"
     noun = "a DUMPI trace"
+    entry = "a DUMPI trace (.meta, .bin)"
+    holds = Holds(times=YES, requests=YES, wildcards=YES, communicators=YES, roots=YES, sizes=YES, one_sided=SOME)
 
     def looks_like(self, path: str) -> bool:
         """Return whether there is a list, a file of a process, or a directory with such."""
