@@ -13,8 +13,8 @@ import perwiz
 from perwiz.errors import TraceError
 
 MUST = (
-    "must be ALOG, a CLOG-2 log, a schedule in GOAL, the anchor file of an OTF2 archive, the records of a Paraver trace (.prv), "
-    "a recorded run (perwiz record) or a time-independent trace of SimGrid"
+    "must be ALOG, a CLOG-2 log, a DUMPI trace (.meta, .bin), a schedule in GOAL, the anchor file of an OTF2 archive, "
+    "the records of a Paraver trace (.prv), a recorded run (perwiz record), a store of perwiz or a time-independent trace of SimGrid"
 )
 RECORD = f"which perwiz does not read: {MUST}"
 CUBE = "a Cube file, which holds sums and no trace: see perwiz cube show"
