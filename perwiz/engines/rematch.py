@@ -16,7 +16,7 @@ from perwiz.graph.graph import Graph
 from perwiz.graph.layout import counts, starts
 from perwiz.kernels import order as grouping
 from perwiz.kernels import rematch as kernel
-from perwiz.kernels.names import COMES, READY, VERTEX
+from perwiz.kernels.names import COMES, READY, SERVED, VERTEX
 from perwiz.loggps.weigh import CUT
 from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.tables import ANY, NONE
@@ -37,19 +37,24 @@ class Programs:
     """Per edge; those that are decided anew have CUT."""
     messages: np.ndarray[Any, Any]
     """Rows of MESSAGE, sorted by `send`, the vertex where they are sent from the location `source` (or that which runs `block`) to the
-    location `target`, or to the sender of what the receive `answers` took. They can be taken `later` ns after; what completes their receive
-    returns `arrives` after they are sent and a probe that finds them `found`; the vertex `held` is not before they are received, and
-    `holds` after that is posted. With one that carries a task the receiver goes on at the vertex `goes_on` with block `begins`, `own` after
-    the receive was posted; where it `ends`, at the `end` of its location. `rank` is their turn in the recorded run. NONE is none."""
+    location `target`, or to the sender of what came in the turn of the receive `answers`. They can be taken `later` ns after; what completes
+    their receive returns `arrives` after they are sent and a probe that finds them `found`; the vertex `held` is not before they are
+    received, and `holds` after that is posted. With one that carries a task the receiver goes on at the vertex `goes_on` with block
+    `begins`, `own` after the receive was posted; with one that `ends` its tasks, at the `end` of row `ends` + location of places. `rank` is
+    their turn in the recorded run. NONE is none. One sent NONE is there from the start: what a counter gives."""
     receives: np.ndarray[Any, Any]
     """Rows of RECEIVE, sorted by `posted`, the vertex where they are posted by a location, or that which runs `block`: for the location
-    `source`, `tag` and `comm`, each perhaps ANY. The vertex `returned` is not before they are complete (NONE: one that chooses, or that the
-    message tells), `probed` not before what they take is found. `rank` is their turn to be completed in the recorded run."""
+    `source`, `tag` and `comm`, each perhaps ANY. The source of one that `follows` another is whoever sent what came in the turn of that.
+    The vertex `returned` is not before they are complete (NONE: one that chooses, or that the message tells), `probed` not before what they
+    take is found. `rank` is their turn to be completed in the recorded run; one that chooses can complete `later` than its message is there.
+    A fetch takes what is at its `counter`, a number behind those of locations, so long after it is posted."""
     choices: np.ndarray[Any, Any]
-    """Rows of CHOICE, sorted by `entered`: calls that complete `needs` of the receives that can be completed, the first ones."""
+    """Rows of CHOICE, sorted by `entered`: calls that complete `needs` of the receives that can be completed, the first ones. They come in
+    the turns of the receives `turns[turn:turn + needs]`, which they completed in the recorded run."""
+    turns: I4
     places: np.ndarray[Any, Any]
-    """Rows of PLACE, per location: the vertex where it goes on when there is no more to do (NONE: no such), `own` after it asked, and by
-    what computation of tasks that others ran is multiplied here."""
+    """Rows of PLACE, per farm and location: the vertex where it goes on when there is no more to do (NONE: no such), `own` after it asked,
+    and by what computation of tasks that others ran is multiplied here."""
     block: I4
     """Block per vertex, or NONE."""
     home: I4
@@ -77,14 +82,14 @@ class Matched:
 def rematch(programs: Programs) -> Matched:
     """Return what becomes of programs, compiled."""
     graph, messages, receives, choices = programs.graph, programs.messages, programs.receives, programs.choices
-    size, locations = graph.vertices, len(programs.places)
+    size, queues = graph.vertices, len(graph.begun) + len(programs.places)
     binds = np.flatnonzero(programs.weight != CUT)
     source, target = graph.source[binds], graph.targets(binds).astype("i4")
     first = starts(counts(source, size))
     edge = np.empty(len(binds), "i4")
     grouping.group(source, first[:-1].copy(), edge)
     time, seat = np.zeros(size, "i8"), programs.home.copy()
-    taken, completed = np.full((2, len(receives)), NONE, "i4")
+    taken, completed, got = np.full((3, len(receives)), NONE, "i4")
     order = np.empty(size, "i4")
     lacking = choices["needs"].copy()
     came, (posted, ready) = np.full(len(messages), NONE, "i4"), np.full((2, len(receives)), NONE, "i4")
@@ -97,13 +102,14 @@ def rematch(programs: Programs) -> Matched:
         receives.view(np.recarray),
         choices.view(np.recarray),
         programs.places.view(np.recarray),
+        programs.turns,
         seat,
         _awaited(programs, target),
         time,
         heap.view(np.recarray),
         (taken, completed, order),
-        (came, posted, ready, lacking),
-        tuple(np.full((7, locations), NONE, "i4")),
+        (came, posted, ready, lacking, got),
+        tuple(np.full((7, queues), NONE, "i4")),
     )
     firsts = (_first_at(rows, size) for rows in (messages["send"], receives["posted"], choices["entered"]))
     return Matched(time, order[: matcher.run(*firsts)], taken, completed, seat)
@@ -122,7 +128,8 @@ def _awaited(programs: Programs, target: I4) -> I4:
 def _first_at(vertex: Ints, size: int) -> I4:
     """Return per vertex the first of some rows that are there, or NONE; vertices ascend."""
     out = np.full(size, NONE, "i4")
-    out[vertex[::-1]] = np.arange(len(vertex), dtype="i4")[::-1]
+    rows = np.flatnonzero(vertex != NONE)[::-1]
+    out[vertex[rows]] = rows
     return out
 
 
@@ -149,7 +156,7 @@ class _Simulation:
         for edge in np.flatnonzero(binds).tolist():
             self.edges[int(graph.source[edge])].append((int(graph.targets(np.array([edge]))[0]), int(programs.weight[edge])))
         self.seat = programs.home.tolist()
-        self.taken, self.completed = [NONE] * len(self.receives), [NONE] * len(self.receives)
+        self.taken, self.completed, self.got = ([NONE] * len(self.receives) for _ in range(3))
         self.lacking = self.choices["needs"].tolist()
         self.came: dict[int, list[int]] = collections.defaultdict(list)
         self.posted: dict[int, list[int]] = collections.defaultdict(list)
@@ -161,6 +168,8 @@ class _Simulation:
         for vertex, waiting in enumerate(self.waiting):
             if not waiting:
                 self._at(0, VERTEX, vertex, self._happen, vertex)
+        for m in np.flatnonzero(self.messages["send"] == NONE).tolist():
+            self.came[int(self.messages["target"][m])].append(m)
         self.env.run()
         return Matched(
             *(np.array(self.time, "i8"), np.array(self.order, "i4")),
@@ -186,7 +195,10 @@ class _Simulation:
         for m in np.flatnonzero(self.messages["send"] == vertex).tolist():
             self._at(self.time[vertex] + int(self.messages["later"][m]), COMES, int(self.messages["rank"][m]), self._come, m)
         for r in np.flatnonzero(self.receives["posted"] == vertex).tolist():
-            self._post(r)
+            if self.receives["counter"][r] == NONE:
+                self._post(r)
+            else:
+                self._at(self.time[vertex] + int(self.receives["later"][r]), SERVED, int(self.receives["rank"][r]), self._post, r)
         for c in np.flatnonzero(self.choices["entered"] == vertex).tolist():
             self.choosing[int(self.choices["location"][c])] = c
             self._choose(int(self.choices["location"][c]))
@@ -200,50 +212,58 @@ class _Simulation:
         block = int(self.messages["block"][m])
         return int(self.messages["source"][m]) if block == NONE else self.seat[block]
 
+    def _receiver(self, r: int) -> int:
+        block = int(self.receives["block"][r])
+        return int(self.receives["location"][r]) if block == NONE else self.seat[block]
+
     def _fits(self, r: int, m: int) -> bool:
         receive, message = self.receives[r], self.messages[m]
-        asked = (receive["source"] in (ANY, self._sender(m)), receive["tag"] in (ANY, message["tag"]), receive["comm"] == message["comm"])
+        source = receive["source"] if receive["follows"] == NONE else self._sender(self.got[receive["follows"]])
+        asked = (source in (ANY, self._sender(m)), receive["tag"] in (ANY, message["tag"]), receive["comm"] == message["comm"])
         return all(asked)
 
     def _come(self, m: int) -> None:
         answers = int(self.messages["answers"][m])
-        location = int(self.messages["target"][m]) if answers == NONE else self._sender(self.taken[answers])
+        location = int(self.messages["target"][m]) if answers == NONE else self._sender(self.got[answers])
         found = next((r for r in self.posted[location] if self._fits(r, m)), None)
         if found is None:
             self.came[location].append(m)
         else:
             self.posted[location].remove(found)
-            self._take(found, m, location)
+            self._take(found, m)
 
     def _post(self, r: int) -> None:
-        block = int(self.receives["block"][r])
-        location = int(self.receives["location"][r]) if block == NONE else self.seat[block]
+        counter = int(self.receives["counter"][r])
+        location = self._receiver(r) if counter == NONE else counter
         found = next((m for m in self.came[location] if self._fits(r, m)), None)
         if found is None:
             self.posted[location].append(r)
         else:
             self.came[location].remove(found)
-            self._take(r, found, location)
+            self._take(r, found)
 
-    def _take(self, r: int, m: int, location: int) -> None:
+    def _take(self, r: int, m: int) -> None:
         """A receive takes a message: its sender goes on, and the receiver, with the task that it carries."""
-        message, receive, place = self.messages[m], self.receives[r], self.programs.places[location]
-        sent, posted = self.time[message["send"]], self.time[receive["posted"]]
+        message, receive, location = self.messages[m], self.receives[r], self._receiver(r)
+        sent, posted = 0 if message["send"] == NONE else self.time[message["send"]], self.time[receive["posted"]]
         arrives = sent + int(message["arrives"])
         self.taken[r] = m
         if message["held"] != NONE:
             self._reach(int(message["held"]), posted + int(message["holds"]))
         if receive["probed"] != NONE:
             self._reach(int(receive["probed"]), sent + int(message["found"]))
-        if message["ends"]:
+        if message["ends"] == message["goes_on"] == receive["returned"] == NONE:
+            self._at(arrives + int(receive["later"]), READY, int(receive["rank"]), self._can_complete, r)
+            return
+        self.got[r] = m
+        if message["ends"] != NONE:
+            place = self.programs.places[message["ends"] + location]
             self._reach(int(place["end"]), max(arrives, posted + int(place["own"])))
         elif message["goes_on"] != NONE:
             self.seat[message["begins"]] = location
             self._reach(int(message["goes_on"]), max(arrives, posted + int(message["own"])))
-        elif receive["returned"] != NONE:
-            self._reach(int(receive["returned"]), arrives)
         else:
-            self._at(arrives, READY, int(receive["rank"]), self._can_complete, r)
+            self._reach(int(receive["returned"]), arrives)
 
     def _can_complete(self, r: int) -> None:
         location = int(self.receives["location"][r])
@@ -256,6 +276,7 @@ class _Simulation:
         while c is not None and self.lacking[c] and self.ready[location]:
             r = self.ready[location].pop(0)
             self.completed[r] = c
+            self.got[self.programs.turns[self.choices["turn"][c] + self.choices["needs"][c] - self.lacking[c]]] = self.taken[r]
             self.lacking[c] -= 1
             message = self.messages[self.taken[r]]
             self._reach(int(self.choices["returned"][c]), self.time[message["send"]] + int(message["arrives"]))

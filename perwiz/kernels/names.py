@@ -35,5 +35,6 @@ WAITING = -1
 SHORT, LONG = range(2)
 """Terms of the costs of delays."""
 
-VERTEX, COMES, READY = range(3)
-"""What happens in a run whose receives are matched anew: a vertex, a message that can be taken, a receive that can complete."""
+VERTEX, COMES, READY, SERVED = range(4)
+"""What happens in a run whose receives are matched anew: a vertex, a message that can be taken, a receive that can complete, a fetch from a
+counter that is served."""

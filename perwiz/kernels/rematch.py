@@ -2,7 +2,7 @@
 """Receives matched anew: vertices in the order of time, messages taken by the first receive that fits.
 
 Instants come from a heap by (time, what happens, rank): first vertices, by position, then messages that can be taken, then receives that
-can complete, both in the order that they had in the recorded run.
+can complete, then fetches that are served, each in the order that they had in the recorded run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ ANY = cython.declare(cython.int, names.NOBODY)
 VERTEX = cython.declare(cython.int, names.VERTEX)
 COMES = cython.declare(cython.int, names.COMES)
 READY = cython.declare(cython.int, names.READY)
+SERVED = cython.declare(cython.int, names.SERVED)
 
 Message = cython.struct(
     send=cython.int,
@@ -53,20 +54,25 @@ Receive = cython.struct(
     comm=cython.int,
     returned=cython.int,
     probed=cython.int,
+    follows=cython.int,
+    counter=cython.int,
     rank=cython.longlong,
+    later=cython.longlong,
 )
 RECEIVE = np.dtype(
-    [*((name, "i4") for name in ["posted", "location", "block", "source", "tag", "comm", "returned", "probed"]), ("rank", "i8")], align=True
+    [(name, "i4") for name in ["posted", "location", "block", "source", "tag", "comm", "returned", "probed", "follows", "counter"]]
+    + [("rank", "i8"), ("later", "i8")],
+    align=True,
 )
 """A receive that is matched anew, sorted by `posted`."""
 
-Choice = cython.struct(entered=cython.int, returned=cython.int, location=cython.int, needs=cython.int)
-CHOICE = np.dtype([(name, "i4") for name in ["entered", "returned", "location", "needs"]])
+Choice = cython.struct(entered=cython.int, returned=cython.int, location=cython.int, needs=cython.int, turn=cython.int)
+CHOICE = np.dtype([(name, "i4") for name in ["entered", "returned", "location", "needs", "turn"]])
 """A call that completes some of several requests, sorted by `entered`."""
 
 Place = cython.struct(end=cython.int, own=cython.longlong, slowness=cython.double)
 PLACE = np.dtype([("end", "i4"), ("own", "i8"), ("slowness", "f8")], align=True)
-"""Per location: where it goes on when there is no more to do."""
+"""Per farm and location: where it goes on when there is no more to do."""
 
 Instant = cython.struct(time=cython.longlong, rank=cython.longlong, row=cython.int)
 INSTANT = np.dtype([("time", "i8"), ("rank", "i8"), ("row", "i4")], align=True)
@@ -106,6 +112,8 @@ class Matcher:
     last_ready: cython.int[::1]
     choosing: cython.int[::1]
     lacking: cython.int[::1]
+    turns: cython.const[cython.int][::1]
+    got: cython.int[::1]
     size: cython.Py_ssize_t
     now: cython.longlong
 
@@ -118,6 +126,7 @@ class Matcher:
         receives: cython.const[Receive][::1],
         choices: cython.const[Choice][::1],
         places: cython.const[Place][::1],
+        turns: cython.const[cython.int][::1],
         seat: cython.int[::1],
         waiting: cython.int[::1],
         time: cython.longlong[::1],
@@ -133,12 +142,13 @@ class Matcher:
         self.receives = receives
         self.choices = choices
         self.places = places
+        self.turns = turns
         self.seat = seat
         self.waiting = waiting
         self.time = time
         self.heap = heap
         self.taken, self.completed, self.order = results
-        self.came, self.posted, self.ready, self.lacking = links
+        self.came, self.posted, self.ready, self.lacking, self.got = links
         self.first_came, self.last_came, self.first_posted, self.last_posted = queues[:4]
         self.first_ready, self.last_ready, self.choosing = queues[4:]
         self.size = 0
@@ -216,29 +226,50 @@ class Matcher:
             return False
         if self.receives[r].tag != ANY and self.receives[r].tag != self.messages[m].tag:
             return False
-        return self.receives[r].source == ANY or self.receives[r].source == self.sender(m)
+        asked: cython.int = self.receives[r].source
+        if self.receives[r].follows != NONE:
+            asked = self.sender(self.got[self.receives[r].follows])
+        return asked == ANY or asked == self.sender(m)
 
     @cython.cfunc
     @cython.exceptval(check=False)
-    def take(self, r: cython.int, m: cython.int, location: cython.int) -> cython.void:
+    def receiver(self, r: cython.int) -> cython.int:
+        """Return the location that posts a receive."""
+        block: cython.int = self.receives[r].block
+        return self.receives[r].location if block == NONE else self.seat[block]
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def queue(self, r: cython.int) -> cython.int:
+        """Return where a receive waits: at its location, or at a counter."""
+        return self.receiver(r) if self.receives[r].counter == NONE else self.receives[r].counter
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def take(self, r: cython.int, m: cython.int) -> cython.void:
         """A receive takes a message."""
-        send: cython.longlong = self.time[self.messages[m].send]
+        send: cython.longlong = 0 if self.messages[m].send == NONE else self.time[self.messages[m].send]
         posted: cython.longlong = self.time[self.receives[r].posted]
         arrives: cython.longlong = send + self.messages[m].arrives
+        location: cython.int = self.receiver(r)
         self.taken[r] = m
         if self.messages[m].held != NONE:
             self.reach(self.messages[m].held, posted + self.messages[m].holds)
         if self.receives[r].probed != NONE:
             self.reach(self.receives[r].probed, send + self.messages[m].found)
-        if self.messages[m].ends:
-            self.reach(self.places[location].end, max(arrives, posted + self.places[location].own))
+        if self.messages[m].ends != NONE:
+            place: cython.int = self.messages[m].ends + location
+            self.got[r] = m
+            self.reach(self.places[place].end, max(arrives, posted + self.places[place].own))
         elif self.messages[m].goes_on != NONE:
             self.seat[self.messages[m].begins] = location
+            self.got[r] = m
             self.reach(self.messages[m].goes_on, max(arrives, posted + self.messages[m].own))
         elif self.receives[r].returned != NONE:
+            self.got[r] = m
             self.reach(self.receives[r].returned, arrives)
         else:
-            self.push(arrives, READY, self.receives[r].rank, r)
+            self.push(arrives + self.receives[r].later, READY, self.receives[r].rank, r)
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -246,7 +277,7 @@ class Matcher:
         """A message can be taken: the first posted receive that fits takes it, or it waits for one."""
         location: cython.int = self.messages[m].target
         if self.messages[m].answers != NONE:
-            location = self.sender(self.taken[self.messages[m].answers])
+            location = self.sender(self.got[self.messages[m].answers])
         before: cython.int = NONE
         r: cython.int = self.first_posted[location]
         while r != NONE:
@@ -257,7 +288,7 @@ class Matcher:
                     self.posted[before] = self.posted[r]
                 if self.last_posted[location] == r:
                     self.last_posted[location] = before
-                self.take(r, m, location)
+                self.take(r, m)
                 return
             before = r
             r = self.posted[r]
@@ -271,8 +302,7 @@ class Matcher:
     @cython.exceptval(check=False)
     def post(self, r: cython.int) -> cython.void:
         """A receive is posted: it takes the first message that fits, or waits for one."""
-        block: cython.int = self.receives[r].block
-        location: cython.int = self.receives[r].location if block == NONE else self.seat[block]
+        location: cython.int = self.queue(r)
         before: cython.int = NONE
         m: cython.int = self.first_came[location]
         while m != NONE:
@@ -283,7 +313,7 @@ class Matcher:
                     self.came[before] = self.came[m]
                 if self.last_came[location] == m:
                     self.last_came[location] = before
-                self.take(r, m, location)
+                self.take(r, m)
                 return
             before = m
             m = self.came[m]
@@ -299,6 +329,7 @@ class Matcher:
         """A call that chooses completes a receive."""
         m: cython.int = self.taken[r]
         self.completed[r] = c
+        self.got[self.turns[self.choices[c].turn + self.choices[c].needs - self.lacking[c]]] = m
         self.lacking[c] -= 1
         self.reach(self.choices[c].returned, self.time[self.messages[m].send] + self.messages[m].arrives)
 
@@ -359,6 +390,10 @@ class Matcher:
         for v in range(len(self.waiting)):
             if self.waiting[v] == 0:
                 self.push(self.time[v], VERTEX, v, v)
+        k: cython.int = 0
+        while k < len(self.messages) and self.messages[k].send == NONE:
+            self.come(k)
+            k += 1
         while self.size > 0:
             self.now = self.heap[0].time
             what: cython.longlong = self.heap[0].rank >> 40
@@ -370,15 +405,21 @@ class Matcher:
             if what == READY:
                 self.can_complete(row)
                 continue
+            if what == SERVED:
+                self.post(row)
+                continue
             self.order[count] = row
             count += 1
-            k: cython.int = sends[row]
+            k = sends[row]
             while k != NONE and k < len(self.messages) and self.messages[k].send == row:
                 self.push(self.time[row] + self.messages[k].later, COMES, self.messages[k].rank, k)
                 k += 1
             k = posts[row]
             while k != NONE and k < len(self.receives) and self.receives[k].posted == row:
-                self.post(k)
+                if self.receives[k].counter == NONE:
+                    self.post(k)
+                else:
+                    self.push(self.time[row] + self.receives[k].later, SERVED, self.receives[k].rank, k)
                 k += 1
             if chooses[row] != NONE:
                 self.choose(chooses[row])

@@ -7,6 +7,7 @@ A prediction keeps the recorded matches. Another run need not, where the program
   the size. A blocking probe that asks for any source or tag chooses likewise for the receive behind it (MPI 3.1, 3.8.1).
 - A call that completes one or some of several requests takes those that are complete first (MPI 3.1, 3.7.5): of receives those
   whose message has come, as the model says, and which are posted. This is asked neither of sends nor of how often a program tests in vain.
+- A fetch from a counter that hands out tasks takes the next one: whoever is entered first (`rematch.counters`).
 - Where the format does not tell which receives take any source, those that may have (`wildcards`) are asked, apart from the others.
 
 What a call got was there when it returned, also where its wait was zeroed.
@@ -27,6 +28,7 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.tables import ANY, Times
+from perwiz.whatif.rematch.counters import counters
 from perwiz.whatif.run import Run
 from perwiz.whatif.wildcards import CHOOSING, earliest_after, possible
 
@@ -51,11 +53,15 @@ class Matching:
     """Receives that may have been wildcards, of a format that does not tell."""
     possible_receives: I8
     """Those of them that another message would have reached first, but not in the recorded run."""
+    fetches: int
+    """Calls that take the next task from a counter."""
+    turned: I8
+    """Those of them that would have come before one that came before them."""
 
     @property
     def changed(self) -> bool:
         """Whether a choice changes."""
-        return bool(len(self.receives) or len(self.completions) or len(self.possible_receives))
+        return any(len(calls) for calls in (self.receives, self.completions, self.possible_receives, self.turned))
 
 
 def matching(base: Run, changed: Run) -> Matching:
@@ -64,7 +70,7 @@ def matching(base: Run, changed: Run) -> Matching:
     old = _Choices(base.weighted, times)
     new = _Choices(changed.weighted, Times(changed.time[changed.graph.entered], changed.time[changed.graph.returned]))
     reached, overtaken, order = old.reached(), old.overtaken(), changed.order
-    perhaps, messages = possible(base.trace), base.trace.messages
+    perhaps, messages, fetched = possible(base.trace), base.trace.messages, counters(base.trace)
     turned = perhaps.reached(changed.recorded_rows().calls, messages) if len(perhaps.receive) else perhaps.receive
 
     def recorded(calls: Ints) -> Ints:
@@ -78,6 +84,8 @@ def matching(base: Run, changed: Run) -> Matching:
         already=len(reached) + len(overtaken),
         possible=len(perhaps.receive),
         possible_receives=np.setdiff1d(turned, perhaps.reached(times, messages)),
+        fetches=len(fetched.fetch),
+        turned=fetched.turned(changed.recorded_rows().calls) if len(fetched.fetch) else fetched.fetch,
     )
 
 

@@ -1,7 +1,8 @@
 /* A farm of tasks: few long and many short ones. Rank 0 hands them out and computes nothing itself.
 
-   farm [static] [slow:RANK] [fast:RANK] [balanced] [short]
+   farm [static] [requests] [slow:RANK] [fast:RANK] [balanced] [short]
      as it is     whoever brings a result gets the next task, long ones come anywhere
+     requests     likewise, but the master posts a receive for each worker, and waits for any of them
      static       worker w gets tasks w, w + workers, ...: who is done early waits
      slow:RANK    that worker computes twice as long, fast:RANK half as long
      balanced     all tasks take the mean
@@ -45,6 +46,25 @@ static void master(int fixed)
     }
 }
 
+/* The same by a receive for each worker. */
+static void master_of_requests(void)
+{
+    int given = 0, none = -1, result[64];
+    MPI_Request request[64];
+    for (int worker = 1; worker < size; worker++)
+        MPI_Irecv(&result[worker - 1], 1, MPI_INT, worker, 1, MPI_COMM_WORLD, &request[worker - 1]);
+    for (int open = size - 1; open > 0;) {
+        int who, task;
+        MPI_Waitany(size - 1, request, &who, MPI_STATUS_IGNORE);
+        task = given++;
+        if (task >= TASKS)
+            open--;
+        else
+            MPI_Irecv(&result[who], 1, MPI_INT, who + 1, 1, MPI_COMM_WORLD, &request[who]);
+        MPI_Send(task < TASKS ? &task : &none, 1, MPI_INT, who + 1, 2, MPI_COMM_WORLD);
+    }
+}
+
 static void worker(long mean, double factor)
 {
     int task = -1;
@@ -66,7 +86,9 @@ int main(int argc, char **argv)
     snprintf(slow, sizeof slow, "slow:%d", rank);
     snprintf(fast, sizeof fast, "fast:%d", rank);
     double factor = (given(argc, argv, slow) ? 2 : 1) * (given(argc, argv, fast) ? 0.5 : 1) * (given(argc, argv, "short") ? 0.5 : 1);
-    if (rank == 0)
+    if (rank == 0 && given(argc, argv, "requests"))
+        master_of_requests();
+    else if (rank == 0)
         master(given(argc, argv, "static"));
     else
         worker(given(argc, argv, "balanced") ? mean_work() : 0, factor);

@@ -15,6 +15,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
+from perwiz.whatif.rematch.counters import Counters, counters
 
 _TAKES = np.isin(operations.KIND, (operations.RECV, operations.SENDRECV))
 
@@ -35,11 +36,12 @@ class Farm(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Tasks:
-    """The tasks of all farms of a trace, in the order of their answers."""
+    """The tasks of all farms of a trace, in the order of their answers, and behind them those taken from counters, as they were fetched."""
 
     farms: tuple[Farm, ...]
+    counters: Counters
     answer: I8
-    """Message per task that brings it."""
+    """Message per task of the farms that brings it."""
     home: I8
     """Location per task that ran it."""
     last: I8
@@ -50,12 +52,12 @@ class Tasks:
     """Per call, the task that its entry, and the computation before it, belong to, or NONE."""
 
 
-def tasks(trace: Trace, wild: Mask) -> Tasks:
-    """Return the tasks that move, given which messages are received by receives of any source, bool per row."""
+def tasks(trace: Trace, anew: Mask) -> Tasks:
+    """Return the tasks that move, given which messages may be taken for each other when their receiver completes them, bool per row."""
     table, location = trace.messages, trace.calls.location
     farms: list[Farm] = []
-    for master in np.unique(location[table.receive[wild]]).tolist():
-        found = _farm(trace, wild, master)
+    for master in np.unique(location[table.receive[anew]]).tolist():
+        found = _farm(trace, anew, master)
         if found is not None and not any(np.isin(found.workers, [other.master, *other.workers]).any() for other in farms):
             farms.append(found)
     begins, goes_on = np.full((2, len(trace.calls)), NONE)
@@ -76,18 +78,32 @@ def tasks(trace: Trace, wild: Mask) -> Tasks:
         homes.append(location[table.receive[given]].astype("i8"))
         lasts.append(last)
         count += len(given)
-    return Tasks(tuple(farms), _joined(answers), _joined(homes), _joined(lasts), begins, goes_on)
+    fetched = counters(trace)
+    if farms:
+        own = np.isin(location[fetched.fetch], np.concatenate([farm.workers for farm in farms]))
+        fetched = fetched.of(~np.isin(fetched.round, fetched.round[own]))
+    homes.append(_of_counters(trace, fetched, count, begins, goes_on))
+    return Tasks(tuple(farms), fetched, _joined(answers), _joined(homes), _joined(lasts), begins, goes_on)
+
+
+def _of_counters(trace: Trace, fetched: Counters, count: int, begins: I8, goes_on: I8) -> I8:
+    """Return the location per task that is taken from a counter, after numbering them from `count` on in what calls belong to."""
+    first, behind = fetched.fetch[~fetched.ends], fetched.next[~fetched.ends]
+    size = behind - first
+    call = np.arange(int(size.sum())) + np.repeat(first - np.cumsum(size) + size, size)
+    begins[call] = goes_on[call + 1] = np.repeat(count + np.arange(len(first)), size)
+    return trace.calls.location[first].astype("i8")
 
 
 def _joined(parts: list[I8]) -> I8:
     return np.concatenate([np.zeros(0, "i8"), *parts])
 
 
-def _farm(trace: Trace, wild: Mask, master: int) -> Farm | None:
+def _farm(trace: Trace, anew: Mask, master: int) -> Farm | None:
     """Return the farm of a master, or None if it is none."""
     table, location = trace.messages, trace.calls.location
     receiver, sender = location[table.receive], location[table.send]
-    request = np.flatnonzero(wild & (receiver == master))
+    request = np.flatnonzero(anew & (receiver == master))
     workers = np.unique(sender[request]).astype("i8")
     answer = np.flatnonzero((sender == master) & np.isin(receiver, workers) & np.isin(table.comm, table.comm[request]))
     if master in workers or not len(answer) or not np.isin(workers, receiver[answer]).all():

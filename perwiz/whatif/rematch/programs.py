@@ -14,6 +14,7 @@ from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.tables import ANY, NONE
 from perwiz.whatif.rematch.choices import Choices
+from perwiz.whatif.rematch.counters import latest
 from perwiz.whatif.rematch.farms import Tasks
 
 
@@ -25,7 +26,7 @@ class Open:
     message: I8
     """Row of messages per row of Programs.messages."""
     received: I8
-    """Row of messages that took it in the recorded run, per row of Programs.receives."""
+    """Row of messages that took it in the recorded run, per row of Programs.receives; NONE of fetches, and of what counters give."""
     choosing: I4
     """Row of calls per row of Programs.choices."""
     edge: I8
@@ -62,27 +63,37 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
     receives["returned"] = np.where(of_tasks[m] | choices.chosen[m], NONE, graph.returned[table.receive_done[m]])
     receives["probed"] = np.where(found[m] >= 0, np.repeat(np.arange(graph.vertices), np.diff(graph.start))[found[m]], NONE)
     receives["rank"][np.lexsort((table.receive[m], table.receive_done[m]))] = np.arange(len(m))
-    in_turn = np.lexsort((np.arange(len(m)), receives["posted"]))
-    row = np.full(count, NONE)
-    row[m[in_turn]] = np.arange(len(m))
+    receives["later"] = _completed_later(weighted, recorded, choices, m, weight[edge[m]])
+    fetches, given = _fetched(weighted, recorded, tasks, len(m))
+    in_turn = np.argsort(np.append(receives["posted"], fetches["posted"]), kind="stable")
+    row = np.full(count + 1, NONE)
+    row[np.append(m, np.full(len(fetches), count))[in_turn]] = np.arange(len(in_turn))
+    row[count] = NONE
+    follows = _followed(weighted, tasks, choices, m)
+    receives["follows"] = row[follows]
 
     messages = _rows(MESSAGE, len(m))
     messages["send"], messages["source"], messages["target"] = graph.entered[table.send[m]], location[table.send[m]], receives["location"]
-    messages["answers"] = np.where(answers[m] >= 0, row[answers[m]], NONE)
+    messages["answers"] = row[answers[m]]
     messages["block"] = tasks.goes_on[table.send[m]]
     messages["begins"] = task[m]
     messages["goes_on"] = np.where(task[m] >= 0, goes_on[m], NONE)
-    messages["ends"] = np.isin(m, tasks.last)
+    for number, farm in enumerate(tasks.farms):
+        messages["ends"][np.isin(m, farm.answer[-len(farm.workers) :])] = number * len(trace.locations)
     messages["tag"], messages["comm"] = table.tag[m], table.comm[m]
     messages["held"] = np.where(held[m] >= 0, graph.targets(held[m]), NONE)
     messages["rank"][np.lexsort((m, table.receive[m]))] = np.arange(len(m))
     messages["later"] = _later(weighted, recorded, choices, m)
     messages["arrives"], messages["found"], messages["holds"] = weight[edge[m]], into[found[m]], into[held[m]]
     messages["own"] = weight[local[m]]
-    sent = np.lexsort((np.arange(len(m)), messages["send"]))
+    receives, messages = np.concatenate([receives, fetches]), np.concatenate([messages, given])
+    m = np.append(m, np.full(len(fetches), NONE))
+    sent = np.argsort(messages["send"], kind="stable")
 
-    fixed = _fixed(weighted, tasks, (edge[m], held[m][held[m] >= 0], found[m][found[m] >= 0], local[m[of_tasks[m]]].astype("i8")))
-    choosing, choice = _choosing(weighted, m[choices.chosen[m]])
+    real = m[m >= 0]
+    own = np.append(local[real[of_tasks[real]]], graph.start[graph.returned[tasks.counters.fetch]]).astype("i8")
+    fixed = _fixed(weighted, tasks, (edge[real], held[real][held[real] >= 0], found[real][found[real] >= 0], own))
+    choosing, choice, turns = _choosing(weighted, real[choices.chosen[real]])
     by_entry = np.argsort(choice["entered"], kind="stable")
 
     block, computes = _blocks(graph, tasks, others[0])
@@ -92,6 +103,7 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
         messages=messages[sent],
         receives=receives[in_turn],
         choices=choice[by_entry],
+        turns=row[turns].astype("i4"),
         places=_places(weighted, tasks, others[1]),
         block=block,
         home=tasks.home.astype("i4"),
@@ -134,24 +146,78 @@ def _fixed(weighted: Weighted, tasks: Tasks, anew: tuple[I8, ...]) -> I8:
 
 
 def _places(weighted: Weighted, tasks: Tasks, slowness: F8) -> np.ndarray[Any, Any]:
-    """Return the rows of PLACE."""
+    """Return the rows of PLACE: those of farms, then those of counters; without any, one per location."""
     trace, graph, weight = weighted.trace, weighted.graph, weighted.weight
-    table, location = trace.messages, trace.calls.location
-    places = _rows(PLACE, len(trace.locations))
-    places["slowness"], last = slowness, tasks.last
-    places["end"][location[table.receive[last]]] = graph.returned[table.receive[last]]
-    places["own"][location[table.receive[last]]] = weight[graph.start[graph.returned[table.receive[last]]]]
+    table, location, fetched = trace.messages, trace.calls.location, tasks.counters
+    farms, size = len(tasks.farms), len(trace.locations)
+    count = farms + int(fetched.round.max(initial=-1)) + 1
+    places = _rows(PLACE, max(count, 1) * size)
+    places["slowness"] = np.tile(slowness, max(count, 1))
+    lasts = [table.receive[farm.answer[-len(farm.workers) :]].astype("i8") for farm in tasks.farms]
+    last = np.concatenate([*lasts, fetched.fetch[fetched.ends]])
+    of = np.repeat(np.arange(farms), [len(rows) for rows in lasts])
+    place = np.append(of, farms + fetched.round[fetched.ends]) * size + location[last]
+    places["end"][place] = graph.returned[last]
+    places["own"][place] = weight[graph.start[graph.returned[last]]]
     return places
 
 
-def _choosing(weighted: Weighted, chosen: I8) -> tuple[I4, np.ndarray[Any, Any]]:
-    """Return the calls that choose among these messages, and the rows of CHOICE."""
+def _fetched(weighted: Weighted, recorded: I8, tasks: Tasks, rank: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return fetches from counters as rows of RECEIVE, their ranks from `rank` on, and what they get as rows of MESSAGE, row by row."""
+    trace, graph, fetched = weighted.trace, weighted.graph, tasks.counters
+    location, farms, size = trace.calls.location[fetched.fetch], len(tasks.farms), len(trace.locations)
+    receives, messages = _rows(RECEIVE, len(fetched.fetch)), _rows(MESSAGE, len(fetched.fetch))
+    receives["posted"], receives["location"] = graph.entered[fetched.fetch], location
+    receives["block"], receives["source"], receives["tag"] = tasks.goes_on[fetched.fetch], ANY, ANY
+    receives["counter"] = messages["target"] = size + fetched.round
+    receives["rank"] = messages["rank"] = rank + np.arange(len(location))
+    receives["later"] = fetched.later(recorded[graph.entered[fetched.fetch]])
+    returned = graph.returned[fetched.fetch]
+    messages["source"], messages["begins"] = location, tasks.begins[fetched.fetch]
+    messages["begins"][fetched.ends] = NONE
+    messages["goes_on"] = np.where(fetched.ends, NONE, returned)
+    messages["ends"] = np.where(fetched.ends, (farms + fetched.round) * size, NONE)
+    messages["own"] = weighted.weight[graph.start[returned]]
+    return receives, messages
+
+
+def _followed(weighted: Weighted, tasks: Tasks, choices: Choices, m: I8) -> I8:
+    """Return the message in whose turn a master heard the worker that it posts a receive for again, or NONE; of messages that are chosen.
+
+    worker of the receives, as posted   1 2 3 2 1    completed (time)   4 1 5 6 7
+    the 4th is posted once the 2nd came, the 5th once the 1st did: they follow these
+    """
+    table, location = weighted.trace.messages, weighted.trace.calls.location
+    out = np.full(len(m), NONE)
+    for farm in tasks.farms:
+        of = np.flatnonzero(np.isin(m, farm.request) & choices.chosen[m] & (choices.source[m] != ANY))
+        of = of[np.lexsort((table.receive[m[of]], choices.source[m[of]]))]
+        before, behind = m[of[:-1]], m[of[1:]]
+        follows = (choices.source[before] == choices.source[behind]) & (table.receive_done[before] < table.receive[behind])
+        out[of[1:][follows]] = before[follows]
+    return out
+
+
+def _choosing(weighted: Weighted, chosen: I8) -> tuple[I4, np.ndarray[Any, Any], I8]:
+    """Return the calls that choose among these messages, the rows of CHOICE, and the messages in the order of their turns."""
     graph, table, location = weighted.graph, weighted.trace.messages, weighted.trace.calls.location
     choosing, needs = np.unique(table.receive_done[chosen], return_counts=True)
     choice = _rows(CHOICE, len(choosing))
     choice["entered"], choice["returned"] = graph.entered[choosing], graph.returned[choosing]
     choice["location"], choice["needs"] = location[choosing], needs
-    return choosing, choice
+    choice["turn"] = np.cumsum(needs) - needs
+    return choosing, choice, chosen[np.lexsort((table.receive[chosen], table.receive_done[chosen]))]
+
+
+def _completed_later(weighted: Weighted, recorded: I8, choices: Choices, m: I8, arrives: I8) -> I8:
+    """Return how long after its message is there each receive that is chosen can complete, so that recorded times give the recorded order."""
+    table, graph = weighted.trace.messages, weighted.graph
+    chosen = np.flatnonzero(choices.chosen[m])
+    chosen = chosen[np.lexsort((table.receive[m[chosen]], table.receive_done[m[chosen]]))]
+    there = np.maximum(recorded[graph.entered[table.send[m[chosen]]]] + arrives[chosen], recorded[graph.entered[table.receive[m[chosen]]]])
+    out = np.zeros(len(m), "i8")
+    out[chosen] = latest(there, weighted.trace.calls.location[table.receive[m[chosen]]].astype("i8")) - there
+    return out
 
 
 def _blocks(graph: Graph, tasks: Tasks, computes_there: I8) -> tuple[I4, I8]:
@@ -208,16 +274,19 @@ def rewired(weighted: Weighted, found: Open, matched: Matched) -> Weighted:
     graph, programs = weighted.graph, found.programs
     source, weight, cause = graph.source.copy(), weighted.weight.copy(), graph.cause.copy()
     weight[(graph.kind == GAP) & (programs.weight == CUT)] = CUT
-    taken = np.flatnonzero(matched.taken >= 0)
-    receive, rows = programs.receives[taken], programs.messages[matched.taken[taken]]
-    message, slot = found.message[matched.taken[taken]], _slots(weighted, found, matched)[taken]
+    receive, rows = programs.receives, programs.messages[matched.taken]
+    carried = (rows["goes_on"] >= 0) | (rows["ends"] >= 0)
+    ends = programs.places["end"][np.maximum(rows["ends"], 0) + _taker(receive, matched.seat)]
+    goes_on = np.where(rows["goes_on"] >= 0, rows["goes_on"], ends)
+    source[graph.start[goes_on[carried]]] = receive["posted"][carried]
+    real = np.flatnonzero(rows["send"] >= 0)
+    slot = _slots(weighted, found, matched, real)
+    receive, rows, message = receive[real], rows[real], found.message[matched.taken[real]]
     source[slot], weight[slot], cause[slot] = rows["send"], rows["arrives"], message
-    carried = found.carries[message]
-    source[graph.start[graph.targets(slot[carried])]] = receive["posted"][carried]
     holds = rows["held"] >= 0
     source[found.held[message[holds]]] = receive["posted"][holds]
     probed = receive["probed"] >= 0
-    edge = found.found[found.received[taken[probed]]]
+    edge = found.found[found.received[real[probed]]]
     source[edge], weight[edge], cause[edge] = rows["send"][probed], rows["found"][probed], message[probed]
     block = programs.block[graph.target]
     moved = np.flatnonzero((graph.kind == LOCAL) & (block >= 0) & (programs.computes[graph.target] >= 0))
@@ -229,25 +298,31 @@ def rewired(weighted: Weighted, found: Open, matched: Matched) -> Weighted:
     )
 
 
-def _slots(weighted: Weighted, found: Open, matched: Matched) -> I8:
-    """Return the edge over which what each receive takes comes: its own, that of the task, or one of the call that chooses it."""
+def _slots(weighted: Weighted, found: Open, matched: Matched, real: I8) -> I8:
+    """Return the edge over which what each receive takes comes: its own, that of the task, or one of the call that chooses it.
+
+    `real` are the receives that take a message, rows.
+    """
     graph, table, programs = weighted.graph, weighted.trace.messages, found.programs
-    out = found.edge[found.received]
-    message = found.message[matched.taken]
+    received, taken, receive = found.received[real], matched.taken[real], programs.receives[real]
+    out, message = found.edge[received], found.message[taken]
     carried = found.carries[message]
     out[carried] = found.edge[message[carried]]
-    ends = programs.messages["ends"][matched.taken] == 1
     last = np.full(graph.vertices, NONE)
-    own = found.message[programs.messages["ends"] == 1]
+    own = found.message[(programs.messages["ends"] >= 0) & (found.message >= 0)]
     last[graph.returned[table.receive[own]]] = found.edge[own]
-    receive = programs.receives[ends]
-    taker = np.where(receive["block"] >= 0, matched.seat[receive["block"]], receive["location"])
-    out[ends] = last[programs.places["end"][taker]]
-    chosen = np.flatnonzero(matched.completed >= 0)
-    before = table.receive_done[found.received[chosen]]
-    now = found.choosing[matched.completed[chosen]]
+    ends = programs.messages["ends"][taken] >= 0
+    out[ends] = last[programs.places["end"][programs.messages["ends"][taken[ends]] + _taker(receive[ends], matched.seat)]]
+    chosen = np.flatnonzero(matched.completed[real] >= 0)
+    before = table.receive_done[received[chosen]]
+    now = found.choosing[matched.completed[real[chosen]]]
     out[chosen[np.argsort(now, kind="stable")]] = out[chosen[np.argsort(before, kind="stable")]]
     return out
+
+
+def _taker(receive: np.ndarray[Any, Any], seat: I4) -> I8:
+    """Return the location that posted each of some rows of RECEIVE."""
+    return np.where(receive["block"] >= 0, np.append(seat, NONE)[receive["block"]], receive["location"]).astype("i8")
 
 
 def _in_order(weighted: Weighted, order: I4) -> Weighted:

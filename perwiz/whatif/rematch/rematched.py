@@ -33,7 +33,9 @@ class Rematched:
     receives: I8
     """Calls that receive another message than in the recorded run, rows, ascending."""
     tasks: int
-    """Tasks that masters hand out; 0 if there is no farm."""
+    """Tasks that go to whoever comes for the next one; 0 if there are none."""
+    fetched: int
+    """Those of them that are taken from a counter; masters hand out the others."""
     moved: int
     """Those of them that another process runs."""
     masters: I8
@@ -49,11 +51,12 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
     """
     none = np.zeros(0, "i8")
     if changed.order is not None:
-        return changed, Rematched(changed.makespan, "calls come in another order", none, 0, 0, none)
+        return changed, Rematched(changed.makespan, "calls come in another order", none, 0, 0, 0, none)
     found, handed = _opened(base, changed, hypotheses)
     masters = np.array([farm.master for farm in handed.farms], "i8")
-    kept = Rematched(changed.makespan, "nothing can be matched anew", none, len(handed.answer), 0, masters)
-    if not len(found.message):
+    fetched = int((~handed.counters.ends).sum())
+    kept = Rematched(changed.makespan, "nothing can be matched anew", none, len(handed.home), fetched, 0, masters)
+    if not len(found.programs.receives):
         return changed, kept
     matched = ENGINES[engine](found.programs)
     if len(matched.order) < changed.graph.vertices:
@@ -61,7 +64,7 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
             kept, reason="what processes do next depends on what they got, else they wait for each other for ever"
         )
     others = found.message[matched.taken] != found.received
-    others &= ~found.carries[found.received]
+    others &= ~np.append(found.carries, True)[found.received]
     if _answered(base, found, others, masters):
         return changed, dataclasses.replace(
             kept, reason="whom a process answers depends on what it got, and no tasks are known that it hands out"
@@ -89,10 +92,10 @@ def _opened(base: Run, changed: Run, hypotheses: Sequence[Hypothesis]) -> tuple[
     """Return what of a changed run is matched anew, and the tasks in it."""
     trace = base.trace
     anew = choices(trace)
-    handed = tasks(trace, anew.wild)
+    handed = tasks(trace, anew.wild | anew.chosen)
     others = changed.weighted.weight, np.ones(len(trace.locations))
     speeds = [hypothesis for hypothesis in hypotheses if isinstance(hypothesis, Speed)]
-    if len(handed.answer) and speeds:
+    if len(handed.home) and speeds:
         others = _without(base, hypotheses, speeds)
     return opened(changed.weighted, base.time, anew, handed, others), handed
 

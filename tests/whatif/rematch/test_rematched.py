@@ -125,7 +125,7 @@ def test_farm__what_is_none(monkeypatch):
         b.send(0, worker)
         b.recv(worker, 0)
     trace = b.trace()
-    found = tasks(trace, choices(trace).wild)
+    found = tasks(trace, choices(trace).wild | choices(trace).chosen)
     assert (len(found.farms), len(found.answer)) == (0, 0)
 
 
@@ -155,7 +155,7 @@ def test_laws(trace, data):
     base = replayed(trace, hand_model(), "none", asked)
     recorded = base.time
     anew_ = choices(base.trace)
-    handed = tasks(base.trace, anew_.wild)
+    handed = tasks(base.trace, anew_.wild | anew_.chosen)
     for hypotheses in ((), asked):
         changed = under(base, hypotheses)
         weighted = changed.weighted
