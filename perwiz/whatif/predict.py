@@ -22,7 +22,8 @@ from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking.instead import Instead, instead
-from perwiz.whatif.rematch.rematched import Rematched, rematched
+from perwiz.whatif.rematch.redrawn import Again
+from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
 from perwiz.whatif.run import Run, Start, replayed, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
@@ -134,9 +135,10 @@ def between(
     With `anew` it is that of the run whose `choices` are made anew. It keeps what the runs say, not their weights and vertex times, which
     only further questions need.
     """
-    span = _span(base, changed, hypotheses, doubts, known)
-    if anew is not None:
-        span, changed = span.later(anew[0].makespan - changed.makespan), anew[0]
+    if anew is not None and known is not None and not anew[1].reason:
+        span, changed = _span_anew(base, anew[0], hypotheses, doubts, known), anew[0]
+    else:
+        span = _span(base, changed, hypotheses, doubts, known)
     order, trace, size = changed.order, base.trace, changed.weighted.size
     return Prediction(
         trace=trace,
@@ -195,6 +197,15 @@ def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Dou
     others = tuple(Possible((one.varied,), swept_makespan(other)) for one in hypotheses for other in one.others(changed.weighted))
     found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, known.noise.drawn(changed.weighted), others)
     return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts)[0]
+
+
+def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers) -> Span:
+    """Return the span of a run whose receives are matched anew: they are in every drawn run, too, and in those drawn of the recorded one."""
+    handed = handed_out(base.trace)
+    asked, unchanged = Again(handed, hypotheses), Again(handed, ())
+    found = Answer(asked.question, anew.makespan, asked.drawn(known.noise, base))
+    recorded = dataclasses.replace(known.recorded, drawn=unchanged.drawn(known.noise, base))
+    return spans(base, dataclasses.replace(known, recorded=recorded, of=(found,)), hypotheses, doubts)[0]
 
 
 def predicted_trace(prediction: Prediction) -> Trace:

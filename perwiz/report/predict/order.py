@@ -52,10 +52,16 @@ class Matching(Record):
     """Receives that may have been wildcards: the format does not tell, and no order in the program explains their sources."""
     possible_receives: list[CallId]
     """Those that another message would have reached first."""
+    fetches: Natural
+    """Calls that take the next task from a counter."""
+    fetches_turned: list[CallId]
+    """Those that would come before one that came before them."""
     recorded_choices_ns: Natural | None
     """The makespan if all these choices stay as recorded, where the prediction makes them anew; null where it keeps them."""
     tasks: Natural
-    """Tasks that masters hand out to whoever asks next, where the prediction makes choices anew."""
+    """Tasks that go to whoever comes for the next one, where the prediction makes choices anew."""
+    tasks_fetched: Natural
+    """Those that are taken from a counter; masters hand out the others."""
     tasks_moved: Natural
     """Those that another process runs than in the recorded run."""
     masters: list[Natural]
@@ -86,6 +92,7 @@ def choices(trace: Trace, others: matching.Matching, anew: Rematched | None) -> 
     return Matching(
         recorded_choices_ns=anew.kept if anew is not None and made else None,
         tasks=anew.tasks if anew is not None and made else 0,
+        tasks_fetched=anew.fetched if anew is not None and made else 0,
         tasks_moved=anew.moved if anew is not None and made else 0,
         masters=trace.locations.process[anew.masters].tolist() if anew is not None and made else [],
         kept_because=anew.reason or None if anew is not None else None,
@@ -94,6 +101,8 @@ def choices(trace: Trace, others: matching.Matching, anew: Rematched | None) -> 
         waits=others.waits,
         completions=[f"e{call}" for call in others.completions.tolist()],
         contradicting=others.already,
+        fetches=others.fetches,
+        fetches_turned=[f"e{call}" for call in others.turned.tolist()],
         possible=others.possible,
         possible_receives=[f"e{call}" for call in others.possible_receives.tolist()],
     )
@@ -134,10 +143,13 @@ def choice_facts(others: Matching) -> Facts:
     if others.waits:
         many = f"{words.several(others.waits, 'wait')} for some of several"
         lines.append(_others(many, others.completions, "would have ended with another request"))
+    if others.fetches:
+        many = f"{words.several(others.fetches, 'call')} that take tasks from a counter"
+        lines.append(_others(many, others.fetches_turned, "would come before one that came before"))
     if others.possible_receives:
         many = f"{words.several(others.possible, 'receive')} that may be wildcards (the format does not tell)"
         lines.append(_others(many, others.possible_receives, "would see messages arrive in another order"))
-    if others.receives or others.completions or others.possible_receives:
+    if others.receives or others.completions or others.possible_receives or others.fetches_turned:
         lines.append(_made(others))
     if others.contradicting:
         lines.append(f"not counted: {words.several(others.contradicting, 'choice')} that the recorded times contradict already")
@@ -150,7 +162,9 @@ def _made(others: Matching) -> str:
         why = f": {others.kept_because}" if others.kept_because else ""
         return f"the prediction keeps the recorded choices{why}; from the first of these on the run could go another way"
     ranks = ", ".join(map(str, others.masters[:_NAMED])) + (", ..." if len(others.masters) > _NAMED else "")
-    tasks = f"; {others.tasks_moved} of {words.several(others.tasks, 'task')} of rank {ranks} move to whoever asks" if others.tasks else ""
+    givers = [f"of rank {ranks}"] if others.masters else []
+    givers += ["of a counter"] if others.tasks_fetched else []
+    tasks = f"; {others.tasks_moved} of {words.several(others.tasks, 'task')} {' and '.join(givers)} move to whoever asks" if others.tasks else ""
     kept = "if these are no wildcards, so that what they got stays" if others.possible_receives else "with the recorded choices"
     return f"the prediction takes what comes first{tasks}; {kept}: {words.duration(others.recorded_choices_ns)}"
 

@@ -38,6 +38,19 @@ class Open:
     carries: Mask
     """It brings a task, or the end: its receiver goes on with that."""
 
+    def drawn(self, weight: I8, elsewhere: I8) -> Programs:
+        """Return the programs if edges have other weights: those of another run, and those of tasks on a location of slowness 1."""
+        programs, first = self.programs, self.programs.graph.start
+        messages, places = programs.messages.copy(), programs.places.copy()
+        real = messages["send"] >= 0
+        messages["arrives"][real] = weight[self.edge[self.message[real]]]
+        for rows, name in ((messages, "goes_on"), (places, "end")):
+            there = rows[name] >= 0
+            rows["own"][there] = weight[first[rows[name][there]]]
+        fixed = np.where(programs.weight == CUT, CUT, weight)
+        computes = np.where(programs.computes >= 0, np.append(elsewhere, 0)[first[:-1]], NONE)
+        return dataclasses.replace(programs, weight=fixed, messages=messages, places=places, computes=computes)
+
 
 def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, others: tuple[I8, F8]) -> Open:
     """Return the programs of a weighted graph whose recorded run has these `recorded` times, per vertex.

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.engines import rematch as engines
-from perwiz.loggps.weigh import measured
+from perwiz.loggps.weigh import Weighted, measured
 from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.hypotheses.computation import Speed, number
-from perwiz.whatif.rematch.choices import choices
+from perwiz.whatif.rematch.choices import Choices, choices
 from perwiz.whatif.rematch.farms import Tasks, tasks
 from perwiz.whatif.rematch.programs import Open, opened, rewired
 from perwiz.whatif.run import Run, run_of
@@ -42,6 +43,35 @@ class Rematched:
     """Locations that hand out tasks."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Handed:
+    """What of a trace is matched anew, and the tasks in it that move."""
+
+    choices: Choices
+    tasks: Tasks
+
+    def opened(self, before: Weighted, changed: Weighted, recorded: I8, hypotheses: Sequence[Hypothesis]) -> Open:
+        """Return the programs of what hypotheses make of a run, which has these `recorded` times per vertex."""
+        return opened(changed, recorded, self.choices, self.tasks, self.elsewhere(before, changed, hypotheses))
+
+    def elsewhere(self, before: Weighted, changed: Weighted, hypotheses: Sequence[Hypothesis]) -> tuple[I8, F8]:
+        """Return the weights without the speeds of processes, which are theirs and not their tasks', and how much slower each location is."""
+        slowness = np.ones(len(before.trace.locations))
+        speeds = [hypothesis for hypothesis in hypotheses if isinstance(hypothesis, Speed)]
+        if not len(self.tasks.home) or not speeds:
+            return changed.weight, slowness
+        for speed in speeds:
+            which, factor = number(speed, speed.argument)
+            slowness[selectors.processors(before.trace, which)] /= factor
+        return apply(before, [hypothesis for hypothesis in hypotheses if hypothesis not in speeds]).weight, slowness
+
+
+def handed_out(trace: Trace) -> Handed:
+    """Return what of a trace is matched anew."""
+    found = choices(trace)
+    return Handed(found, tasks(trace, found.wild | found.chosen))
+
+
 def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> tuple[Run, Rematched]:
     """Return the run that `changed`, which hypotheses make of `base`, becomes if receives take what comes first.
 
@@ -52,7 +82,9 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
     none = np.zeros(0, "i8")
     if changed.order is not None:
         return changed, Rematched(changed.makespan, "calls come in another order", none, 0, 0, 0, none)
-    found, handed = _opened(base, changed, hypotheses)
+    of = handed_out(base.trace)
+    handed, before = of.tasks, dataclasses.replace(base.weighted, weight=measured(base.weighted).weight)
+    found = of.opened(before, changed.weighted, base.time, hypotheses)
     masters = np.array([farm.master for farm in handed.farms], "i8")
     fetched = int((~handed.counters.ends).sum())
     kept = Rematched(changed.makespan, "nothing can be matched anew", none, len(handed.home), fetched, 0, masters)
@@ -86,25 +118,3 @@ def _answered(base: Run, found: Open, others: Mask, masters: I8) -> bool:
     asked = np.unique(location[table.receive[got]].astype("i8") * size + location[table.send[got]])
     back = location[table.send].astype("i8") * size + location[table.receive]
     return bool((np.isin(back, asked) & (table.send > first[location[table.send]])).any())
-
-
-def _opened(base: Run, changed: Run, hypotheses: Sequence[Hypothesis]) -> tuple[Open, Tasks]:
-    """Return what of a changed run is matched anew, and the tasks in it."""
-    trace = base.trace
-    anew = choices(trace)
-    handed = tasks(trace, anew.wild | anew.chosen)
-    others = changed.weighted.weight, np.ones(len(trace.locations))
-    speeds = [hypothesis for hypothesis in hypotheses if isinstance(hypothesis, Speed)]
-    if len(handed.home) and speeds:
-        others = _without(base, hypotheses, speeds)
-    return opened(changed.weighted, base.time, anew, handed, others), handed
-
-
-def _without(base: Run, hypotheses: Sequence[Hypothesis], speeds: Sequence[Speed]) -> tuple[I8, F8]:
-    """Return the weights without the speeds of processes, which are theirs and not their tasks', and by what each location is slower."""
-    slowness = np.ones(len(base.trace.locations))
-    for speed in speeds:
-        which, factor = number(speed, speed.argument)
-        slowness[selectors.processors(base.trace, which)] /= factor
-    rest = [hypothesis for hypothesis in hypotheses if hypothesis not in speeds]
-    return apply(dataclasses.replace(base.weighted, weight=measured(base.weighted).weight), rest).weight, slowness

@@ -25,12 +25,13 @@ on the other (common random numbers: Law, Simulation Modeling and Analysis, 11.2
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 
 from perwiz.graph.graph import Graph
 from perwiz.kernels import drawn as kernel
-from perwiz.loggps.weigh import Weighted, work
+from perwiz.loggps.weigh import CUT, Weighted, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers
@@ -123,9 +124,7 @@ class Noise:
         if self.varies is None or not self.draws:
             return np.zeros(0)
         graph = weighted.graph
-        placed = _placed(weighted, self) if isinstance(weighted, Reordered) else _placed_as_recorded(graph, self, weighted.trace)
-        scale = np.minimum(weighted.weight[np.minimum(graph.start[:-1], graph.edges - 1)] / placed.whole, placed.most)
-        stretch, more, share = placed.stretch, placed.more * scale, placed.share * scale
+        stretch, more, share = self._of(weighted)
         ends = np.empty(min(max(EDGES // graph.edges, FEWEST), self.draws))
         time = np.empty((1 << kernel.reach(graph.start, graph.source).bit_length(), TOGETHER))
         first, last, out = np.sort(graph.begun), np.sort(graph.ended), np.empty(TOGETHER)
@@ -135,6 +134,26 @@ class Noise:
             kernel.sweep(graph.start, graph.source, weighted.weight, stretch, more, share, deviation, first, last, time, out)
             ends[begin : begin + TOGETHER] = out[: len(ends) - begin]
         return ends
+
+    def weights(self, weighted: Weighted, count: int) -> Iterator[I8]:
+        """Yield the weights of so many runs drawn of a weighted graph, those that `drawn` sweeps, rounded to ns."""
+        stretch, more, share = self._of(weighted)
+        edges, drawn = np.diff(weighted.graph.start), np.flatnonzero(stretch >= 0)
+        deviation = np.empty((len(self.stretches.times) + len(self.seldom), TOGETHER))
+        for k in range(count):
+            if k % TOGETHER == 0:
+                self._deviate(np.arange(k, k + TOGETHER), deviation)
+            later = np.zeros(len(stretch), "i8")
+            later[drawn] = np.rint(more[drawn] + share[drawn] * deviation[stretch[drawn], k % TOGETHER])
+            weight = np.maximum(weighted.weight + np.repeat(later, edges), np.minimum(weighted.weight, 0))
+            yield np.where(weighted.weight == CUT, CUT, weight)
+
+    def _of(self, weighted: Weighted) -> tuple[I4, F8, F8]:
+        """Return per vertex of a weighted graph whose deviation it has, how much longer it takes anyway, and its share of the deviation."""
+        graph = weighted.graph
+        placed = _placed(weighted, self) if isinstance(weighted, Reordered) else _placed_as_recorded(graph, self, weighted.trace)
+        scale = np.minimum(weighted.weight[np.minimum(graph.start[:-1], graph.edges - 1)] / placed.whole, placed.most)
+        return placed.stretch, placed.more * scale, placed.share * scale
 
     def _deviate(self, draws: I8, out: F8) -> None:
         """Write the deviation per draw of each stretch, and then of each piece of what is seldom."""

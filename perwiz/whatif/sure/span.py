@@ -87,13 +87,6 @@ class Span:
         others = tuple(dataclasses.replace(other, makespan=other.makespan - rest) for other in self.others)
         return dataclasses.replace(self, least=max(self.least - rest, 0), most=self.most - rest, others=others)
 
-    def later(self, time: int) -> Span:
-        """Return the span of an answer that is later by some ns, else the same; gains are not known then."""
-        if not time:
-            return self
-        others = tuple(dataclasses.replace(other, makespan=max(other.makespan + time, 0)) for other in self.others)
-        return dataclasses.replace(self, least=max(self.least + time, 0), most=max(self.most + time, 0), others=others, gain=None)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answer:

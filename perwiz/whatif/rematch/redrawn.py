@@ -1,0 +1,55 @@
+"""How sure a run is whose receives are matched anew: under other models and in drawn runs, matched anew each time."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz.engines.rematch import Programs, rematch
+from perwiz.engines.sweep import sweep
+from perwiz.loggps.weigh import Weighted, measured
+from perwiz.trace.arrays import F8, I8
+from perwiz.whatif.hypotheses.base import Hypothesis, apply
+from perwiz.whatif.rematch.programs import rewired
+from perwiz.whatif.rematch.rematched import Handed
+from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.sure.noise import Noise
+
+FEWEST, VERTICES = 10, 20_000_000
+"""Runs drawn at least, and vertices of all together: matching anew takes ten times as long as a sweep."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Again:
+    """A question about a run, asked so that receives take what comes first."""
+
+    handed: Handed
+    hypotheses: Sequence[Hypothesis]
+
+    def question(self, weighted: Weighted) -> Weighted:
+        """Return the weighted graph under the hypotheses, matched anew; with the recorded choices where programs wait for each other."""
+        changed = apply(weighted, self.hypotheses)
+        found = self.handed.opened(weighted, changed, sweep(weighted.graph, weighted.weight), self.hypotheses)
+        matched = rematch(found.programs)
+        return rewired(changed, found, matched) if len(matched.order) == changed.graph.vertices else changed
+
+    def drawn(self, noise: Noise, base: Run) -> F8:
+        """Return the makespans, ns, of runs drawn of it, the same runs as `noise` draws of any graph; fewer where the graph is large."""
+        if noise.varies is None or not noise.draws:
+            return np.zeros(0)
+        recorded = dataclasses.replace(base.weighted, weight=measured(base.weighted).weight)
+        changed = apply(recorded, self.hypotheses)
+        found = self.handed.opened(recorded, changed, base.time, self.hypotheses)
+        count = min(noise.draws, max(VERTICES // changed.graph.vertices, FEWEST))
+        there = self.handed.elsewhere(recorded, changed, self.hypotheses)[0]
+        runs = zip(noise.weights(changed, count), noise.weights(dataclasses.replace(changed, weight=there), count), strict=True)
+        return np.array([_makespan(changed, found.drawn(*weights), weights[0]) for weights in runs], "f8")
+
+
+def _makespan(changed: Weighted, programs: Programs, weight: I8) -> int:
+    """Return the makespan of programs, ns; that of the recorded choices where they wait for each other."""
+    matched = rematch(programs)
+    whole = len(matched.order) == changed.graph.vertices
+    return makespan(changed.graph, matched.time if whole else sweep(changed.graph, weight))
