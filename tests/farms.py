@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 
 import numpy as np
 
 from build import Builder, hand_model
+from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.rematch.rematched import rematched
 from perwiz.whatif.run import replayed, under
@@ -68,3 +70,67 @@ def anew(trace, *texts, engine="sweep"):
     base = replayed(trace, hand_model(), "none", asked)
     changed = under(base, asked)
     return changed, *rematched(base, changed, asked, engine)
+
+
+def farm_of_requests(lengths, workers=3, factor=()):
+    """Return a farm whose master has a receive for each worker, and waits for any of them; as `farm`, every worker asks first."""
+    b, factor = Builder(workers + 1), factor or [1] * workers
+    coming, free, now, given = [], [WORK] * (workers + 1), 0, iter([*lengths, *[None] * workers])
+    requests = {}
+
+    def post(worker):
+        nonlocal now
+        requests[worker] = b.irecv(0, worker, tag=2, at=(now, now + WORK))
+        now += WORK
+
+    for worker in range(1, workers + 1):
+        b.send(worker, 0, tag=2, at=(0, WORK))
+        heapq.heappush(coming, (LATENCY, worker))
+        post(worker)
+    while coming:
+        arrived, worker = heapq.heappop(coming)
+        b.wait(0, requests[worker], at=(now, max(now, arrived) + WORK))
+        now = max(now, arrived) + WORK
+        length = next(given)
+        if length is not None:
+            post(worker)
+        begin = max(free[worker], now + LATENCY) + WORK
+        b.send(0, worker, tag=1, at=(now, now + WORK))
+        b.recv(worker, 0, tag=1, at=(free[worker], begin))
+        now += WORK
+        if length is not None:
+            end = begin + round(length * factor[worker - 1])
+            b.send(worker, 0, tag=2, at=(end, end + WORK))
+            free[worker] = end + WORK
+            heapq.heappush(coming, (end + LATENCY, worker))
+    trace = b.trace()
+    op = np.where(trace.calls.op == operations.OP["MPI_Wait"], operations.OP["MPI_Waitany"], trace.calls.op).astype("u2")
+    return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
+
+
+def counter(lengths, processes=3, factor=(), rounds=1, locks=False):
+    """Return processes that take tasks of these lengths from a counter of rank 0, then meet in a barrier; `rounds` times.
+
+    With `locks` they lock, read, write and unlock instead of MPI_Fetch_and_op and MPI_Win_flush. All calls take 500 ns.
+    """
+    b, factor, now = Builder(processes), factor or [1] * processes, [0] * processes
+
+    def call(rank, routine):
+        b.call(rank, routine, peer=0, tag=7, comm=0, at=(now[rank], now[rank] + WORK))
+        now[rank] += WORK
+
+    for _ in range(rounds):
+        given, open_ = iter(lengths), list(range(processes))
+        while open_:
+            rank = min(open_, key=lambda rank: (now[rank], rank))
+            for routine in ("Win_lock", "Get", "Put", "Win_unlock") if locks else ("Fetch_and_op", "Win_flush"):
+                call(rank, routine)
+            length = next(given, None)
+            if length is None:
+                open_.remove(rank)
+            else:
+                now[rank] += round(length * factor[rank])
+        enter, end = now[:], max(now) + 1000
+        b.everyone("Barrier", at=[(at, end) for at in enter])
+        now[:] = [end] * processes
+    return b.trace()

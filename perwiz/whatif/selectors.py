@@ -160,6 +160,15 @@ def owners(trace: Trace, instances: I8) -> I8:
     return outermost(trace.regions.first_call[instances], trace.regions.end_call[instances], instances, len(trace.calls))
 
 
+def meeting(trace: Trace) -> Mask:
+    """Return which calls depend on what other locations do, or others on them, bool per call: what messages, collectives and links tie."""
+    table, members, links = trace.messages, trace.members, trace.links
+    out = np.zeros(len(trace.calls) + 1, bool)  # the last one stands for no call
+    for column in (table.send, table.send_done, table.receive, table.receive_done, members.call, members.done, links.cause, links.effect):
+        out[column] = True
+    return out[:-1]
+
+
 def paths(trace: Trace) -> list[str]:
     """Return each region path as text, and that of none (empty) behind them: names from the outside in, joined by `/`."""
     out: list[str] = []

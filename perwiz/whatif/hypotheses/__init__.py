@@ -104,6 +104,13 @@ KINDS = (
         "these MPI calls, which the first thread makes outside of its teams, run beside the team it opens next: the others begin without"
         " it, and take over so much of its work that it ends with them",
     ),
+    Kind(
+        "dynamic",
+        "dynamic:Dynamic",
+        "REGION[#K[..M]]",
+        "every instance of the region is a task, and whichever process is free takes the next one, up to where processes meet; fetching a"
+        " task costs nothing",
+    ),
     Kind("scale", "computation:Scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
     Kind("speed", "computation:Speed", "rank:R=FACTOR", "the process, those of rank:0-7 or of node:NAME compute FACTOR times as fast"),
     Kind(
@@ -162,7 +169,7 @@ the calls that move are taken to need none from those they pass. Moves that need
 """What else the help says of them."""
 
 LISTED = {
-    **dict.fromkeys(("balance-time", "balance-messages", "balance-threads", "parallel"), ""),
+    **dict.fromkeys(("balance-time", "balance-messages", "balance-threads", "parallel", "dynamic"), ""),
     **dict.fromkeys(("scale", "speed", "threads", "schedule"), "="),
 }
 """Kinds that take several names joined by commas, as if each were asked by itself, and what ends the list."""

@@ -14,6 +14,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 
 _FETCHES = np.isin(operations.OPS, ["MPI_Fetch_and_op", "MPI_Get_accumulate"])
 _READS, _WRITES, _LOCKS = (np.isin(operations.OPS, names) for names in (["MPI_Get"], ["MPI_Put", "MPI_Accumulate"], ["MPI_Win_lock"]))
@@ -53,7 +54,7 @@ def counters(trace: Trace) -> Counters:
     fetch = _fetches(trace)
     calls, times = trace.calls, trace.timeline.calls
     key = np.unique(np.stack([column[fetch] for column in (calls.comm, calls.tag, calls.peer)]), axis=1, return_inverse=True)[1].ravel()
-    met = np.append(0, np.cumsum(_meets(trace)))[fetch]
+    met = np.append(0, np.cumsum(selectors.meeting(trace)))[fetch]
     order = np.lexsort((fetch, calls.location[fetch], key))
     key, met, of, location = key[order], met[order], fetch[order], calls.location[fetch[order]]
     same = np.append(False, (key[1:] == key[:-1]) & (location[1:] == location[:-1]))[: len(of)]
@@ -80,15 +81,6 @@ def _fetches(trace: Trace) -> I8:
         row = row[which[calls.op[row + step]] & np.logical_and.reduce(alike)]
     out[row] = True
     return np.flatnonzero(out & (calls.peer >= 0))
-
-
-def _meets(trace: Trace) -> Mask:
-    """Return which calls depend on what others do, or others on them."""
-    table, members, links = trace.messages, trace.members, trace.links
-    out = np.zeros(len(trace.calls) + 1, bool)  # the last one stands for no call
-    for column in (table.send, table.send_done, table.receive, table.receive_done, members.call, members.done, links.cause, links.effect):
-        out[column] = True
-    return out[:-1]
 
 
 def _shared(times: Times, fetch: I8, group: I8, ends: Mask) -> Mask:

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 import build
 from build import ANY, Builder, hand_model
-from farms import anew, farm, lengths
+from farms import anew, counter, farm, farm_of_requests, lengths
 from perwiz.engines import rematch as engines
 from perwiz.engines.sweep import sweep
 from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.matching import matching
+from perwiz.whatif.predict import predict
 from perwiz.whatif.rematch.choices import choices
+from perwiz.whatif.rematch.counters import counters
 from perwiz.whatif.rematch.farms import tasks
 from perwiz.whatif.rematch.programs import opened, rewired
 from perwiz.whatif.run import replayed, under
@@ -187,3 +189,56 @@ def test_farm__of_a_format_that_does_not_tell():
     _, run, found = anew(build.untold(trace), "speed rank:1=0.5")
     assert (found.tasks, found.moved, found.kept) == (known.tasks, known.moved, known.kept)
     assert run.makespan == told.makespan
+
+
+@pytest.mark.parametrize("speed", [0.25, 1, 5])
+def test_farm__of_a_receive_for_each_worker(speed):
+    """Whom the master then posts a receive for again, and answers, is whom it heard: unchanged it stays, else it is the farm so made."""
+    length = lengths(40)
+    truth = farm_of_requests(length, factor=(1 / speed, 1, 1)).timeline.makespan
+    for engine in ("sweep", "replay"):
+        _, run, found = anew(farm_of_requests(length), f"speed rank:1={speed}", engine=engine)
+        assert (found.tasks, found.fetched, found.moved > 0, found.reason) == (40, 0, speed != 1, "")
+        assert run.makespan == pytest.approx(truth, rel=0.02 if speed != 1 else 0)
+
+
+@pytest.mark.parametrize("locks", [False, True])
+@pytest.mark.parametrize("speed", [0.25, 1, 5])
+def test_counter(locks, speed):
+    """Tasks go to whoever fetches next, round by round: unchanged they stay, else it is what a process of that speed gives."""
+    length = lengths(30)
+    truth = counter(length, factor=(1, 1 / speed, 1), rounds=2, locks=locks).timeline.makespan
+    trace = counter(length, rounds=2, locks=locks)
+    for engine in ("sweep", "replay"):
+        changed, run, found = anew(trace, f"speed rank:1={speed}", engine=engine)
+        assert (found.tasks, found.fetched, found.moved > 0, found.reason) == (60, 60, speed != 1, "")
+        assert run.makespan == pytest.approx(truth, rel=0.001 if speed != 1 else 0)
+    assert speed == 1 or changed.makespan != pytest.approx(truth, rel=0.05)
+
+
+def test_counter__what_is_none():
+    """Tickets that each process draws once, and tasks in the middle of which processes meet, move nowhere."""
+    b = Builder(3)
+    for _ in range(4):
+        for rank in range(3):
+            b.call(rank, "Fetch_and_op", peer=0, tag=0, comm=0)
+            b.compute(rank, 900 * rank)
+        b.barrier()
+    trace = b.trace()
+    assert len(counters(trace).fetch) == 0
+    assert len(counters(counter(lengths(9))).fetch) == 12
+    fixed = counter([5000, 90_000, 5000, 5000], processes=2)
+    enter = fixed.timeline.calls.enter.copy()
+    enter[np.flatnonzero(fixed.calls.op == operations.OP["MPI_Fetch_and_op"])[1]] += 10_000_000
+    late = dataclasses.replace(fixed.timeline, calls=dataclasses.replace(fixed.timeline.calls, enter=enter))
+    assert len(counters(dataclasses.replace(fixed, timeline=late)).fetch) == 0  # one found none left before another got its task
+
+
+def test_drawn_runs_are_matched_anew():
+    """A farm whose tasks vary: kept choices would make every drawn run wait for the unlucky, and its interval lie later and wider."""
+    trace = counter(lengths(120, spread=60_000))
+    anew_, kept = (predict(trace, ["speed rank:1=0.5"], hand_model(), clock="none", keep_matches=keep) for keep in (False, True))
+    assert anew_.span.least <= anew_.predicted.makespan <= anew_.span.most
+    assert anew_.span.most - anew_.span.least < kept.span.most - kept.span.least
+    truth = counter(lengths(120, spread=60_000), factor=(1, 2, 1)).timeline.makespan
+    assert anew_.span.least <= truth <= anew_.span.most < kept.span.least

@@ -1,0 +1,66 @@
+"""Tasks that are shared out fixed, distributed to whoever is free instead."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.errors import UsageError
+from perwiz.kernels import schedule as kernel
+from perwiz.trace.arrays import I8
+from perwiz.trace.numbers import running
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.computation import Computation
+from perwiz.whatif.hypotheses.stretch import Segments, shares
+
+
+class Dynamic(Computation):
+    """`REGION`: every instance is a task, and whichever process is free takes the next one.
+
+    Tasks of one loop are those between which their process meets no other; the k-th loop of every process is one, in which each begins
+    when it did in the recorded run. They are taken in turn: the first ones of all processes, then the second ones, ... What it takes to
+    fetch a task is not in the answer.
+    """
+
+    word = "dynamic"
+
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths, those of the tasks of each process scaled to the sum of the tasks that it gets."""
+        trace = segments.trace
+        instances = selectors.steps(trace, self.argument)[0]
+        segment, place = segments.inside(instances)
+        tasks, of = np.unique(place, return_inverse=True)
+        row = instances[tasks]
+        location, loop = trace.regions.location[row].astype("i8"), self._loops(trace, row)
+        total = np.zeros(len(row), "i8")
+        np.add.at(total, of, length[segment])
+        groups, group = np.unique(np.stack([loop, location]), axis=1, return_inverse=True)
+        group = group.ravel()
+        part = groups[0]
+        if not (np.bincount(part) > 1).any():
+            raise UsageError(f"{self}: no loop of these tasks runs on several processes")
+        turn = np.lexsort((location, running(group, group), loop))
+        begin = np.full(groups.shape[1], np.iinfo("i8").max)
+        np.minimum.at(begin, group, trace.timeline.regions.enter[row])
+        first = np.searchsorted(part, np.arange(int(part[-1]) + 2))
+        begin -= np.repeat(np.minimum.reduceat(begin, first[:-1]), np.diff(first))
+        ends = begin.copy()
+        kernel.dynamic(np.searchsorted(loop[turn], np.arange(len(first))), first, total[turn], ends)
+        order = np.argsort(group[of], kind="stable")
+        out = length.copy()
+        out[segment[order]] = shares(length[segment[order]], group[of][order], ends - begin)
+        return out
+
+    def _loops(self, trace: Trace, row: I8) -> I8:
+        """Return which loop each task belongs to, from 0, by their instances, sorted. Raises UsageError if one meets another process."""
+        regions = trace.regions
+        met = np.append(0, np.cumsum(selectors.meeting(trace)))
+        before, behind = met[regions.first_call[row]], met[regions.end_call[row]]
+        if (before != behind).any():
+            which = int(row[np.flatnonzero(before != behind)[0]])
+            rank = int(trace.locations.process[regions.location[which]])
+            raise UsageError(f"{self}: a task of rank {rank} exchanges messages with others, must compute alone to run anywhere")
+        fresh = np.append(True, (regions.location[row][1:] != regions.location[row][:-1]) | (before[1:] != before[:-1]))[: len(row)]
+        first = np.append(True, regions.location[row][1:] != regions.location[row][:-1])[: len(row)]
+        number = np.cumsum(fresh)
+        return np.asarray(number - np.maximum.accumulate(np.where(first, number, 0)), "i8")
