@@ -24,7 +24,8 @@ Options of a region, and --speed, take several names, too, as in --balance-time 
 Hypotheses can be given several times; all are asked together, as one changed program. Without any the run is replayed unchanged.
 {NOTES}
 Where other times let another message come first, wildcard receives and calls for some of several requests take that, and tasks that a
-master hands out go to whoever asks next, each with its own computation; --keep-matches keeps who got which message. Which receives are
+master hands out, or that processes take from a counter (MPI_Fetch_and_op), go to whoever asks next, each with its own computation;
+--keep-matches keeps who got which message. Which receives are
 wildcards runs of perwiz record tell. OTF2 and ALOG of others do not: there receives may have been of a call site whose sources come as
 their messages were sent and in no order of the program, and the answer tells both readings.
 Percentages are of the time after MPI_Init, where the trace shows it.

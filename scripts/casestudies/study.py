@@ -174,7 +174,7 @@ def halo_case(lab: Lab, pictures: Callable[..., None], words: tuple[str, ...] = 
 
 
 def farm_case(lab: Lab, pictures: Callable[..., None]) -> Case:
-    """Return the case of a farm of tasks that go to whoever asks: a worker of another speed, other tasks, and the same handed out fixed."""
+    """Return the case of tasks that go to whoever asks: a process of another speed, other tasks, and the same handed out fixed."""
     case = Case("farm", "farm: few long and many short tasks, handed out to whoever asks, and fixed")
     changes = {
         "slow:1": "speed rank:1=0.5",
@@ -182,9 +182,14 @@ def farm_case(lab: Lab, pictures: Callable[..., None]) -> Case:
         "short": "scale task=0.5",
         "balanced": "balance-time task",
     }
-    before, fixed, fixed_slow, *after = lab.runs("farm", 5, [], ["static"], ["static", "slow:1"], *([word] for word in changes))
-    case.table([row("made", before, runs, [text]) for runs, text in zip(after, changes.values(), strict=True)], before)
+    for program, words, told in (("farm", [], ""), ("farm", ["requests"], "requests: "), ("counter", [], "counter: ")):
+        before, *after = lab.runs(program, 5, words, *([*words, word] for word in changes))
+        case.table([row("made", before, runs, [text], f"{told}{text}") for runs, text in zip(after, changes.values(), strict=True)], before)
+    fixed, fixed_slow = lab.runs("farm", 5, ["static"], ["static", "slow:1"])
     case.table([row("made", fixed, fixed_slow, [changes["slow:1"]], f"static: {changes['slow:1']}")], fixed)
+    dynamic, *shared = lab.runs("counter", 5, [], ["static"], ["blocks"])
+    for runs in shared:
+        case.table([row("made", runs, dynamic, ["dynamic task"], f"{runs.variant}: dynamic task")], runs)
     return case
 
 

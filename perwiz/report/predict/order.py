@@ -164,7 +164,11 @@ def _made(others: Matching) -> str:
     ranks = ", ".join(map(str, others.masters[:_NAMED])) + (", ..." if len(others.masters) > _NAMED else "")
     givers = [f"of rank {ranks}"] if others.masters else []
     givers += ["of a counter"] if others.tasks_fetched else []
-    tasks = f"; {others.tasks_moved} of {words.several(others.tasks, 'task')} {' and '.join(givers)} move to whoever asks" if others.tasks else ""
+    tasks = (
+        f"; {others.tasks_moved} of {words.several(others.tasks, 'task')} {' and '.join(givers)} move to whoever asks"
+        if others.tasks
+        else ""
+    )
     kept = "if these are no wildcards, so that what they got stays" if others.possible_receives else "with the recorded choices"
     return f"the prediction takes what comes first{tasks}; {kept}: {words.duration(others.recorded_choices_ns)}"
 

@@ -448,7 +448,7 @@ def test_parse__nothing_to_be_about(text):
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
     kinds = "zero-wait, zero-time, zero-poll, eager, progress, balance-time, balance-messages, balance-threads, threads, schedule"
-    kinds += ", parallel, overlap, scale, speed, network, placement, collective, advance, move"
+    kinds += ", parallel, overlap, dynamic, scale, speed, network, placement, collective, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)

@@ -1,0 +1,72 @@
+"""Tasks that are shared out fixed, distributed to whoever is free instead."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import pytest
+
+from build import Builder, hand_model
+from farms import lengths
+from perwiz.errors import UsageError
+from perwiz.whatif.predict import predict
+
+
+def loops(*of, late=(0, 0, 0), send=False):
+    """Return three processes that do the tasks `of[loop][rank]`, ns, one by one, each in a region, and meet behind every loop."""
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    for rank, ns in enumerate(late):
+        b.compute(rank, ns)
+    for loop in of:
+        for rank, tasks in enumerate(loop):
+            for ns in tasks:
+                with b.region(rank, "task"):
+                    b.compute(rank, ns)
+                    if send and rank < 2:
+                        (b.send if rank == 0 else b.recv)(rank, 1 - rank)
+        b.barrier()
+    return b.trace()
+
+
+def makespan(trace, *texts):
+    return predict(trace, list(texts), hand_model(), clock="none").predicted.makespan
+
+
+def listed(loop, late):
+    """Return when the last of three processes is done that take tasks in turns, as a list scheduler does it."""
+    free = [(ns, rank) for rank, ns in enumerate(late)]
+    turns = max(map(len, loop))
+    for ns in (tasks[k] for k in range(turns) for tasks in loop if k < len(tasks)):
+        begin, rank = heapq.heappop(free)
+        heapq.heappush(free, (begin + ns, rank))
+    return max(free)[0]
+
+
+def test_by_hand():
+    """Tasks 90 10 20 in turn, then 90 10 20: rank 0 takes 90; ranks 1 and 2 10, 20, then rank 1 90 at 10, rank 2 10 and 20 at 20 and 30.
+
+    Fixed the loop takes 180, distributed 100. A second loop stays one of its own: 30 with one task each. Nobody takes over in a loop of one.
+    """
+    rest = makespan(loops([[], [], []], [[], [], []]))
+    trace = loops([[90, 90], [10, 10], [20, 20]], [[30], [10], [20]])
+    assert makespan(trace) == 180 + 30 + rest
+    assert makespan(trace, "dynamic task") == 100 + 30 + rest
+    assert makespan(trace, "dynamic task", "scale task=0.5") == makespan(trace, "scale task=0.5", "dynamic task") == 50 + 15 + rest
+
+
+@pytest.mark.parametrize("late", [(0, 0, 0), (40_000, 0, 300_000)])
+def test_as_a_list_scheduler(late):
+    """Who comes late takes less."""
+    of = np.array(lengths(21)).reshape(3, 7).tolist()
+    rest = makespan(loops([[], [], []]))
+    assert makespan(loops(of, late=late), "dynamic task") == listed(of, late) + rest
+
+
+def test_what_cannot_be_asked():
+    with pytest.raises(UsageError, match="a task of rank 0 exchanges messages with others, must compute alone to run anywhere"):
+        makespan(loops([[9], [9], [9]], send=True), "dynamic task")
+    with pytest.raises(UsageError, match="no loop of these tasks runs on several processes"):
+        makespan(loops([[9, 9], [], []]), "dynamic task")
+    with pytest.raises(UsageError, match="no such region"):
+        makespan(loops([[9], [9], [9]]), "dynamic tusk")
