@@ -37,16 +37,16 @@ class Programs:
     """Per edge; those that are decided anew have CUT."""
     messages: np.ndarray[Any, Any]
     """Rows of MESSAGE, sorted by `send`, the vertex where they are sent from the location `source` (or that which runs `block`) to the
-    location `target`, or to the sender of what came in the turn of the receive `answers`. They can be taken `later` ns after; what completes
-    their receive returns `arrives` after they are sent and a probe that finds them `found`; the vertex `held` is not before they are
-    received, and `holds` after that is posted. With one that carries a task the receiver goes on at the vertex `goes_on` with block
+    location `target`, or to the sender of what came in the turn of the receive `answers`. They can be taken `later` ns after; what
+    completes their receive returns `arrives` after they are sent and a probe that finds them `found`; the vertex `held` is not before they
+    are received, and `holds` after that is posted. With one that carries a task the receiver goes on at the vertex `goes_on` with block
     `begins`, `own` after the receive was posted; with one that `ends` its tasks, at the `end` of row `ends` + location of places. `rank` is
     their turn in the recorded run. NONE is none. One sent NONE is there from the start: what a counter gives."""
     receives: np.ndarray[Any, Any]
     """Rows of RECEIVE, sorted by `posted`, the vertex where they are posted by a location, or that which runs `block`: for the location
-    `source`, `tag` and `comm`, each perhaps ANY. The source of one that `follows` another is whoever sent what came in the turn of that.
+    `source`, `tag` and `comm`, each perhaps ANY. One that `follows` another is for whoever sent what came in its turn.
     The vertex `returned` is not before they are complete (NONE: one that chooses, or that the message tells), `probed` not before what they
-    take is found. `rank` is their turn to be completed in the recorded run; one that chooses can complete `later` than its message is there.
+    take is found. `rank` is their turn to be completed in the recorded run; one that chooses can complete `later` than its message.
     A fetch takes what is at its `counter`, a number behind those of locations, so long after it is posted."""
     choices: np.ndarray[Any, Any]
     """Rows of CHOICE, sorted by `entered`: calls that complete `needs` of the receives that can be completed, the first ones. They come in

@@ -200,7 +200,7 @@ def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Dou
 
 
 def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers) -> Span:
-    """Return the span of a run whose receives are matched anew: they are in every drawn run, too, and in those drawn of the recorded one."""
+    """Return the span of a run whose receives are matched anew: so in all that are drawn, of the recorded one, too."""
     handed = handed_out(base.trace)
     asked, unchanged = Again(handed, hypotheses), Again(handed, ())
     found = Answer(asked.question, anew.makespan, asked.drawn(known.noise, base))

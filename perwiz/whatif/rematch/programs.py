@@ -60,14 +60,14 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
     trace, graph, weight, table = weighted.trace, weighted.graph, weighted.weight, weighted.trace.messages
     location, count = trace.calls.location, len(table)
     edge = _edges(graph, count, graph.kind == TO_RECEIVER)
-    of_tasks, task, answers = _numbered(tasks, count)
+    of_tasks = _numbered(tasks, count)[0]
     anew = (choices.anew | of_tasks) & (edge != NONE)
     anew &= weight[edge] != CUT
     m = np.flatnonzero(anew)
     posted = graph.entered[np.where(choices.probe >= 0, choices.probe, table.receive)]
     held, found = _held_and_found(weighted, choices, posted)
     into = np.append(weight, 0)
-    goes_on, local = graph.returned[table.receive], graph.start[graph.returned[table.receive]]
+    local = graph.start[graph.returned[table.receive]]
     receives = _rows(RECEIVE, len(m))
     receives["posted"], receives["location"] = posted[m], location[table.receive[m]]
     receives["block"] = np.where(of_tasks[m], tasks.goes_on[table.receive[m]], NONE)
@@ -85,20 +85,10 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
     follows = _followed(weighted, tasks, choices, m)
     receives["follows"] = row[follows]
 
-    messages = _rows(MESSAGE, len(m))
-    messages["send"], messages["source"], messages["target"] = graph.entered[table.send[m]], location[table.send[m]], receives["location"]
-    messages["answers"] = row[answers[m]]
-    messages["block"] = tasks.goes_on[table.send[m]]
-    messages["begins"] = task[m]
-    messages["goes_on"] = np.where(task[m] >= 0, goes_on[m], NONE)
-    for number, farm in enumerate(tasks.farms):
-        messages["ends"][np.isin(m, farm.answer[-len(farm.workers) :])] = number * len(trace.locations)
-    messages["tag"], messages["comm"] = table.tag[m], table.comm[m]
+    messages = _sent(weighted, tasks, m, row)
     messages["held"] = np.where(held[m] >= 0, graph.targets(held[m]), NONE)
-    messages["rank"][np.lexsort((m, table.receive[m]))] = np.arange(len(m))
     messages["later"] = _later(weighted, recorded, choices, m)
     messages["arrives"], messages["found"], messages["holds"] = weight[edge[m]], into[found[m]], into[held[m]]
-    messages["own"] = weight[local[m]]
     receives, messages = np.concatenate([receives, fetches]), np.concatenate([messages, given])
     m = np.append(m, np.full(len(fetches), NONE))
     sent = np.argsort(messages["send"], kind="stable")
@@ -123,6 +113,24 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
         computes=computes,
     )
     return Open(programs, m[sent], m[in_turn], choosing[by_entry], edge, held, found, of_tasks)
+
+
+def _sent(weighted: Weighted, tasks: Tasks, m: I8, row: I8) -> np.ndarray[Any, Any]:
+    """Return the rows of MESSAGE of some messages, but for what edges weigh; `row` is the receive of each in the recorded run, NONE last."""
+    trace, graph, table = weighted.trace, weighted.graph, weighted.trace.messages
+    location, receive = trace.calls.location, table.receive[m]
+    _, task, answers = _numbered(tasks, len(table))
+    messages = _rows(MESSAGE, len(m))
+    messages["send"], messages["source"], messages["target"] = graph.entered[table.send[m]], location[table.send[m]], location[receive]
+    messages["answers"], messages["block"] = row[answers[m]], tasks.goes_on[table.send[m]]
+    messages["begins"] = task[m]
+    messages["goes_on"] = np.where(task[m] >= 0, graph.returned[receive], NONE)
+    for number, farm in enumerate(tasks.farms):
+        messages["ends"][np.isin(m, farm.answer[-len(farm.workers) :])] = number * len(trace.locations)
+    messages["tag"], messages["comm"] = table.tag[m], table.comm[m]
+    messages["rank"][np.lexsort((m, receive))] = np.arange(len(m))
+    messages["own"] = weighted.weight[graph.start[graph.returned[receive]]]
+    return messages
 
 
 def _numbered(tasks: Tasks, count: int) -> tuple[Mask, I8, I8]:
@@ -200,7 +208,7 @@ def _followed(weighted: Weighted, tasks: Tasks, choices: Choices, m: I8) -> I8:
     worker of the receives, as posted   1 2 3 2 1    completed (time)   4 1 5 6 7
     the 4th is posted once the 2nd came, the 5th once the 1st did: they follow these
     """
-    table, location = weighted.trace.messages, weighted.trace.calls.location
+    table = weighted.trace.messages
     out = np.full(len(m), NONE)
     for farm in tasks.farms:
         of = np.flatnonzero(np.isin(m, farm.request) & choices.chosen[m] & (choices.source[m] != ANY))
@@ -223,7 +231,7 @@ def _choosing(weighted: Weighted, chosen: I8) -> tuple[I4, np.ndarray[Any, Any],
 
 
 def _completed_later(weighted: Weighted, recorded: I8, choices: Choices, m: I8, arrives: I8) -> I8:
-    """Return how long after its message is there each receive that is chosen can complete, so that recorded times give the recorded order."""
+    """Return how long after its message is there each receive that is chosen can complete, as recorded."""
     table, graph = weighted.trace.messages, weighted.graph
     chosen = np.flatnonzero(choices.chosen[m])
     chosen = chosen[np.lexsort((table.receive[m[chosen]], table.receive_done[m[chosen]]))]

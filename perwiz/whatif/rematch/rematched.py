@@ -55,7 +55,7 @@ class Handed:
         return opened(changed, recorded, self.choices, self.tasks, self.elsewhere(before, changed, hypotheses))
 
     def elsewhere(self, before: Weighted, changed: Weighted, hypotheses: Sequence[Hypothesis]) -> tuple[I8, F8]:
-        """Return the weights without the speeds of processes, which are theirs and not their tasks', and how much slower each location is."""
+        """Return the weights without the speeds of processes, which are not their tasks', and how much slower each location is."""
         slowness = np.ones(len(before.trace.locations))
         speeds = [hypothesis for hypothesis in hypotheses if isinstance(hypothesis, Speed)]
         if not len(self.tasks.home) or not speeds:

@@ -46,7 +46,7 @@ def listed(loop, late):
 def test_by_hand():
     """Tasks 90 10 20 in turn, then 90 10 20: rank 0 takes 90; ranks 1 and 2 10, 20, then rank 1 90 at 10, rank 2 10 and 20 at 20 and 30.
 
-    Fixed the loop takes 180, distributed 100. A second loop stays one of its own: 30 with one task each. Nobody takes over in a loop of one.
+    Fixed the loop takes 180, distributed 100. A second loop stays its own: 30, a task each.
     """
     rest = makespan(loops([[], [], []], [[], [], []]))
     trace = loops([[90, 90], [10, 10], [20, 20]], [[30], [10], [20]])
