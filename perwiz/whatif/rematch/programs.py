@@ -116,7 +116,7 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
 
 
 def _sent(weighted: Weighted, tasks: Tasks, m: I8, row: I8) -> np.ndarray[Any, Any]:
-    """Return the rows of MESSAGE of some messages, but for what edges weigh; `row` is the receive of each in the recorded run, NONE last."""
+    """Return the rows of MESSAGE of some messages, but for what edges weigh; `row` is the recorded receive of each, NONE last."""
     trace, graph, table = weighted.trace, weighted.graph, weighted.trace.messages
     location, receive = trace.calls.location, table.receive[m]
     _, task, answers = _numbered(tasks, len(table))

@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from build import Builder, hand_model, untold
 from documents import NO_CHOICES, valid
-from farms import farm, lengths
+from farms import counter, farm, lengths
 from perwiz import words
 from perwiz.report.predict import document as report
 from perwiz.report.predict import order
@@ -141,6 +141,17 @@ def test_choices__of_tasks():
     assert order.choice_facts(block.matching)[-1] == ("", said)
     assert 0 < moved < 24
     assert block.predicted_ns < block.matching.recorded_choices_ns
+
+
+def test_choices__of_a_counter():
+    block = document(counter(lengths(24)), "speed rank:1=0.5")
+    matching = block.matching
+    assert (matching.fetches, matching.tasks, matching.tasks_fetched, matching.masters) == (27, 24, 24, [])
+    turned = f"{len(matching.fetches_turned)} of 27 calls that take tasks from a counter would come before one that came before"
+    assert order.choice_facts(matching)[0][1].startswith(f"{turned}: e")
+    said = f"the prediction takes what comes first; {matching.tasks_moved} of 24 tasks of a counter move to whoever asks; with"
+    assert order.choice_facts(matching)[-1][1].startswith(said)
+    assert 0 < matching.tasks_moved < 24
 
 
 def test_choices__kept():

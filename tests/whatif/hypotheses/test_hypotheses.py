@@ -393,6 +393,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "eager within-node:4096, between-nodes:64KiB",
         "progress in calls",
         "balance-messages a#b#1",
+        "dynamic solve",
         "scale solve=0.5",
         "scale a=b=2",
         "speed rank:3=2.0",
@@ -436,7 +437,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 19
+    assert len(KINDS) == len(set(KINDS)) == 20
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
