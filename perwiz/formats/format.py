@@ -49,6 +49,9 @@ class Holds(NamedTuple):
     counters: str = NO
 
 
+ALL = Holds(*[YES] * len(Holds._fields))
+
+
 class Format:
     """A format. Its methods import what they need when they are called; a format that is not written has no suffixes."""
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
-from perwiz.formats.format import YES, Format, Holds, Progress
+from perwiz.formats.format import ALL, YES, Format, Progress
 from perwiz.formats.store import MARKER
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class StoreFormat(Format):
     name = "perwiz store"
     noun = "a store of perwiz"
     entry = "a store of perwiz"
-    holds = Holds(*[YES] * len(Holds._fields))
+    holds = ALL
     written = YES
     suffixes = (".perwiz",)
 
