@@ -98,6 +98,7 @@ TERMS = (
         "in which messages a collective is made; as a change: in those that take least for its processes and bytes",
         ("algorithms",),
     ),
+    Term("dynamic", "as a change: whichever process is free takes the next task of a loop, as from a queue"),
     Term("placement", "on which node each rank runs; as a change: on other ones", ("placed",)),
     Term("links", "cables between nodes and switches, which messages share; as a change: those of another topology"),
     Term(

@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.model(parser)
     parser.add_argument("output", metavar="FILE", help="file to write; its name tells the format")
     options.quiet(parser)
-    options.ending(parser, f"{options.formats()}\n{_ENDING.lstrip()}")
+    options.ending(parser, f"{options.formats()}\n\n{_ENDING.lstrip()}")
 
 
 def run(args: argparse.Namespace) -> int:

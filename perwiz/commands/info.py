@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.clock(parser)
     options.answer(parser)
     options.plot(parser, "draw how long each iteration takes (--iterations)")
-    options.ending(parser, f"{options.formats()}\n{_ENDING.lstrip()}")
+    options.ending(parser, f"{options.formats()}\n\n{_ENDING.lstrip()}")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -72,7 +72,7 @@ def _move(sources: tuple[str, ...], targets: tuple[str, ...]) -> None:
     """Move files to other places of the same file system, the first one last; what is there is replaced, all of it or nothing."""
     if os.path.exists(targets[0]):
         shutil.copymode(targets[0], sources[0])
-    if len(targets) == 1 and not os.path.isdir(targets[0]):
+    if len(targets) == 1 and not os.path.isdir(sources[0]):
         os.replace(sources[0], targets[0])
         return
     with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=os.path.dirname(targets[0])) as aside:

@@ -43,7 +43,7 @@ def records(
             at[0].block = at[0].next = end
         elif kind == END_LOG:
             at[0].ended = 1
-        elif kind < 0 or kind >= types or here + lengths[kind] > end:
+        elif kind < END_LOG or kind >= types or here + lengths[kind] > end:
             begin[count] = -here - 1
             count += 1
             at[0].wrong += 1

@@ -48,6 +48,10 @@ HANDLE: np.dtype[Any] = np.dtype([(name, "i4") for name in ("first", "last", "ma
 give requests that are complete at once one handle together."""
 POST: np.dtype[Any] = np.dtype([("bytes", "i8"), *((name, "i4") for name in ("following", "bits", "peer", "tag", "comm", "cancelled"))])
 """A request that was posted, or made to be started."""
+ACTION: np.dtype[Any] = np.dtype(
+    [("request", "i8"), ("bytes", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "bits"))], align=True
+)
+"""What a call does to a request or a message, as in perwiz.kernels.recorded."""
 THREADS: np.dtype[Any] = np.dtype([(name, "i8") for name in ("calls", "first", "last")])
 """A thread: how many calls it has, or its next; when the first of them was entered, and the last one returned, ns."""
 WALK_FIELDS = (

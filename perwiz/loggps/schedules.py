@@ -19,7 +19,7 @@ from perwiz.loggps import instances, rounds
 from perwiz.loggps.algorithms.routines import ALGORITHMS
 from perwiz.loggps.algorithms.shape import EXCHANGE, RECEIVE, Shape
 from perwiz.loggps.weigh import Weighted, lags, work
-from perwiz.trace.arrays import I8, U1, Ints, Mask
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import BUFFERED, NONE
 
@@ -113,6 +113,8 @@ class _Builder:
         """Calls that await something: what is behind them needs it."""
         self.needs: list[tuple[I8, I8]] = []
         """(calls that await, operations by number)"""
+        self.elsewhere: list[tuple[I4, I4]] = []
+        """(calls that post, calls of other locations that await it)"""
 
     def scheduled(self) -> Scheduled:
         """Return the schedule and its losses."""
@@ -153,6 +155,8 @@ class _Builder:
             number = self.rows.add(kind, at, kind == RECV, blocks & ~twin, size=table.bytes, peer=rank[partner], tag=tag, twin=twin)
             awaited = np.flatnonzero(~blocks & (done != NONE))
             self.needs.append((done[awaited].astype("i8"), number[awaited]))
+            apart = awaited[calls.location[post[awaited]] != calls.location[done[awaited]]]
+            self.elsewhere.append((post[apart], done[apart]))
 
     def _tags(self) -> I8:
         """Return the tag of each message: its own, or where several communicators have some, a number of both."""
@@ -218,6 +222,8 @@ class _Builder:
         own = np.minimum(lags(trace, graph, weighted.model)[local], times.leave - times.enter)
         rest = weighted.weight[local] - own
         behind = np.maximum(rest - np.minimum(np.maximum(rest, 0), work(trace, weighted.model)), 0)
+        for post, done in self.elsewhere:  # what was posted on another location was not there before
+            np.minimum.at(behind, done, np.maximum(times.leave[done] - times.leave[post], 0))
         first = trace.first_calls.astype("i8")
         following = np.append(times.enter[1:], 0)
         filled = np.flatnonzero(np.diff(first))

@@ -23,9 +23,6 @@ COLUMNS = {
     **dict.fromkeys(("peer", "tag", "comm", "root"), "i4"),
     **dict.fromkeys(("enter", "leave", "sent", "received"), "i8"),
 }
-ACTION: np.dtype[Any] = np.dtype(
-    [("request", "i8"), ("bytes", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "bits"))], align=True
-)
 _LEAST = 1 << 10
 """Actions there is room for at least."""
 _SHORTEST = 15
@@ -42,7 +39,7 @@ class Work:
         self._table = functions.table(process.version >= functions.STRUCTS_HAVE_LISTS)
         self._value = np.zeros(len(rows.SLOTS), "i8")
         self.walk: Rows = np.zeros(1, rows.WALK).view(np.recarray)
-        self.actions = np.empty(0, ACTION)
+        self.actions = np.empty(0, rows.ACTION)
         self.posts = 0
 
     def survey(self) -> None:
@@ -94,7 +91,7 @@ class Work:
         most = (self.behind - self.process.first) // _SHORTEST + _LEAST  # memory that nobody touches costs nothing
         handles: Rows = np.zeros(most, rows.HANDLE).view(np.recarray)
         posts: Rows = np.zeros(most, rows.POST).view(np.recarray)
-        actions: Rows = np.empty(most, ACTION).view(np.recarray)
+        actions: Rows = np.empty(most, rows.ACTION).view(np.recarray)
         self.changes = self.definitions.table()
         walk = np.zeros(1, rows.WALK).view(np.recarray)
         walk["at"], walk["posts"] = self.process.first, rows.FIRST_POST
@@ -122,7 +119,7 @@ class Work:
             made.append(actions[: walk["actions"][0]])
             walk["actions"] = 0
             if needed:
-                actions = np.empty(_LEAST + 2 * needed, ACTION).view(np.recarray)
+                actions = np.empty(_LEAST + 2 * needed, rows.ACTION).view(np.recarray)
                 if walk["posts"][0] + needed > len(posts):
                     posts = np.concatenate([posts, np.zeros(len(posts) + needed, rows.POST)]).view(np.recarray)
         self.actions = made[0] if len(made) == 1 else np.concatenate(made)
