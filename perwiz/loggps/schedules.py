@@ -159,11 +159,18 @@ class _Builder:
             self.elsewhere.append((post[apart], done[apart]))
 
     def _tags(self) -> I8:
-        """Return the tag of each message: its own, or where several communicators have some, a number of both."""
-        table = self.trace.messages
-        if (len(table) and (table.comm != table.comm[0]).any()) or (table.tag < 0).any():
-            return Numbers().number(table.comm.astype("i8"), table.tag.astype("i8")).astype("i8")
-        return table.tag.astype("i8")
+        """Return the tag of each message: its own, or where several communicators have some, a number of both.
+
+        Of messages between processes of several locations each is a number of its own: those of a pair and tag are matched first in,
+        first out in the order of the operations, which is no order of what several locations do.
+        """
+        table, calls = self.trace.messages, self.trace.calls
+        tag, comm = table.tag.astype("i8"), table.comm.astype("i8")
+        several = np.bincount(self.process)[self.process[calls.location]] > 1
+        own = np.where(several[table.send] | several[table.receive], np.arange(len(table)), NONE)
+        if (len(table) and (comm != comm[0]).any()) or (tag < 0).any() or (own >= 0).any():
+            return Numbers().number(own, comm << 32 | tag & 0xFFFFFFFF).astype("i8")
+        return tag
 
     def _collectives(self) -> int:
         """Add the messages of collectives whose members are all known; return how many they are."""

@@ -1,7 +1,8 @@
 """Schedules of runs: what is written is read back, and takes as long."""
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 import build
 import goals
@@ -101,9 +102,13 @@ def test_write__takes_no_longer(trace):
 
 @given(goals.texts(wild=False))
 def test_write__within_overheads(content):
-    """A schedule that was read and is written again: other calls complete together, by overheads of each message at most."""
+    """A schedule that was read and is written again: other calls complete together, by overheads of each message at most.
+
+    Where a process has several streams their waits may come in another order: no law is known for these.
+    """
     model = build.hand_model(L=10, o=2, G=1, S=50)
     trace = timed.timed(calls.trace(goals.read(content)), model)
+    assume(len(np.unique(trace.locations.process)) == len(trace.locations))
     assert abs(again(trace, model) - trace.timeline.makespan) <= 8 * len(trace.messages)
 
 
