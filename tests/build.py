@@ -60,21 +60,34 @@ def placed(trace, node, metahost=None):
     return dataclasses.replace(trace, locations=locations, nodes=tuple(f"n{k}" for k in range(node.max(initial=-1) + 1)))
 
 
+_SEEDS = st.integers(0, 2**32 - 1)
+"""What numpy draws arrays from: quick, but a failing example of theirs is no small one."""
+_KEYS = st.sampled_from(OF_PAIRS)
+_CHOICES = st.fixed_dictionaries(
+    {
+        "gap": st.sampled_from(["none", "sending call"]),
+        "progress": st.sampled_from(["always", "in calls"]),
+        "request_overheads": st.integers(0, 3),
+        "acknowledge_overheads": st.integers(0, 3),
+        "assumed": st.lists(st.one_of(_KEYS, st.builds("{}:{}".format, st.sampled_from(PAIRS), _KEYS)), unique=True, max_size=3).map(tuple),
+    }
+)
+_PLACES = st.sets(st.tuples(st.sampled_from(["", *PAIRS]), st.integers(0, 120)), max_size=5).map(lambda places: places | {("", 0)})
+_KINDS = st.sets(st.tuples(st.sampled_from(["", *PAIRS]), st.sampled_from(["", *SENDS])), max_size=5).map(lambda kinds: kinds | {("", "")})
+_COSTS = st.tuples(*(st.integers(0, 90 if letter == "s" else 900) for letter in LETTERS.values()))
+_LIMIT = st.integers(0, 2000)
+
+
 @st.composite
 def models(draw, whole=False):
     """Draw a model with rows of classes and sizes, and with eager limits of classes and kinds of send; costs are small."""
-    cost = st.integers(0, 900).map(float)
-    costs = {letter: st.integers(0, 90) if letter == "s" else cost if whole else cost.map(lambda x: x / 8) for letter in LETTERS.values()}
-    places = draw(st.sets(st.tuples(st.sampled_from(["", *PAIRS]), st.integers(0, 120)), max_size=5)) | {("", 0)}
-    kinds = draw(st.sets(st.tuples(st.sampled_from(["", *PAIRS]), st.sampled_from(["", *SENDS])), max_size=5)) | {("", "")}
-    rows = [draw(st.builds(Costs, **costs, pairs=st.just(pairs), from_bytes=st.just(size))) for pairs, size in sorted(places)]
-    limits = [Limit(draw(st.integers(0, 2000)), *kind) for kind in sorted(kinds)]
-    keys = st.sampled_from(OF_PAIRS)
-    assumed = st.lists(st.one_of(keys, st.builds("{}:{}".format, st.sampled_from(PAIRS), keys)), unique=True, max_size=3)
-    choices = {"gap": st.sampled_from(["none", "sending call"]), "progress": st.sampled_from(["always", "in calls"])}
-    overheads = dict.fromkeys(("request_overheads", "acknowledge_overheads"), st.integers(0, 3))
-    fixed = draw(st.fixed_dictionaries({**choices, **overheads}))
-    return Model(name="drawn", source='a "test"', assumed=tuple(draw(assumed)), costs=tuple(rows), limits=tuple(limits), **fixed)
+    rows = []
+    for pairs, size in sorted(draw(_PLACES)):
+        costs = dict(zip(LETTERS.values(), draw(_COSTS), strict=True))
+        parts = {letter: cost if letter == "s" else float(cost) if whole else cost / 8 for letter, cost in costs.items()}
+        rows.append(Costs(**parts, pairs=pairs, from_bytes=size))
+    limits = tuple(Limit(draw(_LIMIT), *kind) for kind in sorted(draw(_KINDS)))
+    return Model(name="drawn", source='a "test"', costs=tuple(rows), limits=limits, **draw(_CHOICES))
 
 
 _ROW = Costs(L=800, o_s=90, o_r=120, g=500, G=0.3, O_s=0.1, O_r=0.2, s=10)
@@ -1185,6 +1198,7 @@ class Threads:
         self.released = {}
 
     works = st.sampled_from([0, 1, 40, 2000])
+    launches, regions = st.sampled_from(["device_launch", "device_copy"]), st.sampled_from(["a", "loop"])
 
     def one(self, places):
         return places[self.draw(st.integers(0, len(places) - 1))]
@@ -1224,7 +1238,7 @@ class Threads:
             b.link("taskwait", self.call(place, "omp_task"), self.call(maker, "omp_taskwait"))
         elif kind == "launch" and streams:
             stream = self.one(streams)
-            b.link("launch", self.call(self.one(places), self.draw(st.sampled_from(["device_launch", "device_copy"]))), self.idle[stream])
+            b.link("launch", self.call(self.one(places), self.draw(self.launches)), self.idle[stream])
             with b.region(stream, "kernel"):
                 b.compute(stream, self.draw(st.integers(0, 60_000)))
             self.idle[stream] = self.call(stream, "device_idle")
@@ -1234,7 +1248,7 @@ class Threads:
             b.link("done", self.idle[self.one(streams)], self.call(self.one(places), "device_synchronize"))
         elif kind == "work":
             place = self.one(places)
-            with b.region(place, self.draw(st.sampled_from(["a", "loop"]))):
+            with b.region(place, self.draw(self.regions)):
                 b.compute(place, self.draw(st.integers(0, 60_000)))
 
     def end(self):
@@ -1246,27 +1260,32 @@ class Threads:
                     self.b.link(kind, self.idle[place], self.call(rank, routine))
 
 
+_LATENCIES, _EAGER = st.sampled_from([0, 100, 4000]), st.sampled_from([0, 1000, 10**9])
+_WORKS, _SIZES = st.sampled_from([0, 1, 700, 1500, 30_000]), st.sampled_from([0, 1, 999, 20_000, 100_000])
+_MODES, _NAMES = st.sampled_from(["", "", "S", "B"]), st.sampled_from(["a", "b"])
+_ROUTINES = st.sampled_from(["Barrier", "Allreduce", "Bcast", "Reduce", "Scan", "Exscan", "Ialltoall", "Ibcast"])
+_STEPS = ["compute", "region", "send", "post", "region", "exchange", "wait", "collective", "compute", "region", "send", "lost"]
+_PROGRAM = {others: st.lists(st.sampled_from([*_STEPS, *(Threads.KINDS if others else ())]), max_size=22) for others in (False, True)}
+
+
 @st.composite
 def traces(draw, regions=True, threads=False):
     """Draw the trace of a random program that ends: its steps are in one order for all, and none needs a later one.
 
     With `threads` its processes may have threads in teams, locks, tasks and streams.
     """
-    processes, latency = draw(st.integers(1, 4)), draw(st.sampled_from([0, 100, 4000]))
-    b = Builder(processes, latency=latency, eager=draw(st.sampled_from([0, 1000, 10**9])), record=(latency // 4, 0, latency // 12))
+    processes, latency = draw(st.integers(1, 4)), draw(_LATENCIES)
+    b = Builder(processes, latency=latency, eager=draw(_EAGER), record=(latency // 4, 0, latency // 12))
     others = Threads(b, draw) if threads else None
     half = b.comm("some", list(range(b.processes))[::-1][: max(1, b.processes - 1)])
     pending, inside = [], []
     rank = st.integers(0, b.processes - 1)
-    works = st.sampled_from([0, 1, 700, 1500, 30_000])
-    kinds = ["compute", "region", "send", "post", "region", "exchange", "wait", "collective", "compute", "region", "send", "lost"]
-    for kind in draw(st.lists(st.sampled_from([*kinds, *(Threads.KINDS if others else ())]), max_size=22)):
-        one, other, work = draw(rank), draw(rank), draw(works)
-        size = draw(st.sampled_from([0, 1, 999, 20_000, 100_000]))
+    for kind in draw(_PROGRAM[threads]):
+        one, other, work, size = draw(rank), draw(rank), draw(_WORKS), draw(_SIZES)
         if kind == "compute":
             b.compute(one, draw(st.integers(0, 60_000)))
         elif kind == "send" and one != other:
-            b.send(one, other, size, mode=draw(st.sampled_from(["", "", "S", "B"])), work=work)
+            b.send(one, other, size, mode=draw(_MODES), work=work)
             b.recv(other, one, wildcard=draw(st.booleans()))
         elif kind == "exchange":
             b.sendrecv(one, other, other, size, tag=5, work=work)
@@ -1280,7 +1299,7 @@ def traces(draw, regions=True, threads=False):
             request = pending.pop(draw(st.integers(0, len(pending) - 1)))
             b.wait(request.posted.rank, request, work=work)
         elif kind == "collective":
-            routine = draw(st.sampled_from(["Barrier", "Allreduce", "Bcast", "Reduce", "Scan", "Exscan", "Ialltoall", "Ibcast"]))
+            routine = draw(_ROUTINES)
             rooted = operations.KIND[operations.OP[f"MPI_{routine}"]] in (operations.ONE_TO_N, operations.N_TO_ONE)
             comm = draw(st.sampled_from([0, half]))
             root = draw(st.sampled_from([None, *b.comms[comm][1]])) if rooted else None
@@ -1290,7 +1309,7 @@ def traces(draw, regions=True, threads=False):
             if inside and draw(st.booleans()):
                 b.leave(*inside.pop())
             else:
-                inside.append((one, draw(st.sampled_from(["a", "b"]))))
+                inside.append((one, draw(_NAMES)))
                 b.enter(*inside[-1])
         elif kind == "lost":
             b.send(one, other, size, tag=9, work=work)
@@ -1319,21 +1338,25 @@ def holed(draw):
 
     Ends of messages have lost their other end though one of the same key is there; communicators and completions are unknown, partners
     and tags of calls are not those of their messages, modes not those of the routine, sizes beyond four bytes, names of any kind; messages
-    are recorded anywhere in their calls.
+    are recorded anywhere in their calls; only what a location sends to itself is sent before it is received.
     """
     trace = draw(traces())
     messages, calls, requests = trace.messages, trace.calls, trace.requests
-    some = lambda size: np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool)  # noqa: E731
-    number = lambda size, low, high: np.array(draw(st.lists(st.integers(low, high), min_size=size, max_size=size)), "i8")  # noqa: E731
+    rng = np.random.default_rng(draw(_SEEDS))
+    some = lambda size: rng.random(size) < 0.5  # noqa: E731
+    number = lambda size, low, high: rng.integers(low, high, size, endpoint=True)  # noqa: E731
     kept = some(len(messages)) | some(len(messages))
     messages = tables.Messages(*(getattr(messages, field.name)[kept] for field in dataclasses.fields(messages)))
     large = some(len(messages)) & some(len(messages))
     lasts = trace.timeline.calls.leave - trace.timeline.calls.enter
     inside = lambda call: number(len(call), 0, 8) * lasts[call] // 8  # noqa: E731
+    sent_after, received_before = inside(messages.send), inside(messages.receive_done)
+    left = trace.timeline.calls.leave[messages.receive_done] - trace.timeline.calls.enter[messages.send] - sent_after
+    alone = calls.location[messages.send] == calls.location[messages.receive_done]
     messages = dataclasses.replace(
         messages,
-        sent_after=inside(messages.send),
-        received_before=inside(messages.receive_done),
+        sent_after=sent_after,
+        received_before=np.where(alone, np.minimum(received_before, left), received_before),
         mode=np.where(some(len(messages)), messages.mode, number(len(messages), 0, 3)).astype("u1"),
         bytes=np.where(large, 2**31 + 5, messages.bytes),
     )
@@ -1362,6 +1385,10 @@ def holed(draw):
     )
 
 
+_WAYS = st.sampled_from(["chain", "chain", "chain", "begin", "hub"])
+_EDGES = st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.LINK, g.GAP, g.TRANSFER, g.START])
+
+
 @st.composite
 def graphs(draw):
     """Draw a random graph: chains from the origin, hubs, and edges of all kinds from earlier vertices."""
@@ -1369,7 +1396,7 @@ def graphs(draw):
     start, source, kind, ends = [0], [], [], []
     start.append(0)
     for v in range(1, size):
-        way = draw(st.sampled_from(["chain", "chain", "chain", "begin", "hub"]))
+        way = draw(_WAYS)
         if way == "chain" and ends:
             source.append(ends.pop(draw(st.integers(0, len(ends) - 1))))
             kind.append(g.LOCAL)
@@ -1380,7 +1407,7 @@ def graphs(draw):
             ends.append(v)
         for _ in range(draw(st.integers(0, 3))):
             source.append(draw(st.integers(0, v - 1)))
-            kind.append(draw(st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.LINK, g.GAP, g.TRANSFER, g.START])))
+            kind.append(draw(_EDGES))
         start.append(len(source))
     none = np.empty(0, "i4")
     cause = np.full(len(source), NONE, "i4")
@@ -1389,9 +1416,14 @@ def graphs(draw):
 
 
 def weights(graph, cut, least=-1000):
-    """Return a strategy for weights of a graph's edges, some of them cut."""
-    one = st.one_of(st.integers(least, 1000), st.integers(least, 1000), st.just(cut))
-    return st.lists(one, min_size=graph.edges, max_size=graph.edges).map(lambda values: np.array(values, "i8"))
+    """Return a strategy for weights of a graph's edges, a half of them cut; of every other seed the rest are few values, so many ties."""
+
+    def of(seed):
+        rng = np.random.default_rng(seed)
+        low, high = (max(least, -3), 3) if seed % 2 else (least, 1000)
+        return np.where(rng.random(graph.edges) < 0.5, np.int64(cut), rng.integers(low, high, graph.edges, endpoint=True))
+
+    return _SEEDS.map(of)
 
 
 def counted(trace, draw):
