@@ -14,8 +14,10 @@ import shutil
 import subprocess
 import zlib
 from collections import defaultdict
+from collections.abc import Iterable
 
 import numpy as np
+import pytest
 
 from perwiz.formats.recorded.columns import ALIKE
 from perwiz.trace import operations
@@ -64,6 +66,15 @@ def installed() -> tuple[Mpi, ...]:
     if not found and (paths := (shutil.which("mpiexec"), shutil.which("mpicc"))) and all(paths):
         found.append(Mpi("mpi", str(paths[0]), str(paths[1])))
     return tuple(found)
+
+
+def in_turn(names: str | tuple[str, ...] = (), rows: Iterable[object] = ((),), first: int = 0) -> pytest.MarkDecorator:
+    """Return the mark of a test that does not depend on the MPI: as parametrize, but each row under one MPI, `first` and on in turn."""
+    found = installed() or (None,)
+    under = [(found[(first + k) % len(found)], row if isinstance(row, tuple) else (row,)) for k, row in enumerate(rows)]
+    ids = ["-".join([mpi.name if mpi else "none", *map(str, (word for word in row if isinstance(word, str | int)))]) for mpi, row in under]
+    keys = ("mpi", *((names,) if isinstance(names, str) else names))
+    return pytest.mark.parametrize(keys, [(mpi, *row) for mpi, row in under], ids=ids, indirect=["mpi"])
 
 
 def compiled(compiler: str, source: str, folder: pathlib.Path) -> str:

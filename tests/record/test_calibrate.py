@@ -6,6 +6,7 @@ import pathlib
 
 import pytest
 
+import mpis
 import time_independent
 from build import Builder
 from documents import valid
@@ -241,6 +242,7 @@ def test_mpi__one_process(mpi, capfd):
 
 
 @pytest.mark.slow
+@mpis.in_turn(first=1)
 def test_mpi__more_processes_than_two(mpi, capfd):
     assert cli.main(["calibrate", "-o", "mine.toml", "--rounds", "3", "--largest", "4096", "--", *mpi.command(4)]) == 0
     assert load("mine.toml").source.startswith("measured between two processes on one node")

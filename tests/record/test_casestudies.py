@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import mpis
 from perwiz import cli
 from perwiz.record import openmp
 
@@ -62,6 +63,7 @@ def test_coverage__of_every_recording_and_every_run(study):
     assert {name: len(pairs) for name, pairs in study.pairs_of([case]).items()} == {"halo": 6}
 
 
+@mpis.in_turn()
 def test_latesender__sending_earlier_gains_what_is_predicted(mpi, study, tmp_path, capsys):
     """Four processes, ten steps: 1140 ms as it is, 830 ms when edges go first. Other work may disturb a run, but not three times.
 
@@ -101,6 +103,7 @@ def test_remedies__each_program_has_its_page(remedies):
     assert len(list(pages.glob("*.md"))) == len(remedies.REMEDIES) + 1 == len(list((FOLDER / "remedies").glob("*.c"))) + 1
 
 
+@mpis.in_turn(first=1)
 def test_remedies__balanced_work_gains_what_is_predicted(mpi, remedies, tmp_path):
     """Four processes, fifty steps: 600 ms where one computes 12 ms and the others 6, 375 ms where all compute 7.5.
 
@@ -118,7 +121,7 @@ def test_remedies__balanced_work_gains_what_is_predicted(mpi, remedies, tmp_path
     pytest.fail(str(seen))
 
 
-@pytest.mark.parametrize("program", ["schedule", "critical", "teams", "overlap"])
+@mpis.in_turn("program", ["schedule", "critical", "teams", "overlap"])
 def test_hybrid__threads_gain_what_is_predicted(mpi, study, tmp_path, program):
     """Two threads wait at the end of a loop, 36 ms beside 12, and at a critical section. Other work may disturb two attempts."""
     if not shutil.which("clang") or not openmp.installed():

@@ -39,6 +39,7 @@ def by_path(trace, name):
 
 
 @slow
+@mpis.in_turn(first=1)
 def test_counts__pages_that_are_touched(allowed, mpi, built, record):
     """Three times 100 (rank + 1), in the region that touches them; time as a counter is no more than the time of computation."""
     program = mpis.compiled(mpi.mpicc, "touch.c", built)
@@ -54,6 +55,7 @@ def test_counts__pages_that_are_touched(allowed, mpi, built, record):
 
 
 @slow
+@mpis.in_turn()
 def test_written__and_read_again(allowed, mpi, built, record, tmp_path):
     trace = recorded.read(record(mpi.command(2, mpis.compiled(mpi.mpicc, "touch.c", built)), "--counters", "page-faults")[1])
     files.write(trace, str(tmp_path / "t.otf2"))
@@ -63,6 +65,7 @@ def test_written__and_read_again(allowed, mpi, built, record, tmp_path):
 
 
 @slow
+@mpis.in_turn(first=1)
 def test_nothing_more__without_counters(mpi, built, record):
     folder = record(mpi.command(2, mpis.compiled(mpi.mpicc, "touch.c", built)))[1]
     assert not [name for name in os.listdir(folder) if name.startswith("counts")]
@@ -71,6 +74,7 @@ def test_nothing_more__without_counters(mpi, built, record):
 
 
 @slow
+@mpis.in_turn()
 def test_threads__each_has_its_own(allowed, mpi, built, record):
     """Of a team of two: 500 and 1000 pages, in its parallel region; waiting for the next touches none."""
     if not shutil.which("clang") or not openmp.installed():
@@ -87,6 +91,7 @@ def test_threads__each_has_its_own(allowed, mpi, built, record):
 
 
 @slow
+@mpis.in_turn(first=1)
 def test_counts__that_go_beyond_a_window(allowed, mpi, built, record, monkeypatch):
     """A window has room for 256 rows: each process has 600, and none is lost or moved."""
     monkeypatch.setenv("PERWIZ_WINDOW", "4096")

@@ -56,6 +56,7 @@ def test_fork__the_child_writes_nothing(ending):
     assert len(recorded.read(folder).calls) == 3 * 4
 
 
+@mpis.in_turn(first=1)
 def test_errors_returned__no_message(ending):
     code, folder, _, _ = ending("errors")
     assert code == 0
@@ -66,6 +67,7 @@ def test_errors_returned__no_message(ending):
     assert trace.counts.unmatched_sends == 0
 
 
+@mpis.in_turn(first=1)
 def test_windows__many_of_them_and_marks_between(ending, monkeypatch):
     monkeypatch.setenv("PERWIZ_WINDOW", "4096")
     code, folder, _, _ = ending("many 1000", ranks=1)
@@ -77,6 +79,7 @@ def test_windows__many_of_them_and_marks_between(ending, monkeypatch):
     assert (trace.values >= trace.records.time).all()
 
 
+@mpis.in_turn()
 def test_full_disk__stops_and_says_so(mpi, built, record, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
@@ -93,6 +96,7 @@ def test_full_disk__stops_and_says_so(mpi, built, record, tmp_path):
         subprocess.run(["umount", str(small)], check=True)
 
 
+@mpis.in_turn()
 def test_start_of_the_recorder__is_inside_mpi_init(ending):
     """What it takes is no computation of the program, and longer on no process: all leave when all record."""
     trace = recorded.read(ending("well")[1])
@@ -101,12 +105,14 @@ def test_start_of_the_recorder__is_inside_mpi_init(ending):
     assert trace.values.max() <= left.min()
 
 
+@mpis.in_turn()
 def test_clocks__one_node_needs_no_offsets(ending):
     code, folder, _, _ = ending("well")
     assert code == 0
     assert len(recorded.read(folder).readings) == 0
 
 
+@mpis.in_turn(first=1)
 def test_clocks__offsets_of_wrong_ones_are_found(ending):
     code, folder, _, _ = ending("well", "--clock-errors", "1:1e9;2:-5e8:50")
     assert code == 0

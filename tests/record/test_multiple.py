@@ -71,6 +71,7 @@ def test_multiple(trace, tmp_path):
     same(perwiz.read(str(tmp_path / "out.otf2")), made)
 
 
+@mpis.in_turn(first=1)
 def test_serialized__the_order_of_the_calls(trace, tmp_path):
     """All with one tag on one communicator: what is received has the size of what is sent; a broadcast of each thread in turn."""
     made = trace("serialized")

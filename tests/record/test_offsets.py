@@ -29,6 +29,7 @@ def recorded(mpi, record, built, tmp_path):
     return run
 
 
+@mpis.in_turn()
 def test_violations__in_the_order_of_table_2(recorded, capsys):
     """7560 by one flat measurement, 2179 by two, none by two hierarchical ones (Becker et al. 2007)."""
     name, reversed_messages = recorded("--offsets", "all"), {}
@@ -43,6 +44,7 @@ def test_violations__in_the_order_of_table_2(recorded, capsys):
     assert json.loads(capsys.readouterr().out)["offsets"]["scheme"] == "hierarchical"
 
 
+@mpis.in_turn(first=1)
 def test_measured__what_was_asked_for(recorded, capsys):
     """Each clock once, with that of rank 0; what was not measured cannot be applied."""
     name = recorded("--offsets", "single")

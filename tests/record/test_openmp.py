@@ -85,6 +85,7 @@ def test_threads__everything_they_wait_for(program, mpi, record):
         assert predict(trace, [], engine=engine).predicted.calls == times
 
 
+@mpis.in_turn()
 def test_threads__only_where_asked_for(program, mpi, record):
     assert recorded.read(record(mpi.command(2, program))[1]).locations.kind.tolist() == [PROCESS] * 2
 
@@ -107,6 +108,7 @@ def test_killed__what_threads_did_until_then_is_there(program, mpi, record):
     assert set(trace.defects.reason.tolist()) == {defects.NEVER_ENDS}
 
 
+@mpis.in_turn(first=1)
 def test_libgomp__replaced(of_gcc, mpi, record):
     """GCC calls the same barriers otherwise: LLVM's runtime takes its explicit ones for implied ones."""
     code, folder, printed, said = record(mpi.command(1, of_gcc), "--openmp")
@@ -119,12 +121,14 @@ def test_libgomp__replaced(of_gcc, mpi, record):
     assert prediction.predicted.calls == prediction.recorded.calls
 
 
+@mpis.in_turn()
 def test_libgomp__by_a_runtime_that_is_named(of_gcc, mpi, record):
     code, folder, _, said = record(mpi.command(1, of_gcc), "--openmp", "--openmp-runtime", openmp.installed())
     assert (code, said) == (0, "")
     assert len(recorded.read(folder).locations) == 2
 
 
+@mpis.in_turn()
 def test_libgomp__and_nothing_to_replace_it(mpi, built, monkeypatch):
     if not shutil.which("gcc"):
         pytest.skip("no gcc here")
@@ -136,6 +140,7 @@ def test_libgomp__and_nothing_to_replace_it(mpi, built, monkeypatch):
     assert str(error.value) == f"{silent}; must be run with LLVM's libomp (Debian: libomp-dev) or Intel's: --openmp-runtime FILE"
 
 
+@mpis.in_turn(first=1)
 def test_no_openmp__is_said(mpi, record, built):
     _, folder, _, said = record(mpi.command(1, mpis.compiled(mpi.mpicc, "pairs.c", built), "3"), "--openmp")
     assert said == "perwiz: no OpenMP runtime told of threads on rank 0; LLVM's and Intel's do (--openmp-runtime)\n"

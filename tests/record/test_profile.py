@@ -74,7 +74,7 @@ def own_tally(printed):
 
 
 @slow
-@pytest.mark.parametrize(("name", "ranks"), WORKLOADS)
+@mpis.in_turn(("name", "ranks"), WORKLOADS, first=1)
 def test_counts_agree(mpi, counted, built, name, ranks):
     code, record, printed, said = counted(workload(mpi, built, name, ranks))
     assert (code, said) == (0, "")
@@ -101,7 +101,7 @@ def check_farm(found):
 
 
 @slow
-@pytest.mark.parametrize("how", ["one after the other", "nested"])
+@mpis.in_turn("how", ["one after the other", "nested"])
 def test_regions__more_than_are_kept_apart(mpi, counted, built, how):
     nested = how == "nested"
     command = mpi.command(1, mpis.compiled(mpi.mpicc, "endings.c", built), "regions", *(["nested"] if nested else []))
@@ -191,7 +191,7 @@ def log(tmp_path, monkeypatch):
 
 
 @slow
-@pytest.mark.parametrize("to", ["syslog", "both"])
+@mpis.in_turn("to", ["syslog", "both"])
 def test_syslog__the_same_record_line_by_line(mpi, counted, built, log, to):
     code, record, printed, said = counted(workload(mpi, built, "probes", 2), "--to", to, file="out.txt" if to == "both" else "")
     assert (code, said) == (0, "")
@@ -205,6 +205,7 @@ def test_syslog__the_same_record_line_by_line(mpi, counted, built, log, to):
 
 
 @slow
+@mpis.in_turn()
 def test_syslog__where_there_is_none(mpi, counted, built, monkeypatch, tmp_path):
     monkeypatch.setenv("PERWIZ_SYSLOG", str(tmp_path / "nowhere"))
     code, record, _, said = counted(workload(mpi, built, "farm", 2), "--to", "both")
@@ -213,6 +214,7 @@ def test_syslog__where_there_is_none(mpi, counted, built, monkeypatch, tmp_path)
 
 
 @slow
+@mpis.in_turn(first=1)
 def test_counters__of_the_kernel(mpi, counted, built):
     _, record, _, _ = counted(workload(mpi, built, "farm", 2), "--counters", "task-clock,page-faults")
     if "counters: task-clock,page-faults: not counted: the kernel " in record:
@@ -223,6 +225,7 @@ def test_counters__of_the_kernel(mpi, counted, built):
 
 
 @slow
+@mpis.in_turn()
 def test_counters__of_the_processor_or_why_not(mpi, counted, built):
     code, record, _, said = counted(workload(mpi, built, "farm", 2), "--counters", "instructions,cycles")
     assert (code, said) == (0, "")
@@ -248,6 +251,7 @@ def test_never_initialised(mpi, counted, built, tmp_path):
 
 
 @slow
+@mpis.in_turn(first=1)
 def test_full_disk__a_former_record_is_whole(mpi, counted, built, tmp_path):
     small = tmp_path / "small"
     small.mkdir()

@@ -99,6 +99,7 @@ CHECKS = {
 }
 
 
+@mpis.in_turn()
 def test_c__many_ranks(mpi, record, built):
     agreeing(record, mpi.command(16, mpis.compiled(mpi.mpicc, "workloads.c", built), "halo"))
 
@@ -144,6 +145,7 @@ def test_python__counts_agree(mpi, record):
     assert len(trace.messages) == 4 * 4 + 3 + 4
 
 
+@mpis.in_turn(first=1)
 def test_chain__from_record_to_picture(mpi, record, built, tmp_path, capsys):
     code, folder, _, _ = record(mpi.command(4, mpis.compiled(mpi.mpicc, "workloads.c", built), "farm"))
     assert code == 0
@@ -205,6 +207,7 @@ def test_smpi__two_runs_are_the_same(record, built, tmp_path, monkeypatch):
     assert any(text.startswith("workloads.c:") for text in one.sites) or not shutil.which("addr2line")
 
 
+@mpis.in_turn()
 def test_calibrated__the_run_has_its_model(mpi, record, built, capfd):
     program = mpis.compiled(mpi.mpicc, "workloads.c", built)
     code, folder, _, said = record(mpi.command(2, program, "overlap"), "--calibrate")

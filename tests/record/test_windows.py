@@ -66,6 +66,7 @@ def test_progress(waiting, mpi):
     assert found == expected
 
 
+@mpis.in_turn()
 def test_groups_and_locks(waiting):
     """The lock of rank 0 is exclusive, that of rank 1 shared; all calls on the window, made and freed, say that it is the first."""
     trace, _ = waiting("lock", [{"mpi_rma_sync_lock_competition"}, {"mpi_rma_comm_lock_competition"}])

@@ -10,6 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import mpis
 import time_independent as small
 from perwiz.errors import TraceError
 from perwiz.formats import files
@@ -302,13 +303,14 @@ int main(int count, char **words) {
 
 
 @pytest.mark.slow
-def test_law__recorded_and_traced_are_the_same_calls_and_messages(tmp_path, monkeypatch):
+def test_law__recorded_and_traced_are_the_same_calls_and_messages(tmp_path, monkeypatch, built):
     """One program under SMPI, once with perwiz recording it, once with SimGrid's own tracing."""
     if not shutil.which("smpicc") or not shutil.which("smpirun"):
         pytest.skip("no SMPI: neither smpicc nor smpirun")
     from perwiz.record import build
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(built))
+    mpis.made("smpicc", built)
     monkeypatch.chdir(tmp_path)
     pathlib.Path("p.xml").write_text(small.CLUSTER, encoding="utf-8")
     pathlib.Path("hosts").write_text("n0.x\nn1.x\nn4.x\n", encoding="utf-8")
