@@ -101,7 +101,7 @@ def _keep(trace: Trace, args: argparse.Namespace) -> int:
     runs: list[Run] = []
     files.write({args.output: lambda path: runs.append(keep(trace, path, args.clock, options.machine(args)))})
     clocks, state = runs[0].clocks, runs[0].health()
-    terminal.show(partial(_text, trace, clocks, args.output, STORE.name, [], 0, state), args.quiet)
+    terminal.show(partial(_text, trace, clocks, args.output, STORE.name, [], 0, state, "as recorded, and beside them "), args.quiet)
     return INCOMPLETE if state.incomplete else DONE
 
 
@@ -134,13 +134,25 @@ def _run(trace: Trace, model: Start) -> Run:
     return replay_of(summable(Treated(trace, violations(trace, trace.timeline), None)), graph_of(trace, machine.model), machine)
 
 
-def _text(trace: Trace, clocks: Treated, path: str, format: str, missing: Sequence[tuple[str, int]], moved: int, state: Health) -> str:
-    """Return what was written to `path` as text for a terminal: tables and times, what the format does not hold, the trace's health."""
+def _text(
+    trace: Trace,
+    clocks: Treated,
+    path: str,
+    format: str,
+    missing: Sequence[tuple[str, int]],
+    moved: int,
+    state: Health,
+    beside: str = "",
+) -> str:
+    """Return what was written to `path` as text for a terminal: tables and times, what the format does not hold, the trace's health.
+
+    `beside` is what stands before corrected times.
+    """
     from perwiz import words
     from perwiz.report import blocks
 
     facts = [(label, str(number)) for label, number in _tables(trace) if number]
-    facts.append(("times", _times(clocks)))
+    facts.append(("times", f"{beside if clocks.correction else ''}{_times(clocks)}"))
     facts += [("not written", f"{what}: {number}") for what, number in missing]
     if moved:
         facts.append(("moved", f"{words.several(moved, 'event')}, region boundaries or records, so that no time runs backwards"))

@@ -106,7 +106,10 @@ def _check_place(path: str) -> None:
     folder = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path) or "."
     if path in ("", "-"):
         raise UsageError(f"'{path}': no file to write to, must be the name of one")
-    if (os.path.isdir(path) and not (format_of(path) is STORE and STORE.looks_like(path))) or path.endswith("/"):
+    store = format_of(path.rstrip("/")) is STORE
+    if os.path.isdir(path) and store and not STORE.looks_like(path):
+        raise UsageError(f"{path}: a directory and no store of perwiz, must be one to be replaced")
+    if (os.path.isdir(path) and not store) or path.endswith("/"):
         raise UsageError(f"{path}: a directory, must be the name of a file")
     place = os.path.abspath(path)
     device = os.path.dirname(place) in ("/dev", "/dev/fd") or place.startswith("/proc/")

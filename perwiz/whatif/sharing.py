@@ -36,6 +36,8 @@ class Sharing:
     bytes: int
     """That they have."""
     bytes_now: int
+    told_apart: bool
+    """Whether the model has other costs, interfaces or links for messages between nodes than for those within."""
 
 
 _PASSES = 4
@@ -47,7 +49,9 @@ def sharing(before: Weighted, after: Weighted, time: I8) -> Sharing:
     """Return how messages share interfaces in a run and in what hypotheses make of it, whose vertices have these times."""
     found = interfaces.swapped(after.graph, after.weight, time)
     (was, size), (now, size_now) = (_between(weighted) for weighted in (before, after))
-    return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now)
+    network = after.network
+    told_apart = any(row.pairs for row in network.costs) or interfaces.shared(network) or network.topology is not None
+    return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now, told_apart)
 
 
 def _between(weighted: Weighted) -> tuple[int, int]:

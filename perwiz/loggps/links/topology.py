@@ -88,8 +88,11 @@ class Topology:
 def load(file: str) -> Topology:
     """Return the topology in a file. Raises ModelError naming the file, the key, what is there and what must be."""
     try:
-        parsed = tomllib.loads(_text(file))
+        text = _text(file)
+        parsed = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
+        if text.lstrip().startswith("SwitchName="):
+            raise ModelError(f'{file}: text of scontrol, must be named in a file of TOML, switches = "{os.path.basename(file)}"') from None
         raise ModelError(f"{file}: {error}, must be TOML") from error
     try:
         return _Reader(file, parsed).topology()

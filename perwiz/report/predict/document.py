@@ -122,6 +122,8 @@ class Interfaces(Record):
     bytes: Natural
     """That they have."""
     bytes_now: Natural
+    told_apart: bool
+    """Whether the model has other costs, interfaces or links for them than for messages within a node."""
 
 
 class Semantics(Record):

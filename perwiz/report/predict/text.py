@@ -80,7 +80,11 @@ def _interfaces(predict: PredictDocument) -> Facts:
     found, out = predict.interfaces, Facts()
     if (found.between, found.bytes) != (found.between_now, found.bytes_now):
         sizes = [words.size(each) for each in (found.bytes, found.bytes_now)]
-        out.append(("placement", f"{found.between} messages of {sizes[0]} between nodes become {found.between_now} of {sizes[1]}"))
+        same = (
+            "" if found.told_apart else "; the model has one cost for these and those within a node: give a whole one with both (--model)"
+        )
+        became = f"{found.between} messages of {sizes[0]} between nodes become {found.between_now} of {sizes[1]}"
+        out.append(("placement", f"{became}{same}"))
     if found.swapped or found.left_out:
         told = f"{found.swapped} of {words.several(found.pairs, 'pair')} of neighbours would change places and do not"
         more = f"; {words.several(found.left_out, 'wait')} there left out, as they contradict the times" if found.left_out else ""

@@ -43,6 +43,8 @@ class Placement(Hypothesis):
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph whose messages are between the nodes where the ranks are now."""
         placed = self.placed(weighted.placed)
+        if placed is weighted.placed:
+            return weighted
         weight = changed_weights(weighted, weighted.network, weighted.size, placed)
         return dataclasses.replace(weighted, weight=weight, places=placed.locations)
 
@@ -65,7 +67,9 @@ def of_ranks(trace: Trace) -> list[str]:
 
 
 def _moved(trace: Trace, nodes: Sequence[str]) -> Trace:
-    """Return the trace with each rank on a node, by name; a node that is new is in the first metahost."""
+    """Return the trace with each rank on a node, by name; a node that is new is in the first metahost. Where all are, it comes back."""
+    if list(nodes) == of_ranks(trace):
+        return trace
     names = list(dict.fromkeys([*trace.nodes, *nodes]))
     row = {name: number for number, name in enumerate(names)}
     places = trace.locations

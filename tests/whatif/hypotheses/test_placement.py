@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -129,6 +130,12 @@ def allreduced(home):
     b = Builder(4)
     b.everyone("Allreduce", bytes=8)
     return replayed(placed(b.trace(), home), MODEL, clock="none")
+
+
+def test_where_they_are__is_the_same_graph():
+    """On shared interfaces, too: their order is not found anew."""
+    base = replayed(trace_of(4, [0, 0, 1, 1]), dataclasses.replace(MODEL, interfaces=1), clock="none").weighted
+    assert [parse(f"placement {where}").change(base) is base for where in ("block", "swap:0-1", "cyclic")] == [True, True, False]
 
 
 def test_another_algorithm_too():
