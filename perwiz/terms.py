@@ -101,6 +101,7 @@ TERMS = (
     Term("dynamic", "as a change: whichever process is free takes the next task of a loop, as from a queue"),
     Term("placement", "on which node each rank runs; as a change: on other ones", ("placed",)),
     Term("links", "cables between nodes and switches, which messages share; as a change: those of another topology", ("topology",)),
+    Term("overloaded", "a link while messages on it would take more than it carries, each alone: they share it and are delayed"),
     Term("matching", "which receive takes which message; where other messages come first, receives of any source are matched anew"),
     Term("loggopsim", "what that simulator makes of the same model; likewise the others of --semantics", ("atlahs", "llamp", "dimemas")),
     Term(

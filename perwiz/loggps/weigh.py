@@ -51,6 +51,16 @@ class Misfit:
     """Waits inside rooted collectives, taken to be for the last process that came before they ended."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Passes:
+    """How the delays of a changed run were found."""
+
+    passes: int
+    """How often the run was swept to make them anew."""
+    moved: int | None
+    """By how much the last pass still moved the makespan, ns; None: the delays changed no more."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Weighted:
     """A graph with a weight (int64 ns) per edge, and what the weights came from. Hypotheses return changed copies.
@@ -76,6 +86,10 @@ class Weighted:
     """Whether messages sent in place go on, in another order of calls, with the call of their receiver that let them go as recorded."""
     delayed: I8 | None = dataclasses.field(default=None, kw_only=True)
     """By how much messages are delayed on links beyond what the weights of the recorded times have, ns each; None: by nothing."""
+    inside: I8 | None = dataclasses.field(default=None, kw_only=True)
+    """The delays that the weights of the recorded times have, of messages in another order; None: they are in the recorded one."""
+    passes: Passes | None = dataclasses.field(default=None, kw_only=True)
+    """None: delays are those of the recorded times."""
 
     @property
     def placed(self) -> Trace:

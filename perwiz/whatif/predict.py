@@ -19,6 +19,7 @@ from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, parse_all
 from perwiz.whatif.hypotheses.threads import Threads, taken_away
 from perwiz.whatif.hypotheses.waits import ZeroWait
+from perwiz.whatif.links import OnLinks, on_links
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking.instead import Instead, instead
@@ -71,6 +72,8 @@ class Prediction:
     """The program in the order of calls that the predicted run has; None if it is the recorded one."""
     sharing: Sharing
     """Messages between nodes, and how they share interfaces."""
+    links: OnLinks
+    """Links that are overloaded in the predicted run."""
     instead: Instead | None
     """What somebody can do about the waits that are taken away; None unless that alone is asked."""
 
@@ -162,6 +165,7 @@ def between(
         span=span,
         order=order,
         sharing=sharing(base.weighted, changed.weighted, changed.time),
+        links=on_links(changed.weighted, changed.time),
         instead=beside,
     )
 

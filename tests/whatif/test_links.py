@@ -15,10 +15,11 @@ from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links import flows
 from perwiz.loggps.links.shapes import Torus, fat_tree
 from perwiz.loggps.links.topology import Topology
-from perwiz.loggps.weigh import CUT
+from perwiz.loggps.weigh import CUT, Passes
 from perwiz.whatif.hypotheses.base import parse_all
-from perwiz.whatif.links import settled
-from perwiz.whatif.run import replayed, under
+from perwiz.whatif.links import OnLinks, on_links, settled
+from perwiz.whatif.predict import predict
+from perwiz.whatif.run import replayed, swept_makespan, under
 
 SHAPES = [fat_tree([2, 2], 1.0, [4.0]), fat_tree([1, 4], 1.0, [2.0]), Torus((2, 2), 0.5)]
 
@@ -81,3 +82,51 @@ def test_links__of_an_unchanged_question_change_nothing(tmp_path):
     assert base.replay_error == 0
     changed = under(base, parse_all(asked, base.trace))
     assert changed.makespan > base.makespan
+
+
+def test_on_links__says_which_are_overloaded(tmp_path):
+    """At 2:1 both messages are on the trunk up from switch 0, and on that down to switch 1, for the 200 ns that they take."""
+    (tmp_path / "t.toml").write_text('kind = "fat tree"\nports = [2, 2]\noversubscription = 2\nnode_GB_per_s = 1\n')
+    found = predict(pairs(), [f"links {tmp_path}/t.toml"], build.hand_model(o=0, G=1, S=10**9), clock="none").links
+    assert [(link.name, link.time, link.messages) for link in found.overloaded] == [
+        ("up from switch 0", 200, 2),
+        ("down to switch 1", 200, 2),
+    ]
+    assert found.passes.moved is None
+    assert on_links(replayed(pairs(), build.hand_model(), "none").weighted, np.zeros(0, "i8")) == OnLinks([], None)
+
+
+def test_settled__says_how_far_it_is():
+    """One pass of many steps is not enough; it moved the end by what the run is longer then."""
+    model = build.hand_model(o=0, G=1, S=10**9)
+    run = replayed(pairs(3), model.on(links(1.0)), clock="none")
+    slower = dataclasses.replace(run.weighted, network=model.on(links(4.0)))
+    start = dataclasses.replace(slower, delayed=-flows.recorded_delays(run.trace, slower.network))
+    one = settled(start, passes=1)
+    assert one.passes == Passes(1, swept_makespan(one) - run.makespan)
+    assert one.passes.moved > 0
+
+
+@pytest.mark.parametrize("over", [2, 4])
+def test_links__of_another_order_are_those_of_the_program_in_it(tmp_path, over):
+    """Sends of different sizes change places: other messages share the trunk, and rows of messages are others."""
+    (tmp_path / "t.toml").write_text(f'kind = "fat tree"\nports = [2, 2]\noversubscription = {over}\nnode_GB_per_s = 1\n')
+    model, asked = build.hand_model(o=0, G=1, S=10**9), f"links {tmp_path}/t.toml"
+    moved = predict(swapped(False), [asked, "move e1 before e0"], model, clock="none")
+    written = predict(swapped(True), [asked], model, clock="none")
+    assert moved.predicted.makespan == written.predicted.makespan
+    assert sorted((link.name, link.time) for link in moved.links.overloaded) == sorted(
+        (link.name, link.time) for link in written.links.overloaded
+    )
+
+
+def swapped(other):
+    """Return a run of four processes where 0 sends 101 and then 901 bytes to 2, or the other way, while 1 sends 501 to 3."""
+    b = build.Builder(4, latency=10, eager=10**9)
+    for tag, size in [(2, 901), (1, 101)] if other else [(1, 101), (2, 901)]:
+        b.send(0, 2, size, tag)
+    b.send(1, 3, 501)
+    for tag in (1, 2):
+        b.recv(2, 0, tag)
+    b.recv(3, 1)
+    return build.placed(b.trace("swapped"), [0, 1, 2, 3])

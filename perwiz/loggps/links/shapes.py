@@ -34,6 +34,11 @@ class Tree:
         """Return the capacity of each link between switches: all upward, then all downward."""
         return [*self.trunk, *self.trunk]
 
+    def name(self, link: int) -> str:
+        """Return the name of a link between switches."""
+        down, switch = divmod(link, len(self.above))
+        return f"{'down to' if down else 'up from'} switch {switch}"
+
     def way(self, source: int, target: int) -> list[int]:
         """Return the links between switches that a message passes, by number from 0."""
         up, down = self._to_top(self.leaf[source]), self._to_top(self.leaf[target])
@@ -108,6 +113,16 @@ class Dragonfly:
         """Return the capacity of each link: local ones by group, from router, to router, then global ones from group, to group."""
         return [self.local] * (self.groups * self.routers**2) + [self.global_] * self.groups**2
 
+    def name(self, link: int) -> str:
+        """Return the name of a link between switches."""
+        inner = self.groups * self.routers**2
+        if link >= inner:
+            one, other = divmod(link - inner, self.groups)
+            return f"group {one} to group {other}"
+        at, other = divmod(link, self.routers)
+        group, one = divmod(at, self.routers)
+        return f"group {group}, router {one} to {other}"
+
     def way(self, source: int, target: int) -> list[int]:
         """Return the links that a message passes: at most one local one, a global one and another local one."""
         (a, x), (b, y) = (divmod(place // self.attached, self.routers) for place in (source, target))
@@ -138,6 +153,12 @@ class Torus:
     def capacities(self) -> list[float]:
         """Return the capacity of each link: two per router and dimension, forward and backward."""
         return [self.link] * (2 * len(self.dims) * self.nodes)
+
+    def name(self, link: int) -> str:
+        """Return the name of a link between switches."""
+        at, backward = divmod(link, 2)
+        router, axis = divmod(at, len(self.dims))
+        return f"{'backward' if backward else 'forward'} from router {router} in dimension {axis}"
 
     def way(self, source: int, target: int) -> list[int]:
         """Return the links that a message passes; of two ways as short the forward one."""

@@ -63,6 +63,15 @@ class Topology:
         between = self.shape.capacities()
         return [self.node] * (2 * self.shape.nodes) + ([math.inf] * len(between) if self.full else between)
 
+    def link(self, number: int) -> str:
+        """Return the name of a link."""
+        count = self.shape.nodes
+        if number < 2 * count:
+            place = number % count
+            node = self.hosts[place] if place < len(self.hosts) else f"{place}"
+            return f"{'out of' if number < count else 'into'} node {node}"
+        return self.shape.name(number - 2 * count)
+
     def route(self, source: int, target: int) -> list[int]:
         """Return the links that a message passes from the node at one place to that at another."""
         count = self.shape.nodes

@@ -40,6 +40,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.hypotheses.threads import Threads
+from perwiz.whatif.links import OnLinks
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
 from perwiz.whatif.semantics import Told
@@ -47,6 +48,9 @@ from perwiz.whatif.sure.logged import Pair, widened
 from perwiz.whatif.sure.recordings import Recordings
 from perwiz.whatif.timed import shared_links
 from perwiz.whatif.waits import Waits
+
+_LINKS = 4
+"""Links that are told by name."""
 
 
 class Zeroed(Record):
@@ -126,6 +130,28 @@ class Interfaces(Record):
     """Whether the model has other costs, interfaces or links for them than for messages within a node."""
 
 
+class Link(Record):
+    """A link while more is asked of it than it carries, so that messages on it share it and are delayed."""
+
+    name: str
+    overloaded_ns: Natural
+    messages: Natural
+    """On it then."""
+
+
+class Links(Record):
+    """Links that are overloaded in the predicted run, and how the delays on them were found."""
+
+    overloaded: Natural
+    """How many are, at any time; 0 if no topology is said."""
+    longest: list[Link]
+    """Of them, for the longest time."""
+    passes: Natural
+    """How often the changed run was swept to make delays anew; 0: they are those of the recorded times."""
+    moved_ns: Natural | None
+    """By how much the last pass still moved the makespan; null: delays changed no more."""
+
+
 class Semantics(Record):
     """What another simulator says under the same letters of the model: it reads them in another way."""
 
@@ -178,6 +204,7 @@ class PredictDocument(TraceDocument, kw_only=True):
     algorithms: list[Algorithm]
     """One per kind of collectives that are made another way."""
     interfaces: Interfaces
+    links: Links
     links_shared: Share
     """Part of the time that messages pass links in which others pass the same before them, predicted; they do not slow them down here."""
     collectives: list[str]
@@ -233,6 +260,7 @@ def document(
         teams=[teams.team(trace, hypothesis) for hypothesis in prediction.hypotheses if isinstance(hypothesis, Threads)],
         algorithms=algorithms.algorithms(trace, prediction.hypotheses, prediction.model, networks[-1] if networks else prediction.model),
         interfaces=Interfaces(**vars(prediction.sharing)),
+        links=_links(prediction.links),
         links_shared=round(shared_links(trace, networks[-1] if networks else prediction.model, predicted.calls.enter), 6),
         collectives=likely(trace, prediction.model) if networks else [],
         deadlocks=prediction.deadlocks,
@@ -242,6 +270,12 @@ def document(
         waits_before=blocks.compared(trace, before, after, waits),
         waits_after=blocks.compared(trace, after, before, waits),
     )
+
+
+def _links(found: OnLinks) -> Links:
+    longest = [Link(link.name, link.time, link.messages) for link in found.overloaded[:_LINKS]]
+    told = found.passes
+    return Links(len(found.overloaded), longest, told.passes if told else 0, told.moved if told else None)
 
 
 def _semantics(told: Told) -> Semantics:

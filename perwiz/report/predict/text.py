@@ -69,7 +69,7 @@ def _answer(predict: PredictDocument) -> Facts:
     if predict.hypotheses and predict.links_shared >= TOLD:
         alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
         facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))
-    facts += _interfaces(predict)
+    facts += _interfaces(predict) + _links(predict)
     facts += _said(predict.semantics, bool(predict.hypotheses)) if predict.semantics else []
     facts.append(("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}"))
     return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
@@ -89,6 +89,22 @@ def _interfaces(predict: PredictDocument) -> Facts:
         told = f"{found.swapped} of {words.several(found.pairs, 'pair')} of neighbours would change places and do not"
         more = f"; {words.several(found.left_out, 'wait')} there left out, as they contradict the times" if found.left_out else ""
         out.append(("interfaces", f"messages queue for them in a fixed order; {told}{more}"))
+    return out
+
+
+def _links(predict: PredictDocument) -> Facts:
+    """Return which links are overloaded for how much of the predicted run, and whether the delays on them were found."""
+    found, out = predict.links, Facts()
+    for k, link in enumerate(found.longest):
+        share = words.percent(link.overloaded_ns, predict.predicted_ns)
+        out.append(("" if k else "links", f"{link.name} overloaded for {share} of the time, by {words.several(link.messages, 'message')}"))
+    if found.overloaded > len(found.longest):
+        out.append(("", f"and {found.overloaded - len(found.longest)} more overloaded"))
+    if found.passes and found.moved_ns is None:
+        out.append(("" if out else "links", f"delays on them found in {words.several(found.passes, 'pass')}"))
+    elif found.moved_ns is not None:
+        told = f"delays on them still change after {words.several(found.passes, 'pass')}"
+        out.append(("" if out else "links", f"{told}: the last one moved the end by {words.duration(found.moved_ns)}"))
     return out
 
 

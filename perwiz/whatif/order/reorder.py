@@ -12,6 +12,7 @@ from perwiz.loggps.weigh import CUT, Gaps, Weighted
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.links import in_other_rows
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.tables import move_rows, scatter, sort_rows, trace_in_order
 from perwiz.whatif.sharing import requeued
@@ -86,6 +87,7 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
     graph, edge = rechain(trace, old.graph, call, stays(old) & ~_stale(old, changed), _begins(old, call))
     graph.cause[:] = _causes(graph, message)
     size = scatter(old.size, message)
+    inside, delayed = in_other_rows(old, message)
     result = dataclasses.replace(
         old,
         trace=trace,
@@ -97,6 +99,8 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
         region=region[old.region],
         message=message[old.message],
         moves=old.moves + moves,
+        inside=inside,
+        delayed=delayed,
     )
     enter, leave = _distances(program, order, place, region, changed)
     return requeued(dataclasses.replace(result, region_enter=enter, region_leave=leave))
