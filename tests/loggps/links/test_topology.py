@@ -3,7 +3,8 @@
 import pytest
 
 from perwiz.errors import ModelError
-from perwiz.loggps.links.topology import load
+from perwiz.loggps.links.shapes import Dragonfly, Torus, fat_tree
+from perwiz.loggps.links.topology import Topology, load
 
 TREE = 'kind = "fat tree"\nports = [2, 2, 2]\noversubscription = [4, 1]\nnode_GB_per_s = 2\n'
 FLY = 'kind = "dragonfly"\ngroups = 3\nrouters = 2\nnodes = 2\nnode_GB_per_s = 1\nglobal_GB_per_s = 4\n'
@@ -105,3 +106,16 @@ def test_places__must_cover_the_nodes(tmp_path):
         of(tmp_path, SWITCHES).places(["n01", "x", "y"])
     with pytest.raises(ModelError, match=r"^t.toml: places for 12 nodes, must be for 13: so many the run has$"):
         of(tmp_path, TORUS).places([f"n{k}" for k in range(13)])
+
+
+def test_link__names():
+    """As the way of a message from the first to the last node passes them."""
+    shapes = {
+        "tree": (fat_tree([2, 2], 1.0, [2.0]), ["up from switch 0", "down to switch 1"]),
+        "dragonfly": (Dragonfly(2, 2, 1, 1.0, 1.0), ["group 0 to group 1", "group 1, router 0 to 1"]),
+        "torus": (Torus((3, 3), 1.0), ["backward from router 0 in dimension 0", "backward from router 2 in dimension 1"]),
+    }
+    for name, (shape, between) in shapes.items():
+        found = Topology(name, shape, 1.0, 0.0, 0.0, ("a",))
+        last = shape.nodes - 1
+        assert [found.link(link) for link in found.route(0, last)] == ["out of node a", *between, f"into node {last}"]
