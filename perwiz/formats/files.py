@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
+from perwiz.formats.allprof.format import ALLPROF
 from perwiz.formats.alog.format import ALOG
 from perwiz.formats.clog.format import CLOG
 from perwiz.formats.dumpi.format import DUMPI
@@ -32,13 +33,13 @@ class TraceEvents(Format):
 
 
 TRACE_EVENTS = TraceEvents()
-FORMATS: tuple[Format, ...] = (STORE, RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, GOAL, CLOG, DUMPI, ALOG)
+FORMATS: tuple[Format, ...] = (STORE, RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIME_INDEPENDENT, GOAL, CLOG, DUMPI, ALLPROF, ALOG)
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 
 
 def read(path: str, progress: Progress | None = None) -> Trace:
     """Return the trace in a file: ALOG, plain, `.gz` or `.zst`, `-` for standard input; or an OTF2 archive, a recorded run,
-    a Paraver trace, a DUMPI trace, or a time-independent trace of SimGrid, whose times are not yet made (perwiz.whatif.timed).
+    a Paraver, DUMPI or liballprof trace, or a time-independent trace of SimGrid, whose times are not yet made (perwiz.whatif.timed).
 
     An archive is named by its anchor file, that without `.otf2`, or the folder around it; a run by its directory, several by `a:b`.
     `progress` is called with the bytes read and the bytes there are, 0 if unknown, from time to time.

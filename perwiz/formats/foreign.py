@@ -56,7 +56,11 @@ FOREIGN = (
     Foreign("an HPCToolkit database", _RECORD, rb"HPCTOOLKIT"),
     Foreign("an Nsight Systems report", _RECORD, named=r"\.(nsys-rep|qdrep|qdstrm)"),
     Foreign("an SQLite database", "no trace: " + _MUST, rb"SQLite format 3\0"),
-    Foreign("a trace of liballprof", "must be the schedule in GOAL that Schedgen of LogGOPSim makes of it", rb"# htor's PMPI Tracer "),
+    Foreign(
+        "a trace of liballprof",
+        "must be named as a file: from standard input only ALOG is read",
+        rb"# htor's PMPI Tracer |# collprof ",
+    ),
     Foreign("a TAU trace", "must be merged by tau_merge and converted by tau2otf2", named=r"\.(trc|edf)"),
     Foreign("a trace in OTF of version 1", _RECORD, named=r"\.otf|\.(def|events)\.z"),
     Foreign("a Vampir trace in VTF", _RECORD, named=r"\.vtf"),

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from perwiz.kernels import recorded as kernel
 from perwiz.kernels import records
 from perwiz.trace import matching
-from perwiz.trace.tables import NONE, Requests, Unfinished
+from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.tables import ANY, NONE, Requests, Unfinished
 
 Rows = NDArray[Any]
 """A structured array."""
@@ -136,3 +137,45 @@ class Share:
     def not_members(self) -> int:
         """How many of its partners are in none of its communicators."""
         return int(self._next["strangers"][0])
+
+
+class Untold:
+    """Tells receives what no record does; counts whose sender or tag was assumed, and whose nobody knows."""
+
+    def __init__(self, enter: I8) -> None:
+        """`enter`: when each call was entered."""
+        self._enter = enter
+        self.assumed = self.unsaid = 0
+
+    def tell(self, sends: matching.Ends, receives: matching.Ends) -> None:
+        """Tell receives what no status does: of any sender or tag, those that other receives leave, as they were sent; sizes as sent."""
+        unsized = np.flatnonzero(receives.bytes < 0)
+        if not len(unsized):
+            return
+        wild = np.flatnonzero((receives.peer == ANY) | (receives.tag == ANY))
+        if len(wild):
+            self._assume(sends, receives, wild)
+        found = matching.receive_of_each(sends, receives)
+        taken = np.flatnonzero(found >= 0)
+        size = np.maximum(receives.bytes, 0)
+        size[found[taken]] = np.where(receives.bytes[found[taken]] < 0, sends.bytes[taken], size[found[taken]])
+        receives.bytes[:] = size
+
+    def _assume(self, sends: matching.Ends, receives: matching.Ends, wild: I8) -> None:
+        """Write into receives whose sender or tag nobody tells those of the sends they would take in the order of time."""
+        free = np.flatnonzero(matching.receive_of_each(sends, receives) < 0)
+        free = free[np.argsort(self._enter[sends.call[free]], kind="stable")]
+        zero = np.zeros(len(sends.call), "i4")
+        for any_peer, any_tag in ((True, False), (False, True), (True, True)):
+            rows = wild[((receives.peer[wild] == ANY) == any_peer) & ((receives.tag[wild] == ANY) == any_tag)]
+            if not len(rows) or not len(free):
+                continue
+            sent: list[Ints] = [sends.peer, zero if any_peer else sends.rank, zero if any_tag else sends.tag, sends.comm]
+            blank = np.zeros(len(receives.call), "i4")
+            got: list[Ints] = [receives.rank, blank if any_peer else receives.peer, blank if any_tag else receives.tag, receives.comm]
+            found = matching.fifo([column[free] for column in sent], [column[rows] for column in got])
+            rows, of = rows[found >= 0], free[found[found >= 0]]
+            receives.peer[rows], receives.tag[rows] = sends.rank[of], sends.tag[of]
+            self.assumed += len(rows)
+            free = np.delete(free, found[found >= 0])
+        self.unsaid += len(wild) - self.assumed

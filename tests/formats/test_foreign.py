@@ -13,8 +13,9 @@ import perwiz
 from perwiz.errors import TraceError
 
 MUST = (
-    "must be ALOG, a CLOG-2 log, a DUMPI trace (.meta, .bin), a schedule in GOAL, the anchor file of an OTF2 archive, "
-    "the records of a Paraver trace (.prv), a recorded run (perwiz record), a store of perwiz or a time-independent trace of SimGrid"
+    "must be ALOG, a CLOG-2 log, a DUMPI trace (.meta, .bin), a schedule in GOAL, a liballprof trace (pmpi-trace-rank-0.txt), "
+    "the anchor file of an OTF2 archive, the records of a Paraver trace (.prv), a recorded run (perwiz record), "
+    "a store of perwiz or a time-independent trace of SimGrid"
 )
 RECORD = f"which perwiz does not read: {MUST}"
 CUBE = "a Cube file, which holds sums and no trace: see perwiz cube show"
@@ -69,11 +70,6 @@ FILES = [
     ("meta.db", b"HPCTOOLKITmeta\4\0", f"an HPCToolkit database, {RECORD}"),
     ("report.nsys-rep", b"\x01\x02\0", f"an Nsight Systems report, {RECORD}"),
     ("report.sqlite", database(), f"an SQLite database, no trace: {MUST}"),
-    (
-        "pmpi-trace-rank-0.txt",
-        b"# htor's PMPI Tracer 1 Output File\n# time: now\n",
-        "a trace of liballprof, must be the schedule in GOAL that Schedgen of LogGOPSim makes of it",
-    ),
     ("tautrace.0.0.0.trc", b"\x01\0\0", "a TAU trace, must be merged by tau_merge and converted by tau2otf2"),
     ("events.0.edf", b"# FunctionId Group\n", "a TAU trace, must be merged by tau_merge and converted by tau2otf2"),
     ("run.otf", b"00000001:1\n", f"a trace in OTF of version 1, {RECORD}"),

@@ -12,13 +12,13 @@ from perwiz.formats import one_sided
 from perwiz.formats.dumpi import files
 from perwiz.formats.dumpi.columns import Columns
 from perwiz.formats.format import Progress
-from perwiz.formats.traffic import Traffic
+from perwiz.formats.traffic import Traffic, Untold
 from perwiz.kernels import records
 from perwiz.kernels.recorded import TRAFFIC
 from perwiz.trace import defects, matching, matching_collectives, operations
-from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.numbers import Numbers, running
-from perwiz.trace.tables import ANY, NONE, THREAD, Calls, Defects, Labels, Links, Locations, Offsets, Paths, Regions, Times
+from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Labels, Links, Locations, Offsets, Paths, Regions, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 from perwiz.words import several
 
@@ -144,42 +144,8 @@ class _Builder:
             shares[-1].end()
             work.actions = work.actions[:0].copy()
         threaded = len(self.columns.thread) > len(works)
-        self.assumed = self.unsaid = 0
-        self.traffic.finish(shares, self.columns.rank, self.columns["enter"] if threaded else None, self._tell)
-
-    def _tell(self, sends: matching.Ends, receives: matching.Ends) -> None:
-        """Tell receives what no status does: of any sender or tag, those that other receives leave, as they were sent; sizes as sent."""
-        unsized = np.flatnonzero(receives.bytes < 0)
-        if not len(unsized):
-            return
-        wild = np.flatnonzero((receives.peer == ANY) | (receives.tag == ANY))
-        if len(wild):
-            self._assume(sends, receives, wild)
-        found = matching.receive_of_each(sends, receives)
-        taken = np.flatnonzero(found >= 0)
-        size = np.maximum(receives.bytes, 0)
-        size[found[taken]] = np.where(receives.bytes[found[taken]] < 0, sends.bytes[taken], size[found[taken]])
-        receives.bytes[:] = size
-
-    def _assume(self, sends: matching.Ends, receives: matching.Ends, wild: I8) -> None:
-        """Write into receives whose sender or tag nobody tells those of the sends they would take in the order of time."""
-        free = np.flatnonzero(matching.receive_of_each(sends, receives) < 0)
-        enter = self.columns["enter"]
-        free = free[np.argsort(enter[sends.call[free]], kind="stable")]
-        zero = np.zeros(len(sends.call), "i4")
-        for any_peer, any_tag in ((True, False), (False, True), (True, True)):
-            rows = wild[((receives.peer[wild] == ANY) == any_peer) & ((receives.tag[wild] == ANY) == any_tag)]
-            if not len(rows) or not len(free):
-                continue
-            sent: list[Ints] = [sends.peer, zero if any_peer else sends.rank, zero if any_tag else sends.tag, sends.comm]
-            blank = np.zeros(len(receives.call), "i4")
-            got: list[Ints] = [receives.rank, blank if any_peer else receives.peer, blank if any_tag else receives.tag, receives.comm]
-            found = matching.fifo([column[free] for column in sent], [column[rows] for column in got])
-            rows, of = rows[found >= 0], free[found[found >= 0]]
-            receives.peer[rows], receives.tag[rows] = sends.rank[of], sends.tag[of]
-            self.assumed += len(rows)
-            free = np.delete(free, found[found >= 0])
-        self.unsaid += len(wild) - self.assumed
+        self.untold = Untold(self.columns["enter"])
+        self.traffic.finish(shares, self.columns.rank, self.columns["enter"] if threaded else None, self.untold.tell)
 
     def _calls(self) -> Calls:
         get = self.columns
@@ -282,8 +248,8 @@ class _Builder:
             (self.columns.met("regions"), "begin or end of functions"),
         ]
         said = [f"{count} x {what}" for count, what in lost if count]
-        if self.assumed:
-            said.append(f"who sent {several(self.assumed, 'message')}: taken as sent")
+        if self.untold.assumed:
+            said.append(f"who sent {several(self.untold.assumed, 'message')}: taken as sent")
         if unsized := self.columns.met("unsized"):
             said.append(f"sizes of datatypes {unsized} times: taken as 0")
         out: dict[str, Any] = {"recorder": f"DUMPI {'.'.join(map(str, process.version))}", "started": started}

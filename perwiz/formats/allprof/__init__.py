@@ -1,0 +1,1 @@
+"""Traces of liballprof: a text file per process, one line a call."""
