@@ -13,9 +13,9 @@ import numpy as np
 
 from perwiz.formats.allprof import functions
 from perwiz.formats.allprof.lines import Lines
-from perwiz.formats.dumpi.columns import ACTION
 from perwiz.formats.traffic import Rows
 from perwiz.kernels import records
+from perwiz.kernels.recorded import ACTION
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import ANY, NONE

@@ -32,7 +32,7 @@ def test_read__damaged(tmp_path):
         (tmp_path / f"pmpi-trace-rank-{rank}.txt").write_text(text)
     whole = text.encode()
     assert len(files.read(str(tmp_path)).messages) == 4
-    for _ in range(400):
+    for _ in range(250):
         data = bytearray(whole)
         for _ in range(drawn.choice((1, 2, 8))):
             at = drawn.randrange(40, len(data) - 20)
@@ -49,6 +49,6 @@ def test_read__damaged(tmp_path):
         sound(trace)
         read += len(trace.calls) > 12
         ties += len(trace.messages) > 0
-    assert read > 300
-    assert ties > 200
+    assert read > 180
+    assert ties > 120
     assert not any("\n" in text for text in said)
