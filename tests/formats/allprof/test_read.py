@@ -65,7 +65,7 @@ def test_read__requests(tmp_path):
     """A request is what was posted last into its place: lists are places one behind the other, tests find it later or not."""
     sends = ["Isend:0:1:2,4,4:1:1:W:800", "Isend:0:2:2,4,4:1:2:W:808", "Waitall:2:800:0", "Isend:0:3:2,4,4:1:3:W:800", "Wait:800:0"]
     receives = ["Irecv:0:9:2,4,4:0:3:W:16", "Irecv:0:9:2,4,4:-1:1:W:8", "Irecv:0:9:2,4,4:0:-1:W:24"]
-    trace = read(tmp_path, sends, [*receives, "Test:8:0:0", "Test:8:0:0", "Waitall:2:16:0"])
+    trace = read(tmp_path, sends, [*receives, "Test:8:0:0", "Test:8:0:0", "Waitall:2:16:0", "Wait:16:0"])
     assert messages(trace) == [(2, 4, 3, 6, 1, 4), (3, 4, 4, 7, 2, 8), (5, 6, 2, 7, 3, 12)]
     assert trace.unfinished.call.tolist() == [8 + 5]
     assert trace.calls.peer[[8 + 3, 8 + 4]].tolist() == [ANY, 0]
@@ -111,12 +111,15 @@ def test_read__what_is_missing(tmp_path):
     """Files cut off are read as far as they go, processes without one are silent, lines that are none are left out."""
     path = put(tmp_path, ["Barrier:W"], ["Barrier:W", "Wtime"], size=3)
     second = tmp_path / "pmpi-trace-rank-1.txt"
-    second.write_text(second.read_text().replace("MPI_Wtime", "MPI_Wait:x\nMPI_Wtime").split("MPI_Finalize")[0] + "MPI_Fin")
+    second.write_text(
+        second.read_text().replace("MPI_Wtime", "MPI_Wait:x\nMPI_Wait:1000021:8:9:9:1000022\nMPI_Wtime").split("MPI_Finalize")[0]
+        + "MPI_Fin"
+    )
     trace = files.read(str(tmp_path))
     sound(trace)
     assert files.read(path).faults == trace.faults
     assert trace.faults == (
-        f"{second}: 1 line that cannot be read, left out",
+        f"{second}: 2 lines that cannot be read, left out",
         f"{second}: no MPI_Finalize at its end, which is cut off: read as far as it goes",
     )
     assert names(trace, 1) == ["Init", "Comm_rank", "Barrier", "Wtime"]
