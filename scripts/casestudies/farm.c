@@ -1,15 +1,18 @@
 /* A farm of tasks: few long and many short ones. Rank 0 hands them out and computes nothing itself.
 
-   farm [static] [requests] [slow:RANK] [fast:RANK] [balanced] [short]
+   farm [static] [requests] [slow:RANK] [fast:RANK] [balanced] [short] [tasks:N]
      as it is     whoever brings a result gets the next task, long ones come anywhere
      requests     likewise, but the master posts a receive for each worker, and waits for any of them
      static       worker w gets tasks w, w + workers, ...: who is done early waits
      slow:RANK    that worker computes twice as long, fast:RANK half as long
      balanced     all tasks take the mean
-     short        every task takes half as long */
+     short        every task takes half as long
+     tasks:N      so many of them, not 100 */
 #include "study.h"
 
-enum { TASKS = 100, LONG = 150000, SHORT = 30000, EVERY = 11 };
+enum { LONG = 150000, SHORT = 30000, EVERY = 11 };
+
+static int tasks = 100;
 
 /* Microseconds of a task: every eleventh or so is long, the others differ by half. */
 static long work(int task)
@@ -24,9 +27,9 @@ static long work(int task)
 static long mean_work(void)
 {
     long sum = 0;
-    for (int task = 0; task < TASKS; task++)
+    for (int task = 0; task < tasks; task++)
         sum += work(task);
-    return sum / TASKS;
+    return sum / tasks;
 }
 
 static void master(int fixed)
@@ -40,9 +43,9 @@ static void master(int fixed)
         int who = status.MPI_SOURCE, task = fixed ? next[who] : given;
         given++;
         next[who] += size - 1;
-        if (task >= TASKS)
+        if (task >= tasks)
             open--;
-        MPI_Send(task < TASKS ? &task : &none, 1, MPI_INT, who, 2, MPI_COMM_WORLD);
+        MPI_Send(task < tasks ? &task : &none, 1, MPI_INT, who, 2, MPI_COMM_WORLD);
     }
 }
 
@@ -57,11 +60,11 @@ static void master_of_requests(void)
         int who, task;
         MPI_Waitany(size - 1, request, &who, MPI_STATUS_IGNORE);
         task = given++;
-        if (task >= TASKS)
+        if (task >= tasks)
             open--;
         else
             MPI_Irecv(&result[who], 1, MPI_INT, who + 1, 1, MPI_COMM_WORLD, &request[who]);
-        MPI_Send(task < TASKS ? &task : &none, 1, MPI_INT, who + 1, 2, MPI_COMM_WORLD);
+        MPI_Send(task < tasks ? &task : &none, 1, MPI_INT, who + 1, 2, MPI_COMM_WORLD);
     }
 }
 
@@ -83,6 +86,8 @@ int main(int argc, char **argv)
 {
     char slow[32], fast[32];
     begin(&argc, &argv, 0);
+    for (int k = 1; k < argc; k++)
+        sscanf(argv[k], "tasks:%d", &tasks);
     snprintf(slow, sizeof slow, "slow:%d", rank);
     snprintf(fast, sizeof fast, "fast:%d", rank);
     double factor = (given(argc, argv, slow) ? 2 : 1) * (given(argc, argv, fast) ? 0.5 : 1) * (given(argc, argv, "short") ? 0.5 : 1);

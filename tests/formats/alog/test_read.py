@@ -119,6 +119,8 @@ REAL = {
     "nesttest.alog.gz": (1, 238, 119, 0, 0),
     "team-static.alog.gz": (4, 506, 212, 20, 42),
     "team-dynamic.alog.gz": (4, 506, 212, 20, 42),
+    "farm.alog.gz": (4, 748, 272, 102, 0),
+    "farm-blocks.alog.gz": (4, 280, 140, 0, 0),
 }
 
 
