@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz.errors import UsageError
 from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
@@ -22,6 +23,7 @@ from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.links import OnLinks, on_links
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.order.tables import scatter
 from perwiz.whatif.ranking.instead import Instead, instead
 from perwiz.whatif.rematch.redrawn import Again
 from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
@@ -215,7 +217,12 @@ def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: D
 def predicted_trace(prediction: Prediction) -> Trace:
     """Return the trace of the predicted run: its order of calls, timeline and nodes, new sizes of messages and of calls that move them."""
     trace, size, predicted, order = prediction.trace, prediction.size, prediction.predicted, prediction.order
-    if order is not None:
+    if prediction.rematched and not prediction.rematched.reason:
+        anew = prediction.rematched.written
+        if anew is None:
+            raise UsageError("no trace can be made of the predicted run: a task begins in one call or region and ends in another")
+        trace, size, predicted = anew.trace, scatter(size, anew.message), anew.trace.timeline
+    elif order is not None:
         trace, size, predicted = order.trace, order.size, order.in_new_order(predicted)
     more = size - trace.messages.bytes
     sent, received = trace.calls.bytes_sent.copy(), trace.calls.bytes_received.copy()

@@ -10,6 +10,7 @@ import numpy as np
 from perwiz.engines import rematch as engines
 from perwiz.loggps.weigh import Weighted, measured
 from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
@@ -17,6 +18,7 @@ from perwiz.whatif.hypotheses.computation import Speed, number
 from perwiz.whatif.rematch.choices import Choices, choices
 from perwiz.whatif.rematch.farms import Tasks, tasks
 from perwiz.whatif.rematch.programs import Open, opened, rewired
+from perwiz.whatif.rematch.written import Written, written
 from perwiz.whatif.run import Run, run_of
 
 ENGINES = {"sweep": engines.rematch, "replay": engines.simulate}
@@ -41,6 +43,8 @@ class Rematched:
     """Those of them that another process runs."""
     masters: I8
     """Locations that hand out tasks."""
+    written: Written | None = None
+    """The run as a trace; None if choices are kept, or if calls or regions that tasks begin and end in do not fit each other."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -104,7 +108,10 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
     run = run_of(changed.clocks, changed.machine, rewired(changed.weighted, found, matched), changed.origin, engine)
     receives = np.unique(base.trace.messages.receive[found.received[others]]).astype("i8")
     moved = int((matched.seat != found.programs.home).sum())
-    return run, dataclasses.replace(kept, reason="", receives=receives, moved=moved)
+    posts, table, real = base.trace.messages.receive.astype("i8"), base.trace.messages, found.received != NONE
+    posts[found.message[matched.taken[real]]] = table.receive[found.received[real]]
+    told = written(base.trace, run.graph, run.recorded_rows(), posts)
+    return run, dataclasses.replace(kept, reason="", receives=receives, moved=moved, written=told)
 
 
 def _answered(base: Run, found: Open, others: Mask, masters: I8) -> bool:
