@@ -314,9 +314,21 @@ def rewired(weighted: Weighted, found: Open, matched: Matched) -> Weighted:
     moved = moved[matched.seat[block[moved]] != programs.home[block[moved]]]
     slowness = programs.places["slowness"][matched.seat[block[moved]]]
     weight[moved] = (programs.computes[graph.targets(moved)] * slowness + 0.5).astype("i8")
-    return _in_order(
-        dataclasses.replace(weighted, weight=weight, graph=dataclasses.replace(graph, source=source, cause=cause)), matched.order
-    )
+    enter, leave = _boundaries(weighted, moved, weight)
+    made = dataclasses.replace(graph, source=source, cause=cause)
+    return _in_order(dataclasses.replace(weighted, weight=weight, graph=made, region_enter=enter, region_leave=leave), matched.order)
+
+
+def _boundaries(weighted: Weighted, moved: I8, weight: I8) -> tuple[I8, I8]:
+    """Return the distances of region boundaries from the vertices before them, where computation of moved edges has other weights."""
+    graph, table, ends = weighted.graph, weighted.trace.regions, weighted.trace.first_calls[1:]
+    factor = np.ones(graph.edges)
+    factor[moved] = weight[moved] / np.maximum(weighted.weight[moved], 1)
+    entered, out = np.append(graph.entered, 0), []
+    for distance, call in ((weighted.region_enter, table.first_call), (weighted.region_leave, table.end_call)):
+        behind = np.where(call < ends[table.location], entered[call], graph.ended[table.location])
+        out.append(np.where(distance >= 0, np.rint(distance * factor[graph.start[behind]]), distance).astype("i8"))
+    return out[0], out[1]
 
 
 def _slots(weighted: Weighted, found: Open, matched: Matched, real: I8) -> I8:
