@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
+import itertools
 
 import numpy as np
 
@@ -16,14 +17,15 @@ from perwiz.whatif.run import replayed, under
 LATENCY, WORK = 12, 500
 
 
-def farm(lengths, workers=3, unasked=True, probes=False, factor=()):
+def farm(lengths, workers=3, unasked=True, probes=False, factor=(), regions=()):
     """Return a farm: rank 0 gives task k, `lengths[k]` ns, to whoever brings a result, or asks, first, and at last an end to each worker.
 
     Every call takes 500 ns beyond waiting, a message 12. `unasked` workers get a first task without asking; with `probes` the master
-    looks for a message before it receives; worker w computes `factor[w - 1]` times as long.
+    looks for a message before it receives; worker w computes `factor[w - 1]` times as long. Regions of these names,
+    in turn, are around what a worker does from its receive on.
     """
     b, given = Builder(workers + 1), iter([*lengths, *[None] * workers])
-    factor = factor or [1] * workers
+    factor, names = factor or [1] * workers, itertools.cycle(regions)
     coming, free, now = [], [0] * (workers + 1), 0
 
     def ask(worker, at):
@@ -34,14 +36,19 @@ def farm(lengths, workers=3, unasked=True, probes=False, factor=()):
     def give(worker):
         nonlocal now
         length = next(given)
+        name = next(names, None)
         tag = 3 if length is None else 1
         b.send(0, worker, tag=tag, at=(now, now + WORK))
         begin = max(free[worker], now + LATENCY) + WORK
+        if name:
+            b.enter(worker, name, free[worker])
         b.recv(worker, 0, tag=tag, at=(free[worker], begin))
         now += WORK
         free[worker] = begin
         if length is not None:
             ask(worker, begin + round(length * factor[worker - 1]))
+        if name:
+            b.leave(worker, name, free[worker])
 
     for worker in range(1, workers + 1):
         if unasked:

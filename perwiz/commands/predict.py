@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.predict import document as report
     from perwiz.report.predict.text import text
     from perwiz.whatif.hypotheses.base import parse
-    from perwiz.whatif.predict import predict
+    from perwiz.whatif.predict import UNTOLD, predict
     from perwiz.whatif.semantics import told
     from perwiz.whatif.sure.logged import pairs
     from perwiz.whatif.sure.recordings import recordings
@@ -86,8 +86,9 @@ def run(args: argparse.Namespace) -> int:
     trace, machine = files.part(args.trace, args.iterations, model)
     machine = options.on_topology(args, machine, trace)
     prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws, args.keep_matches)
-    if prediction.rematched and not prediction.rematched.reason and (args.output or args.plot):
-        raise UsageError(f"{args.output or args.plot}: shows the recorded calls, of which some get other messages; see --keep-matches")
+    anew = prediction.rematched
+    if anew and not anew.reason and not anew.written and (args.output or args.plot):
+        raise UsageError(f"{args.output or args.plot}: {UNTOLD}; see --keep-matches")
     others = [files.part(path, args.iterations)[0] for path in args.runs]
     several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
     other = told(prediction, args.semantics) if args.semantics != "perwiz" else None
@@ -122,18 +123,26 @@ def _recorded(prediction: Prediction) -> str:
 
 def _view(prediction: Prediction, path: str) -> None:
     from perwiz.report.perfetto.write import View, write
+    from perwiz.whatif.predict import predicted_trace
 
     before = View(_recorded(prediction), prediction.recorded, prediction.waits_before)
     title = str(prediction.predicted.origin) if prediction.hypotheses else "replayed unchanged"
-    write(prediction.trace, [before, View(title, prediction.predicted, prediction.waits_after, prediction.size)], path)
+    if prediction.rematched and prediction.rematched.written:
+        trace = predicted_trace(prediction)
+        after = View(title, trace.timeline, prediction.rematched.written.waits(prediction.waits_after), trace=trace)
+    else:
+        after = View(title, prediction.predicted, prediction.waits_after, prediction.size)
+    write(prediction.trace, [before, after], path)
 
 
 def _plot(prediction: Prediction, width: float | None, path: str) -> None:
     from perwiz.report.picture.timeline import Row, plot
 
-    rows = [
-        Row(_recorded(prediction), prediction.recorded, wait=prediction.waits_before.time),
-        Row(str(prediction.predicted.origin), prediction.predicted, wait=prediction.waits_after.time),
-    ]
+    before, title, wait = _recorded(prediction), str(prediction.predicted.origin), prediction.waits_after
+    after = Row(title, prediction.predicted, wait=wait.time)
+    if prediction.rematched and prediction.rematched.written:
+        anew = prediction.rematched.written
+        after = Row(title, anew.trace.timeline, trace=anew.trace, wait=anew.waits(wait).time)
+    rows = [Row(before, prediction.recorded, wait=prediction.waits_before.time), after]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
     plot(prediction.trace, rows, path, waited, width=width)

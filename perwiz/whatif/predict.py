@@ -35,6 +35,10 @@ from perwiz.whatif.sure.span import Answer, Answers, Possible, Span, answered, e
 from perwiz.whatif.waits import Waits
 
 
+UNTOLD = "the predicted run cannot be written, as tasks that move begin in other calls or regions than they end in"
+"""What `predicted_trace` says of a run whose receives are matched anew, if it cannot."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prediction:
     """A predicted run beside the recorded one: `predicted` has its rows, also where the predicted run makes calls in another order."""
@@ -220,7 +224,7 @@ def predicted_trace(prediction: Prediction) -> Trace:
     if prediction.rematched and not prediction.rematched.reason:
         anew = prediction.rematched.written
         if anew is None:
-            raise UsageError("no trace can be made of the predicted run: a task begins in one call or region and ends in another")
+            raise UsageError(UNTOLD)
         trace, size, predicted = anew.trace, scatter(size, anew.message), anew.trace.timeline
     elif order is not None:
         trace, size, predicted = order.trace, order.size, order.in_new_order(predicted)

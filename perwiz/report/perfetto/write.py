@@ -35,6 +35,8 @@ class View:
     waits: Waits | None = None
     bytes: I8 | None = None
     """Bytes per message; None: those of the trace."""
+    trace: Trace | None = None
+    """What it is the timeline of, of the same locations; None: of the trace that `write` is given."""
 
 
 def write(trace: Trace, views: Sequence[View], path: str) -> None:
@@ -46,15 +48,16 @@ def write(trace: Trace, views: Sequence[View], path: str) -> None:
     if not views:
         raise UsageError(f"{path}: no timeline to write, must be one or more")
     for view in views:
-        check(trace, view.timeline)
+        check(view.trace or trace, view.timeline)
     tracks, calls = Tracks(trace, len(views)), Calls(trace)
     later = -min(_first(view.timeline) for view in views)
     with writing(path) as file:
         file.write(_head(trace, views, tracks).encode("ascii"))
         for run, view in enumerate(views):
-            size = trace.messages.bytes if view.bytes is None else view.bytes
-            rows = Rows(trace, calls, tracks, run, view.waits, size)
-            _write(file, trace, view, rows, tracks, run, later)
+            shown = view.trace or trace
+            size = shown.messages.bytes if view.bytes is None else view.bytes
+            rows = Rows(shown, Calls(shown) if view.trace else calls, tracks, run, view.waits, size)
+            _write(file, shown, view, rows, tracks, run, later)
         file.write(b"\n]}\n")
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from perwiz.graph.graph import MESSAGE, Graph
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
-from perwiz.trace.tables import Counters, Links, RegionCounters, Regions, Times
+from perwiz.trace.tables import NONE, Counters, Links, RegionCounters, Regions, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.order.tables import move_rows, scatter, sort_rows
+from perwiz.whatif.waits import Waits
 
 _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 
@@ -29,6 +30,14 @@ class Written:
     """Its calls, regions and messages in its own order, at its times."""
     message: I8
     """New row of each recorded message."""
+    entry: I8
+    """New row of the call that is entered as each recorded call was."""
+    returned: I8
+    """Recorded call as which each new call returns."""
+
+    def waits(self, waits: Waits) -> Waits:
+        """Return the waits of the run, given in recorded rows, with the rows of its own order."""
+        return Waits(waits.time[self.returned], np.append(self.entry, NONE)[waits.partner[self.returned]].astype("i4"))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,13 +61,13 @@ class _Rows:
 
     def of(self, row: Ints, new: I8) -> I8:
         """Return new rows of calls; -1 stays."""
-        return np.append(new, -1)[row]
+        return np.append(new, NONE)[row]
 
     def between(self, location: Ints, call: Ints) -> tuple[I8, I8]:
         """Return the new (location, call) of what was recorded between calls: it stays behind the return of the call before it."""
         begins = np.asarray(call == self.old_first[location])
-        before = np.append(self.exit, -1)[np.where(begins, -1, call - 1)]
-        place = np.where(begins, location, np.append(self.location, -1)[before])
+        before = np.append(self.exit, NONE)[np.where(begins, NONE, call - 1)]
+        place = np.where(begins, location, np.append(self.location, NONE)[before])
         return place, np.where(begins, self.first[location], before + 1)
 
 
@@ -86,7 +95,7 @@ def written(trace: Trace, graph: Graph, timeline: Timeline, receive: I8) -> Writ
         "receive_done": rows.exit[done],
     }
     completed = rows.of(requests.completed_by, rows.exit)
-    request = np.full(len(trace.calls), -1)
+    request = np.full(len(trace.calls), NONE)
     request[requests.posted_by] = np.arange(len(requests))
     others = np.flatnonzero((done != table.receive_done) | (receive != table.receive))
     others = others[request[receive[others]] >= 0]
@@ -117,7 +126,7 @@ def written(trace: Trace, graph: Graph, timeline: Timeline, receive: I8) -> Writ
         levels=(),
         **_attached(trace, rows, number),
     )
-    return Written(made, message)
+    return Written(made, message, rows.entry, rows.returned)
 
 
 def _rows(trace: Trace, graph: Graph) -> _Rows:
@@ -159,7 +168,8 @@ def _calls(trace: Trace, rows: _Rows, ends: dict[str, I8], done: I8) -> Any:
     columns["location"] = rows.location.astype(calls.location.dtype)
     send, receive = ends["send"], ends["receive"]
     others = np.flatnonzero(
-        (rows.location[receive] != calls.location[table.receive]) | (rows.location[send] != calls.location[table.send])
+        (rows.location[receive] != calls.location[table.receive])
+        | (rows.location[send] != calls.location[table.send])
         | (rows.returned[ends["receive_done"]] != table.receive_done)
     )
     for at, to, which in ((send, receive, ~_RECEIVES), (receive, send, _RECEIVES)):
@@ -186,7 +196,7 @@ def _regions(trace: Trace, timeline: Timeline, rows: _Rows) -> tuple[Regions, Ti
         return None
     left = scatter(leaves, enters)
     number = np.argsort(np.lexsort((first, into)))
-    parent = np.full(len(table), -1)
+    parent = np.full(len(table), NONE)
     for level in range(1, int(depth.max(initial=0)) + 1):
         inner, outer = np.flatnonzero(depth == level), np.flatnonzero(depth == level - 1)
         outer = outer[np.argsort(number[outer])]
@@ -206,7 +216,7 @@ def _depth(parent: Ints) -> I8:
     depth, at = np.zeros(len(parent), "i8"), parent.copy()
     while (at >= 0).any():
         depth += at >= 0
-        at = np.append(parent, -1)[at]
+        at = np.append(parent, NONE)[at]
     return depth
 
 
@@ -214,7 +224,7 @@ def _attached(trace: Trace, rows: _Rows, region: I8) -> dict[str, Any]:
     """Return the tables of what was recorded between calls."""
     parameters, records = trace.parameters, trace.records
     place, call = rows.between(parameters.location, parameters.call)
-    inside = np.append(region, -1)[parameters.region]
+    inside = np.append(region, NONE)[parameters.region]
     made = move_rows(parameters, np.argsort(np.lexsort((call, place))), location=place, call=call, region=inside)
     place, call = rows.between(records.location, records.call)
     order = np.lexsort((call, place))
