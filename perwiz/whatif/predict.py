@@ -34,7 +34,6 @@ from perwiz.whatif.sure.noise import DRAWS
 from perwiz.whatif.sure.span import Answer, Answers, Possible, Span, answered, exactly, spans
 from perwiz.whatif.waits import Waits
 
-
 UNTOLD = "the predicted run cannot be written, as tasks that move begin in other calls or regions than they end in"
 """What `predicted_trace` says of a run whose receives are matched anew, if it cannot."""
 

@@ -39,7 +39,7 @@ def conversation(trace):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "make, factor",
+    ("make", "factor"),
     [
         (farm, (1 / SPEED, 1, 1)),
         (functools.partial(farm, unasked=False, probes=True), (1 / SPEED, 1, 1)),
@@ -108,12 +108,13 @@ def test_predict__writes_and_draws(tmp_path, capsys):
 def test_regions__around_receives_of_tasks():
     """They are left by who entered them: the receive is the process', the task is not. Where names differ by task nobody knows which."""
     trace = farm(lengths(30), regions=("item",))
-    prediction, anew = made(trace, f"speed rank:1={SPEED}")
+    _, anew = made(trace, f"speed rank:1={SPEED}")
     check(anew)
     truth = farm(lengths(30), factor=(1 / SPEED, 1, 1), regions=("item",))
     for table in (anew, truth):
         inside = table.calls.location[table.regions.first_call] == table.regions.location
-        assert inside.all() and (table.regions.end_call - table.regions.first_call == 2).sum() == 30
+        assert inside.all()
+        assert (table.regions.end_call - table.regions.first_call == 2).sum() == 30
     assert anew.regions.first_call.tolist() == truth.regions.first_call.tolist()
     with pytest.raises(UsageError, match="tasks that move begin in other calls or regions"):
         made(farm(lengths(30), regions=("odd", "even")), f"speed rank:1={SPEED}")
