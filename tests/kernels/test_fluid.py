@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import naive
 from perwiz.kernels import fluid as kernel
+from perwiz.kernels.alog import zeros
 
 
 def flowed(flows, capacity, most):
@@ -15,12 +16,11 @@ def flowed(flows, capacity, most):
     first = np.cumsum([0, *(len(flow[2]) for flow in flows)]).astype("i4")
     link = np.array([each for flow in flows for each in flow[2]], "i4")
     part = np.array([float(each) for flow in flows for each in flow[2].values()])
-    scratch = (np.empty(count), np.empty(count), np.empty(count, "i4"), np.zeros(links), np.zeros(links), np.zeros(links, "i4"))
     done, columns = np.full(count, -7.0), (np.array([flow[k] for flow in flows], "f8") for k in (0, 1))
     start, volume = columns
-    more = (np.zeros(links), np.empty(count, "i4"))
+    state, load = zeros(count, kernel.FLOW), zeros(links, kernel.LOAD)
     route, limits = np.arange(count, dtype="i4"), np.array(capacity, "f8")
-    kernel.flow(start.astype("i8"), volume, float(most), route, first, link, part, limits, (*scratch, *more), done)
+    kernel.flow(start.astype("i8"), volume, float(most), route, first, link, part, limits, state, load, done)
     return done.tolist()
 
 

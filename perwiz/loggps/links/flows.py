@@ -15,6 +15,7 @@ import numpy as np
 from perwiz.clock.latency import distance
 from perwiz.graph.graph import GAP, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph
 from perwiz.kernels import fluid as kernel
+from perwiz.kernels.alog import zeros
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links.topology import Topology
@@ -125,19 +126,10 @@ def _places(trace: Trace, topology: Topology) -> tuple[I8, list[int]]:
 def passed(found: Flows, start: I8) -> F8:
     """Return when each flow has passed its links, ns, given when it starts."""
     row = np.lexsort((found.message, start))
-    count, links = len(row), len(found.capacity)
-    scratch = (
-        *np.empty((2, count)),
-        np.empty(count, "i4"),
-        *np.zeros((2, links)),
-        np.zeros(links, "i4"),
-        np.zeros(links),
-        np.empty(count, "i4"),
-    )
-    done, out = np.empty(count), np.empty(count)
-    kernel.flow(
-        start[row], found.volume[row], found.most, found.route[row], found.first, found.link, found.part, found.capacity, scratch, done
-    )
+    state, load = zeros(len(row), kernel.FLOW), zeros(len(found.capacity), kernel.LOAD)
+    done, out = np.empty(len(row)), np.empty(len(row))
+    routes = found.route[row], found.first, found.link, found.part, found.capacity
+    kernel.flow(start[row], found.volume[row], found.most, *routes, state, load, done)
     out[row] = done
     return out
 
