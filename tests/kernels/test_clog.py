@@ -23,3 +23,13 @@ def test_records__twin(kinds, block, room, cut):
         clog.records(words, block, LENGTHS, buffer, at)
         found += buffer[: at.records[0]].tolist()
     assert (found, bool(at.ended[0]), int(at.wrong[0])) == naive.clog_records(words.tolist(), block, LENGTHS.tolist())
+
+
+def test_records__blocks_that_are_full_have_no_end():
+    """Two blocks of one record each, that fill them."""
+    kind = 2
+    block = int(LENGTHS[kind])
+    words = np.array(([0] * 5 + [kind] + [0] * (block - 6)) * 2, "i4")
+    at, begin = np.zeros(1, clog.WALK).view(np.recarray), np.empty(4, "i8")
+    clog.records(words, block, LENGTHS, begin, at)
+    assert (begin[: at.records[0]].tolist(), int(at.wrong[0])) == ([0, block], 0)

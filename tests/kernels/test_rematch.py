@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from build import ANY, NONE, Builder, hand_model
-from farms import farm
+from farms import counter, farm, farm_of_requests, lengths
 from perwiz.engines.rematch import rematch, simulate
 from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse_all
@@ -43,6 +43,13 @@ def agree(program):
 def test_farm(unasked, probes, speed):
     program = programs(farm([500, 9000, 20, 4000, 4000, 7, 700, 3000], unasked=unasked, probes=probes), f"speed rank:1={speed}")
     assert (agree(program).seat != program.home).any() == (speed != 1)
+
+
+@pytest.mark.parametrize("made", [farm_of_requests, counter, lambda length: counter(length, rounds=2, locks=True)])
+def test_farm__of_requests_or_a_counter(made):
+    """Whose receive is posted again is who was heard; who fetches first takes the next task, in rounds and behind locks, too."""
+    program = programs(made(lengths(12)), "speed rank:1=0.2")
+    assert (agree(program).seat != program.home).any()
 
 
 def test_many_wait():

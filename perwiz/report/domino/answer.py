@@ -121,6 +121,8 @@ def best(domino: DominoDocument) -> Facts:
     if bound is not None:
         told += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
         told += [("what to do", bound.head.remedy)] if line is None or bound.head.remedy != line.head.remedy else []
+    if domino.turned:
+        told.append(("matching", "receives of any source keep what they took here; perwiz predict lets them take what then comes first"))
     return [*told, *not_tried]
 
 

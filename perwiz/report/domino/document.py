@@ -41,13 +41,15 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, critical_of
+from perwiz.whatif.matching import matching
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
-from perwiz.whatif.run import Run
+from perwiz.whatif.run import Run, run_of
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
@@ -104,6 +106,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         small_at_best=_small(run, bounds, shares_of),
         draws=drawn if placed else 0,
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
+        turned=bool(lines) and _turned(run, ranking.asker, lines[0].change),
         answerable=ranking.answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),
         changes=[_change(domino, call) for call in calls],
@@ -191,6 +194,12 @@ def _callers(trace: Trace) -> list[str]:
     }
     kinds["threads"] = any(name.startswith(("omp_", "pthread_")) for name in names)
     return [kind for kind in ("MPI", "OpenSHMEM", "threads", "devices") if kinds[kind]]
+
+
+def _turned(run: Run, asker: Asker, change: Change) -> bool:
+    """Return whether receives and fetches would take something else under a change."""
+    changed = asker.changed([parse(change.question)])
+    return matching(run, run_of(run.clocks, run.machine, changed, run.origin)).changed
 
 
 def _sure(

@@ -317,6 +317,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     draws: Natural
     """Runs drawn anew that tell the places of the lines; 0 if too little repeats."""
     not_tried: list[NotTried]
+    turned: bool
+    """Whether calls that took what came first would take something else under the first change: here they keep what they took."""
     answerable: bool
     """Whether waits were recorded; if none was they count as computation, and nothing is ranked."""
     gaining_calls: Natural
