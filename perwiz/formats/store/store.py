@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
+import pathlib
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -19,7 +22,19 @@ from perwiz.trace.trace import Trace
 
 _FORMAT, _VERSION = "perwiz store", 1
 _SHOWN = 40
+_MAKERS = ("kernels", "trace", "graph", "clock", "loggps", "engines", "whatif")
+"""Folders whose code makes what is kept beside a trace."""
 _T = TypeVar("_T")
+
+
+@functools.cache
+def made_by() -> str:
+    """Return what tells this perwiz from one that could make other numbers of the same trace: its version, and a sum of its code."""
+    house, code = pathlib.Path(__file__).parents[2], hashlib.sha256()
+    for folder in _MAKERS:
+        for file in sorted((house / folder).rglob("*.py")):
+            code.update(file.read_bytes())
+    return f"{__version__} {code.hexdigest()[:16]}"
 
 
 class Store:
@@ -37,17 +52,17 @@ class Store:
     def head(self, name: str, fields: tuple[str, ...]) -> list[Any] | None:
         """Return some fields of what is kept beside the trace under a name, as JSON has them; None if nothing is, as `beside` says."""
         match self._content.get(name):
-            case {"fields": dict(packed)} if self._content.get("perwiz") == __version__:
+            case {"fields": dict(packed)} if self._content.get("perwiz") == made_by():
                 return [packed.get(field) for field in fields]
         return None
 
     def beside(self, kind: type[_T], name: str) -> _T | None:
-        """Return what is kept beside the trace under a name; None if nothing is, or if another version of perwiz made it.
+        """Return what is kept beside the trace under a name; None if nothing is, or if another perwiz made it.
 
         Its numbers are of the types of its fields, and not checked any further. It is to be read in the order written, each once. Raises
         TraceError for anything else.
         """
-        if name not in self._content or self._content.get("perwiz") != __version__:
+        if name not in self._content or self._content.get("perwiz") != made_by():
             return None
         return self._unpacked(kind, name)
 
@@ -100,7 +115,7 @@ def write(trace: Trace, path: str, beside: Mapping[str, Any] = {}) -> None:
     """Write a trace, and what else is to be kept beside it, by name, to a new directory."""
     os.mkdir(path)
     packer = Packer(path)
-    content = {"format": _FORMAT, "version": _VERSION, "perwiz": __version__, "trace": packer.packed(trace, "trace")}
+    content = {"format": _FORMAT, "version": _VERSION, "perwiz": made_by(), "trace": packer.packed(trace, "trace")}
     content |= {name: packer.packed(value, name) for name, value in beside.items()}
     with open(os.path.join(path, MARKER), "x", encoding="utf-8", newline="\n") as file:
         json.dump(content, file, separators=(",", ":"))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import build
+import perwiz
 import samples
 from perwiz.errors import PerwizError, TraceError, UsageError
 from perwiz.formats import files
@@ -117,11 +118,12 @@ def test_stages__taken_and_not_made_anew(tmp_path, monkeypatch):
     assert known(part) is None
 
 
-def test_stages__of_another_version(tmp_path):
+@pytest.mark.parametrize("maker", ["0.0.0", f"{perwiz.__version__} 0123456789abcdef"])
+def test_stages__of_another_version_or_other_code(maker, tmp_path):
     path = tmp_path / "a.perwiz"
     kept(loop(), path)
     marker = json.loads((path / "store.json").read_text())
-    (path / "store.json").write_text(json.dumps(marker | {"perwiz": "0.0.0"}))
+    (path / "store.json").write_text(json.dumps(marker | {"perwiz": maker}))
     assert known(stages.read(str(path))) is None
 
 
