@@ -9,7 +9,7 @@ import numpy as np
 from perwiz.loggps.links.flows import flows, passed
 from perwiz.loggps.model import Model
 from perwiz.trace.arrays import F8, I8
-from perwiz.trace.tables import Times
+from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Trace
 
 _ALMOST = 1e-6
@@ -28,7 +28,10 @@ class Overloaded:
 
 
 def overloaded(trace: Trace, model: Model, size: I8, times: Times) -> list[Overloaded]:
-    """Return the links that are overloaded if messages have these sizes and calls these times, the longest first; none of no topology."""
+    """Return the links that are overloaded if messages have these sizes and calls these times, the longest first; none of no topology.
+
+    A message is on its links until it has passed them, or has come: what was recorded may be faster than they are.
+    """
     if model.topology is None:
         return []
     found = flows(trace, model, model.topology, size)
@@ -38,7 +41,10 @@ def overloaded(trace: Trace, model: Model, size: I8, times: Times) -> list[Overl
     at = np.arange(len(flow)) + np.repeat(found.first[found.route] - np.cumsum(links) + links, links)
     link, part = found.link[at], found.part[at]
     count = len(link)
-    time = np.concatenate([start[flow].astype("f8"), passed(found, start)[flow]])
+    # what came sooner than its links allow was on them no longer than it was under way
+    done = trace.messages.receive_done[found.message]
+    came = np.where(done == NONE, np.inf, np.maximum(times.leave[done], start))
+    time = np.concatenate([start[flow].astype("f8"), np.minimum(passed(found, start), came)[flow]])
     more = np.concatenate([part, -part])
     row = np.lexsort((more, time, np.tile(link, 2)))
     over = _over(found.capacity[np.tile(link, 2)[row]], time[row], more[row], found.most)
