@@ -8,6 +8,7 @@ Position 0 is the origin of time. The first edge into a vertex of a location is 
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,9 +89,9 @@ class Graph:
         """Return the vertex that each of some edges leads into."""
         return np.searchsorted(self.start, edges, "right") - 1
 
-    @property
+    @cached_property
     def returning(self) -> I4:
-        """Call that returns at each vertex, -1 none."""
+        """Call that returns at each vertex, -1 none; found once."""
         call = np.full(self.vertices, NONE, "i4")
         call[self.returned] = np.arange(len(self.returned), dtype="i4")
         return call

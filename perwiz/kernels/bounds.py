@@ -18,8 +18,13 @@ def bad_edge(
     Edges `start[v] .. start[v + 1] - 1` lead into vertex v; causes of a kind are below `causes`, or -1. `start` must rise, from 0 to the
     number of edges.
     """
-    for v in range(len(start) - 1):
-        for k in range(start[v], start[v + 1]):
-            if source[k] < 0 or source[k] >= v or kind[k] >= len(causes) or cause[k] < -1 or cause[k] >= causes[kind[k]]:
-                return k
-    return -1
+    bad: cython.longlong = -1
+    with cython.nogil:
+        for v in range(len(start) - 1):
+            for k in range(start[v], start[v + 1]):
+                if source[k] < 0 or source[k] >= v or kind[k] >= len(causes) or cause[k] < -1 or cause[k] >= causes[kind[k]]:
+                    bad = k
+                    break
+            if bad >= 0:
+                break
+    return bad

@@ -19,19 +19,54 @@ def turn(
 
     `behind` has per part and pool the first stretch not before it; if that is of another pool, it is the `first` of this one.
     """
-    for i in range(len(pool)):
-        p = pool[i]
-        for j in range(out.shape[1]):
-            to: cython.longlong = behind[source[part[i], j], p]
-            out[i, j] = deviation[to if to < first[p + 1] else first[p]]
+    with cython.nogil:
+        for i in range(len(pool)):
+            p = pool[i]
+            for j in range(out.shape[1]):
+                to: cython.longlong = behind[source[part[i], j], p]
+                out[i, j] = deviation[to if to < first[p + 1] else first[p]]
+
+
+def place(
+    start: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    vertex: cython.const[cython.int][::1],
+    piece: cython.const[cython.longlong][::1],
+    bounded: cython.bint,
+    whole: cython.const[cython.longlong][::1],
+    stretch: cython.const[cython.int][::1],
+    more: cython.const[cython.double][::1],
+    share: cython.const[cython.double][::1],
+    row: cython.int[::1],
+    later: cython.double[::1],
+    part: cython.double[::1],
+) -> None:
+    """Write per listed vertex what `sweep` takes: the `stretch`, `more` and `share` of its `piece` of the recorded run.
+
+    They are in proportion to the weight of the first edge into it, of a piece that took `whole` then, ns; if `bounded` not more than
+    recorded. Of a piece that took no time none is later.
+    """
+    with cython.nogil:
+        for i in range(len(vertex)):
+            v = vertex[i]
+            p = piece[i]
+            row[v] = stretch[p]
+            if stretch[p] >= 0 and whole[p] != 0:
+                w: cython.double = weight[start[v]]
+                scale = w / max(whole[p], 1)
+                if bounded and scale > 1:
+                    scale = 1.0
+                later[v] = more[p] * scale
+                part[v] = share[p] * scale
 
 
 def reach(start: cython.const[cython.int][::1], source: cython.const[cython.int][::1]) -> cython.longlong:
     """Return by how many vertices the source of an edge is before its target, at most."""
     most: cython.longlong = 0
-    for v in range(len(start) - 1):
-        for k in range(start[v], start[v + 1]):
-            most = max(most, v - source[k])
+    with cython.nogil:
+        for v in range(len(start) - 1):
+            for k in range(start[v], start[v + 1]):
+                most = max(most, v - source[k])
     return most
 
 
@@ -61,33 +96,34 @@ def sweep(
     begun: cython.Py_ssize_t = 0
     ended: cython.Py_ssize_t = 0
     mask = len(time) - 1
-    for j in range(16):
-        earliest[j] = -NEVER
-        latest[j] = NEVER
-    for v in range(len(row)):
+    with cython.nogil:
         for j in range(16):
-            best[j] = NEVER
-        for k in range(start[v], start[v + 1]):
-            u = source[k] & mask
-            w: cython.double = weight[k]
+            earliest[j] = -NEVER
+            latest[j] = NEVER
+        for v in range(len(row)):
             for j in range(16):
-                best[j] = max(best[j], time[u, j] + w)
-        at = row[v]
-        if at >= 0:
-            a = more[v]
-            b = share[v]
+                best[j] = NEVER
+            for k in range(start[v], start[v + 1]):
+                u = source[k] & mask
+                w: cython.double = weight[k]
+                for j in range(16):
+                    best[j] = max(best[j], time[u, j] + w)
+            at = row[v]
+            if at >= 0:
+                a = more[v]
+                b = share[v]
+                for j in range(16):
+                    best[j] += a + b * deviation[at, j]
+            u = v & mask
             for j in range(16):
-                best[j] += a + b * deviation[at, j]
-        u = v & mask
+                time[u, j] = max(best[j], 0.0)
+            if begun < len(first) and v == first[begun]:
+                begun += 1
+                for j in range(16):
+                    earliest[j] = min(earliest[j], time[u, j])
+            if ended < len(last) and v == last[ended]:
+                ended += 1
+                for j in range(16):
+                    latest[j] = max(latest[j], time[u, j])
         for j in range(16):
-            time[u, j] = max(best[j], 0.0)
-        if begun < len(first) and v == first[begun]:
-            begun += 1
-            for j in range(16):
-                earliest[j] = min(earliest[j], time[u, j])
-        if ended < len(last) and v == last[ended]:
-            ended += 1
-            for j in range(16):
-                latest[j] = max(latest[j], time[u, j])
-    for j in range(16):
-        out[j] = latest[j] - earliest[j]
+            out[j] = latest[j] - earliest[j]

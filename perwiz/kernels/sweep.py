@@ -18,13 +18,14 @@ def sweep(
     time: cython.longlong[::1],
 ) -> None:
     """Raise `time` of the vertices first .. end - 1 to the largest time of a source plus weight; what `time` holds before is a floor."""
-    for v in range(first, end):
-        best = time[v]
-        for k in range(start[v], start[v + 1]):
-            t = time[source[k]] + weight[k]
-            if t > best:
-                best = t
-        time[v] = best
+    with cython.nogil:
+        for v in range(first, end):
+            best = time[v]
+            for k in range(start[v], start[v + 1]):
+                t = time[source[k]] + weight[k]
+                if t > best:
+                    best = t
+            time[v] = best
 
 
 def sweep_parts(
@@ -38,14 +39,15 @@ def sweep_parts(
     time: cython.longlong[::1],
 ) -> None:
     """Do as `sweep`, but take the time of a source of another part than the vertex's from `held`."""
-    for v in range(first, end):
-        best = time[v]
-        for k in range(start[v], start[v + 1]):
-            s = source[k]
-            t = (time[s] if part[s] == part[v] else held[s]) + weight[k]
-            if t > best:
-                best = t
-        time[v] = best
+    with cython.nogil:
+        for v in range(first, end):
+            best = time[v]
+            for k in range(start[v], start[v + 1]):
+                s = source[k]
+                t = (time[s] if part[s] == part[v] else held[s]) + weight[k]
+                if t > best:
+                    best = t
+            time[v] = best
 
 
 def sweep_back(
@@ -57,13 +59,14 @@ def sweep_back(
 ) -> None:
     """Raise `left` of each vertex to the largest `left` of a vertex it leads to, plus weight; `cut` is no path, and no edge."""
     k: cython.Py_ssize_t
-    for v in range(len(left) - 1, -1, -1):
-        if left[v] == cut:
-            continue
-        for k in range(start[v], start[v + 1]):
-            t = left[v] + weight[k]
-            if weight[k] != cut and t > left[source[k]]:
-                left[source[k]] = t
+    with cython.nogil:
+        for v in range(len(left) - 1, -1, -1):
+            if left[v] == cut:
+                continue
+            for k in range(start[v], start[v + 1]):
+                t = left[v] + weight[k]
+                if weight[k] != cut and t > left[source[k]]:
+                    left[source[k]] = t
 
 
 def find_critical_path(
@@ -81,15 +84,16 @@ def find_critical_path(
     count: cython.Py_ssize_t = 0
     v: cython.Py_ssize_t = last
     explained: cython.bint = True
-    while explained:
-        explained = False
-        for k in range(start[v], start[v + 1]):
-            if time[source[k]] + weight[k] == time[v]:
-                path[count] = k
-                count += 1
-                v = source[k]
-                explained = True
-                break
+    with cython.nogil:
+        while explained:
+            explained = False
+            for k in range(start[v], start[v + 1]):
+                if time[source[k]] + weight[k] == time[v]:
+                    path[count] = k
+                    count += 1
+                    v = source[k]
+                    explained = True
+                    break
     return count
 
 
@@ -101,12 +105,13 @@ def time_hubs(
     time: cython.longlong[::1],
 ) -> None:
     """Set `time` of the listed vertices, in order, to the latest time of a source plus weight."""
-    for i in range(len(hub)):
-        latest = time[source[start[hub[i]]]] + weight[start[hub[i]]]
-        for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
-            if time[source[k]] + weight[k] > latest:
-                latest = time[source[k]] + weight[k]
-        time[hub[i]] = latest
+    with cython.nogil:
+        for i in range(len(hub)):
+            latest = time[source[start[hub[i]]]] + weight[start[hub[i]]]
+            for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
+                if time[source[k]] + weight[k] > latest:
+                    latest = time[source[k]] + weight[k]
+            time[hub[i]] = latest
 
 
 def inherit_owner(
@@ -117,12 +122,13 @@ def inherit_owner(
     owner: cython.int[::1],
 ) -> None:
     """Set `owner` of the listed vertices, in order, to that of their latest source; of equally late ones the first."""
-    for i in range(len(hub)):
-        last = start[hub[i]]
-        for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
-            if owner[source[k]] >= 0 and (owner[source[last]] < 0 or time[source[k]] > time[source[last]]):
-                last = k
-        owner[hub[i]] = owner[source[last]]
+    with cython.nogil:
+        for i in range(len(hub)):
+            last = start[hub[i]]
+            for k in range(start[hub[i]] + 1, start[hub[i] + 1]):
+                if owner[source[k]] >= 0 and (owner[source[last]] < 0 or time[source[k]] > time[source[last]]):
+                    last = k
+            owner[hub[i]] = owner[source[last]]
 
 
 def measure_waits(
@@ -139,16 +145,17 @@ def measure_waits(
 
     Gaps are no partner, and what a call's own transfer takes, or what begins it, is no wait.
     """
-    for i in range(len(vertex)):
-        k = start[vertex[i]]
-        ready = time[source[k]] + weight[k]
-        for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
-            if kind[k] >= TRANSFER and time[source[k]] + weight[k] > ready:
-                ready = time[source[k]] + weight[k]
-        wait[i] = 0
-        edge[i] = -1
-        for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
-            t = time[source[k]] + weight[k]
-            if kind[k] < GAP and t - ready > wait[i]:
-                wait[i] = t - ready
-                edge[i] = k
+    with cython.nogil:
+        for i in range(len(vertex)):
+            k = start[vertex[i]]
+            ready = time[source[k]] + weight[k]
+            for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+                if kind[k] >= TRANSFER and time[source[k]] + weight[k] > ready:
+                    ready = time[source[k]] + weight[k]
+            wait[i] = 0
+            edge[i] = -1
+            for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+                t = time[source[k]] + weight[k]
+                if kind[k] < GAP and t - ready > wait[i]:
+                    wait[i] = t - ready
+                    edge[i] = k

@@ -196,5 +196,8 @@ def ready(graph: Graph, weight: I8, time: I8) -> I8:
 
 def swapped(graph: Graph, weight: I8, time: I8) -> Swapped:
     """Return how many neighbours in queues would change places, when vertices have these times, int64 ns."""
-    comes, edge = ready(graph, weight, time), np.flatnonzero(graph.kind == QUEUE)
+    edge = np.flatnonzero(graph.kind == QUEUE)
+    if not len(edge):
+        return Swapped(0, 0)
+    comes = ready(graph, weight, time)
     return Swapped(len(edge), int((comes[graph.targets(edge)] < comes[graph.source[edge]]).sum()))

@@ -1,7 +1,7 @@
-"""The processors that this process may use, for several things at once, and the memory that it holds, for what is asked again.
+"""Several things at once on the processors that this process may use, and the memory that it holds, for what is asked again.
 
-Threads gain where numpy or a kernel lets other threads run meanwhile. Memory is worth giving back after a stage that frees much of it:
-once a trace is read, or a graph is built.
+Threads gain where numpy or a kernel lets other threads run meanwhile: kernels that take long do. Memory is worth giving back after a stage
+that frees much of it: once a trace is read, or a graph is built.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import os
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
+
+from perwiz import allowed
 
 LEAST = 1 << 18
 """Rows for which a thread is worth starting."""
@@ -23,8 +24,7 @@ Result = TypeVar("Result")
 
 def thread_count(rows: int) -> int:
     """Return how many threads to use for so many rows: at most one per processor, and one for few rows."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(processors, rows // LEAST))
+    return max(1, min(allowed.processors(), rows // LEAST))
 
 
 def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:

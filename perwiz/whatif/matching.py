@@ -27,7 +27,9 @@ from perwiz.loggps.pairs import sent
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import ANY, Times
+from perwiz.trace.trace import Trace
 from perwiz.whatif.rematch.counters import counters
 from perwiz.whatif.run import Run
 from perwiz.whatif.wildcards import CHOOSING, earliest_after, possible
@@ -93,18 +95,9 @@ class _Choices:
     """The choices of one run, and who would be chosen by its times."""
 
     def __init__(self, weighted: Weighted, times: Times) -> None:
-        self._weighted, self._times, trace = weighted, times, weighted.trace
-        calls, table = trace.calls, trace.messages
-        wild = (calls.peer == ANY) | (calls.tag == ANY)
-        taken = np.flatnonzero((wild & _RECEIVES[calls.op])[table.receive])
-        probe, message = probes(trace)
-        probe, message = probe[wild[probe]], message[wild[probe]]
-        self.wildcards = np.concatenate([table.receive[taken], probe])
-        """Calls that choose, and"""
-        self._chosen = np.concatenate([taken, message])
-        """the message each got."""
-        self._completed = np.flatnonzero(CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done))
-        self.choosing = table.receive_done[self._completed]
+        self._weighted, self._times = weighted, times
+        self.wildcards, self._chosen, self._completed = _choosing(weighted.trace)
+        self.choosing = weighted.trace.messages.receive_done[self._completed]
         """Calls that complete one or some of several requests, once per message."""
 
     def reached(self) -> I8:
@@ -136,3 +129,16 @@ class _Choices:
         location = self._weighted.trace.calls.location[self.choosing].astype("i8")
         earliest = earliest_after(location, self.choosing, ready, (location, self.choosing))
         return np.unique(self.choosing[earliest < np.minimum(ready, self._times.leave[self.choosing])])
+
+
+@remembered(2)
+def _choosing(trace: Trace) -> tuple[I8, I8, I8]:
+    """Return the calls that choose among messages, the message each got, and messages completed by one of several requests; rows."""
+    calls, table = trace.calls, trace.messages
+    wild = (calls.peer == ANY) | (calls.tag == ANY)
+    taken = np.flatnonzero(wild[table.receive] & _RECEIVES[calls.op[table.receive]]) if wild.any() else np.zeros(0, "i8")
+    probe, message = probes(trace)
+    probe, message = probe[wild[probe]], message[wild[probe]]
+    several = CHOOSING[calls.op].any()
+    completed = np.flatnonzero(CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done)) if several else taken[:0]
+    return np.concatenate([table.receive[taken], probe]), np.concatenate([taken, message]), completed

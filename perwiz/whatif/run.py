@@ -80,9 +80,7 @@ class Run:
     @property
     def replay_error(self) -> int:
         """Largest distance, ns, of the run from the timeline of its trace, over all calls."""
-        graph, recorded = self.graph, self.trace.timeline.calls
-        sides = ((graph.entered, recorded.enter), (graph.returned, recorded.leave))
-        return max(int(np.abs(self.time[vertex] - times).max(initial=0)) for vertex, times in sides)
+        return replay_error(self)
 
     @property
     def order(self) -> Reordered | None:
@@ -97,6 +95,14 @@ class Run:
     def health(self) -> Health:
         """Return what is missing in the trace."""
         return health(self.trace, self.graph.contradictions, self.clocks)
+
+
+@remembered(2)
+def replay_error(run: Run) -> int:
+    """Return the largest distance, ns, of a run from the timeline of its trace, over all calls."""
+    graph, recorded = run.graph, run.trace.timeline.calls
+    sides = ((graph.entered, recorded.enter), (graph.returned, recorded.leave))
+    return max(int(np.abs(run.time[vertex] - times).max(initial=0)) for vertex, times in sides)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

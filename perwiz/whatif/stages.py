@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from functools import partial
 
 import numpy as np
 
@@ -21,16 +22,20 @@ from perwiz.graph.check import check_graph
 from perwiz.graph.graph import Graph
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, Ints
+from perwiz.trace.resources import map_threads, thread_count
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health, health
-from perwiz.whatif.run import Known, Protocol, Run, Start, is_changes, known, replayed, summable
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.ranking.instead import BALANCE, SLOWEST, balanced
+from perwiz.whatif.run import Known, Protocol, Run, Start, is_changes, known, replay_error, replayed, summable
 from perwiz.whatif.sure import variations
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import ANY, DRAWS, Noise, found_noise, noise_of
 from perwiz.whatif.sure.parts import BLOCKS, LEAST
 from perwiz.whatif.sure.span import as_recorded, draws_of, recorded_answer
 from perwiz.whatif.sure.variations import Variation, varied
+from perwiz.whatif.wildcards import Possible, possible
 
 NAME = "stages"
 _MOST = 1 << 62
@@ -61,6 +66,12 @@ class Stages:
     """Makespans of runs drawn of the recorded one, ns."""
     health: Health
     varied: tuple[Varied, ...]
+    balanced: tuple[Change, ...]
+    """What makes processes come to any wait at the same time."""
+    possible: Possible
+    """Messages of receives that may have been wildcards."""
+    replay_error: int
+    """ns."""
 
 
 def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Run:
@@ -76,8 +87,9 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
     drawn = as_recorded(noise, run.weighted).drawn
     ends = [end for unknown in run.machine.unknown for end in unknown.ends]
     protocols: list[Protocol] = []
-    others = tuple(Varied(end, varied(run, (end,), (), protocols)) for end in ends)
-    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, run.health(), others)})
+    others = (*(Varied(end, varied(run, (end,), (), protocols)) for end in ends), Varied(variations.HELD, variations.held(run)))
+    rest = run.health(), others, balanced(run), possible(run.trace), run.replay_error
+    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, *rest)})
     return run
 
 
@@ -116,8 +128,11 @@ def _tell(store: Store) -> None:
         noise_of.tell(kept.noise, out, kept.noise.draws)
         as_recorded.tell(recorded_answer(out, kept.drawn), kept.noise, weighted)
         health.tell(kept.health, out.trace, out.graph.contradictions, out.clocks)
+        balanced.tell(kept.balanced, out)
+        possible.tell(kept.possible, out.trace)
+        replay_error.tell(kept.replay_error, out)
         for one in kept.varied:
-            variations.known.tell(functools.partial(_again, store, one.variation), out, (one.end,))
+            variations.known.tell(partial(_again, store, one.variation), out, (one.end,))
         return out
 
     known.tell(Known(clock, model, lambda: stages().run, run), store.trace)
@@ -138,9 +153,10 @@ def _check(trace: Trace, stages: Stages) -> None:
         check_bounds(own)
     _require(run.clocks.trace is own and run.machine.model == weighted.model, "of several traces or machines")
     summable(run.clocks)
-    for each in (weighted, *(one.variation.weighted for one in stages.varied if one.variation is not None)):
-        _check_weighted(own, each, run.graph)
-    check_graph(own, run.graph)
+    others = [one.variation.weighted for one in stages.varied if one.variation is not None]
+    parts = [partial(check_graph, own, run.graph), *(partial(_check_weighted, own, each, run.graph) for each in (weighted, *others))]
+    parts.append(partial(_check_noise, own, stages.noise, stages.drawn))
+    map_threads(lambda part: part(), parts, min(thread_count(run.graph.edges), len(parts)))
     if run.clocks.correction is not None:
         correction = run.clocks.correction
         check_bounds(correction.trace)
@@ -157,7 +173,21 @@ def _check(trace: Trace, stages: Stages) -> None:
     _check_columns(lengths)
     check_within(f"{NAME}.waits.partner", run.waits.partner, NONE, calls - 1)
     _require(stages.doubts.wrong.keys() >= stages.doubts.counts.keys() == stages.doubts.time.keys(), "doubts of several kinds")
-    _check_noise(own, stages.noise, stages.drawn)
+    _check_possible(own, stages.possible)
+    check_within(f"{NAME}.replay_error", np.array([stages.replay_error]), 0, _MOST)
+    for change in stages.balanced:
+        _require(
+            change.kind in (BALANCE, SLOWEST) and change.calls is None, f"a change of kind '{change.kind[:20]}', must be of computation"
+        )
+        check_within(f"{NAME}.balanced.makespan", np.array([change.makespan]), 0, _MOST)
+
+
+def _check_possible(trace: Trace, kept: Possible) -> None:
+    rows = len(kept.message)
+    columns = (("message", kept.message, len(trace.messages)), ("receive", kept.receive, len(trace.calls)), ("place", kept.place, rows))
+    for name, column, most in columns:
+        _require(column.shape == (rows,), f"possible.{name} of {column.shape}, must be of {rows} rows")
+        check_within(f"{NAME}.possible.{name}", column, 0, most - 1)
 
 
 def _check_weighted(trace: Trace, weighted: Weighted, known: Graph) -> None:

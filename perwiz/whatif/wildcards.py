@@ -15,6 +15,7 @@ import numpy as np
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import Messages, Times
 from perwiz.trace.trace import Trace
 
@@ -47,6 +48,7 @@ class Possible:
         return np.unique(self.receive[earliest < came])
 
 
+@remembered(2)
 def possible(trace: Trace) -> Possible:
     """Return the messages of receives that may have been wildcards, of one of several posted receives too; none if the trace tells both."""
     if trace.wildcards_told:

@@ -62,3 +62,20 @@ def test_turn__worked_by_hand():
     behind, out = np.array([[0, 2], [1, 3], [1, 4]], "i4"), np.empty((5, 1))
     drawn.turn(pool, part, first, behind, np.array([1.0, 2, 3, 4, 5]), np.array([[1], [2], [0]]), out)
     assert out[:, 0].tolist() == [2, 1, 4, 5, 3]
+
+
+def test_place__worked_by_hand():
+    """Vertices 1, 2 and 3 hold pieces 1, 0 and 2, which took 10, 0 and 5 ns and take 30, 7 and 10: 3 and 2 times as long, if bounded 1."""
+    start, weight, whole = np.array([0, 0, 1, 2, 3], "i4"), np.array([30, 7, 10]), np.array([0, 10, 5])
+    vertex, piece, stretch = np.array([1, 2, 3], "i4"), np.array([1, 0, 2]), np.array([4, 5, 6], "i4")
+    for bounded, three, two in ((False, 3, 2), (True, 1, 1)):
+        row, later, part = np.full(4, -1, "i4"), np.zeros(4), np.zeros(4)
+        drawn.place(start, weight, vertex, piece, bounded, whole, stretch, np.array([1.0, 2, 3]), np.array([5.0, 6, 7]), row, later, part)
+        assert (row.tolist(), later.tolist(), part.tolist()) == ([-1, 5, 4, 6], [0, 2 * three, 0, 3 * two], [0, 6 * three, 0, 7 * two])
+
+
+def test_place__not_drawn():
+    row, later, vertex, piece = np.full(2, -1, "i4"), np.zeros(2), np.ones(1, "i4"), np.zeros(1, "i8")
+    one, none, start = np.ones(1), np.full(1, -1, "i4"), np.array([0, 0, 1], "i4")
+    drawn.place(start, np.array([9]), vertex, piece, False, np.ones(1, "i8"), none, one, one, row, later, later)
+    assert (row.tolist(), later.tolist()) == ([-1, -1], [0, 0])

@@ -16,6 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from perwiz import allowed
 from perwiz.errors import TraceError
 from perwiz.formats.foreign import refusal
 from perwiz.formats.otf2.definitions import Definitions, Location
@@ -122,8 +123,7 @@ class _Workers:
     def __init__(self, anchor: str, consumer: str) -> None:
         self._anchor, self._sizes = anchor, _event_files(anchor)
         self._bytes = sum(self._sizes.values())
-        cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._most = max(1, min(cpus, len(self._sizes), self._bytes // _WORTH))
+        self._most = max(1, min(allowed.processors(), len(self._sizes), self._bytes // _WORTH))
         size = self._bytes + os.stat(f"{anchor.removesuffix('.otf2')}.def").st_size
         self._asked = Asked(anchor, size, consumer, definitions=True)
         self._definitions: Definitions | None = None

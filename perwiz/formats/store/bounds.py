@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.errors import TraceError
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.defects import REASONS
 from perwiz.trace.operations import OPS
+from perwiz.trace.resources import map_threads, thread_count
 from perwiz.trace.tables import LINKS, STREAM, SYNCHRONOUS, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -25,16 +26,19 @@ def check_bounds(trace: Trace) -> None:
     """Raise TraceError naming a column with a number that its meaning does not allow, or lists of other lengths than their tables."""
     _check_lengths(trace)
     _check_order(trace)
-    for name, values, least, most in _columns(trace):
-        check_within(f"{trace.path}: {name}", values, least, most)
+    columns = _columns(trace)
+    several = thread_count(sum(len(values) for _, values, _, _ in columns))
+    map_threads(lambda column: check_within(f"{trace.path}: {column[0]}", *column[1:]), columns, several)
     check_timeline(trace, trace.timeline)
 
 
 def check_within(name: str, values: Ints, least: int, most: int) -> None:
     """Raise TraceError for a value that is not least .. most."""
-    if len(values) and (values.min() < least or values.max() > most):
-        row = int(np.flatnonzero((values < least) | (values > most))[0])
-        raise TraceError(f"{name}[{row}] is {values[row]}, must be from {least} to {most}")
+    for piece in chunks(len(values)):
+        part = values[piece]
+        if part.min() < least or part.max() > most:
+            row = piece.start + int(np.flatnonzero((part < least) | (part > most))[0])
+            raise TraceError(f"{name}[{row}] is {values[row]}, must be from {least} to {most}")
 
 
 def check_timeline(trace: Trace, timeline: Timeline) -> None:

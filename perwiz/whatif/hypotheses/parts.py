@@ -9,6 +9,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -69,6 +70,7 @@ def _stretches(segments: Segments, text: str, number: str) -> Parts:
     return Parts(segment, np.cumsum(fresh) - 1, np.unique(stretch[segment[fresh]], return_inverse=True)[1])
 
 
+@remembered(1)
 def between_init_and_finalize(segments: Segments) -> Mask:
     """Return which segments are neither before MPI_Init nor behind MPI_Finalize of their process; all where the trace does not show it."""
     trace = segments.trace
@@ -96,6 +98,7 @@ def stretch_of(segments: Segments) -> tuple[I8, int]:
     return np.where(np.diff(first)[segments.location] == count, out, -1), count + 1
 
 
+@remembered(2)
 def synchronisations(trace: Trace) -> I8:
     """Return the calls, rows ascending, with which processes join blocking collectives in which all of them wait for each other."""
     members, table = trace.members, trace.collectives

@@ -35,21 +35,22 @@ class Segments:
         regions = trace.regions
         boundary_gap = np.concatenate([regions.first_call + regions.location, regions.end_call + regions.location])
         offset = np.clip(np.concatenate([weighted.region_enter, weighted.region_leave]), 0, whole[boundary_gap])
-        gap = np.concatenate([boundary_gap, np.arange(gaps)])
-        end = np.concatenate([offset, whole])
-        turn = np.full(len(gap), len(boundary_gap))
-        turn[nesting.boundaries(regions, weighted.timeline.regions)] = np.arange(len(boundary_gap))
-        order = np.lexsort((turn, end, gap))
-        self.gap, end = gap[order], end[order]
-        fresh = np.concatenate(([True], self.gap[1:] != self.gap[:-1]))
-        self.length = end - np.where(fresh, 0, np.concatenate(([0], end[:-1])))
-        self._first = np.flatnonzero(fresh)
+        turn = np.empty(len(boundary_gap), "i8")
+        turn[nesting.boundaries(regions, weighted.timeline.regions)] = np.arange(len(turn))
+        order = np.lexsort((turn, offset, boundary_gap))
+        several = np.bincount(boundary_gap, minlength=gaps) + 1
+        self.gap = np.repeat(np.arange(gaps), several)
+        last = np.cumsum(several) - 1
+        self._first = last + 1 - several
         place = np.empty(len(order), "i8")
-        place[order] = np.arange(len(order))
-        count = len(regions)
-        self.entered, self.left = place[:count], place[count : 2 * count]
+        place[order] = np.arange(len(order)) + boundary_gap[order]
+        end = np.empty(len(self.gap), "i8")
+        end[place], end[last] = offset, whole
+        self.length = np.diff(end, prepend=0)
+        self.length[self._first] = end[self._first]
+        self.entered, self.left = place[: len(regions)], place[len(regions) :]
         """Per region instance, the segment that ends where it was entered, and left."""
-        self.location = np.searchsorted(ends, self.gap).astype("i4")
+        self.location = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)[self.gap]
 
     def inside(self, instances: I8) -> tuple[I8, I8]:
         """Return (segments in these region instances, the place of each one's instance among them); of nested ones the outermost.

@@ -282,7 +282,7 @@ def _levelled_steps(segments: Segments, weight: I8, sizes: Sizes | Stretches) ->
         more = level(part, group, np.zeros(len(count), "i8")) - part
         gap = segments.gap[segment]
         fresh = np.flatnonzero(np.concatenate(([True], gap[1:] != gap[:-1])))
-        edge, more = segments.edge[gap[fresh]], np.add.reduceat(more, fresh)
+        edge, more = segments.edge[gap[fresh]].astype("i8"), np.add.reduceat(more, fresh)
         differs = more != 0
         columns.append((np.full(int(differs.sum()), step), edge[differs], weight[edge[differs]] + more[differs]))
     which, edge, value = (np.concatenate(column) for column in zip(*columns, strict=True))

@@ -8,6 +8,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
@@ -16,6 +17,8 @@ from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import slowest
 from perwiz.whatif.run import Run, swept_makespan
 
+BALANCE, SLOWEST = "balance", "slowest"
+"""Kinds of changes that `balanced` returns."""
 _NAMED = 8
 """Calls that are named one by one at most."""
 
@@ -42,16 +45,25 @@ def instead(run: Run, text: str, calls: I8) -> Instead:
     waited = np.zeros(len(trace.locations), "i8")
     np.add.at(waited, trace.calls.location[waits.partner[waiting]], waits.time[waiting])
     asker = Asker(run)
-    found = [*_earlier(asker, text, waiting), *_asked(asker, "protocol", f"eager {text}", "their messages hold nobody")]
-    if len(np.unique(trace.locations.process)) > 1:
-        found += [*slowest(asker), *_asked(asker, "balance", f"balance-time {WHOLE}", "computation of the whole program")]
-        if len(synchronisations(trace)):
-            found += _asked(asker, "balance", f"balance-time {STRETCHES}", "computation in each stretch between collectives of all")
+    found = [*_earlier(asker, text, waiting), *_asked(asker, "protocol", f"eager {text}", "their messages hold nobody"), *balanced(run)]
     best: dict[str, Change] = {}
     for change in sorted(found, key=lambda change: change.makespan):
         if change.makespan < run.makespan:
-            best.setdefault("balance" if change.kind == "slowest" else change.kind, change)
+            best.setdefault(BALANCE if change.kind == SLOWEST else change.kind, change)
     return Instead(int(waited.argmax()), int(waited.max()), tuple(best.values()))
+
+
+@remembered(1)
+def balanced(run: Run) -> tuple[Change, ...]:
+    """Return what makes processes come to any wait of a run at the same time: found once, before its weights are taken over."""
+    trace = run.trace
+    if len(np.unique(trace.locations.process)) < 2:
+        return ()
+    asker = Asker(run)
+    found = [*slowest(asker), *_asked(asker, BALANCE, f"balance-time {WHOLE}", "computation of the whole program")]
+    if len(synchronisations(trace)):
+        found += _asked(asker, BALANCE, f"balance-time {STRETCHES}", "computation in each stretch between collectives of all")
+    return tuple(found)
 
 
 def _earlier(asker: Asker, text: str, waiting: I8) -> list[Change]:

@@ -52,6 +52,8 @@ class Counters:
 def counters(trace: Trace) -> Counters:
     """Return the fetches by which tasks are handed out; those after which a process meets others before it is entered again end a round."""
     fetch = _fetches(trace)
+    if not len(fetch):
+        return Counters(fetch, fetch, fetch.astype(bool), fetch)
     calls, times = trace.calls, trace.timeline.calls
     key = np.unique(np.stack([column[fetch] for column in (calls.comm, calls.tag, calls.peer)]), axis=1, return_inverse=True)[1].ravel()
     met = np.append(0, np.cumsum(selectors.meeting(trace)))[fetch]

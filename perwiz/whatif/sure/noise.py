@@ -29,14 +29,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perwiz.graph.graph import Graph
 from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.parts.iterations import Iterations
-from perwiz.trace.resources import remembered
+from perwiz.trace.resources import map_threads, remembered, thread_count
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order.reorder import Reordered
@@ -49,6 +48,8 @@ DRAWS, FEWEST = 200, 20
 EDGES = 1_100_000_000
 TOGETHER = 16
 """Runs swept at once."""
+_ROOM = 1 << 19
+"""Vertices whose times a sweep keeps at most, 64 MiB, for several threads to have such room each."""
 STUDENT = (
     *(4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947, 2.921),
     *(2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756),
@@ -123,26 +124,30 @@ class Noise:
         """
         if self.varies is None or not self.draws:
             return np.zeros(0)
-        graph = weighted.graph
-        stretch, more, share = self._of(weighted)
-        ends = np.empty(min(max(EDGES // graph.edges, FEWEST), self.draws))
-        time = np.empty((1 << kernel.reach(graph.start, graph.source).bit_length(), TOGETHER))
-        first, last, out = np.sort(graph.begun), np.sort(graph.ended), np.empty(TOGETHER)
-        deviation = np.empty((len(self.stretches.times) + len(self.seldom), TOGETHER))
-        for begin in range(0, len(ends), TOGETHER):
-            self._deviate(np.arange(begin, begin + TOGETHER), deviation)
-            kernel.sweep(graph.start, graph.source, weighted.weight, stretch, more, share, deviation, first, last, time, out)
-            ends[begin : begin + TOGETHER] = out[: len(ends) - begin]
-        return ends
+        graph, pieces = weighted.graph, self._of(weighted)
+        count = min(max(EDGES // graph.edges, FEWEST), self.draws)
+        room = 1 << kernel.reach(graph.start, graph.source).bit_length()
+        first, last = np.sort(graph.begun), np.sort(graph.ended)
+        begins = range(0, count, TOGETHER)
+        ends = np.empty((len(begins), TOGETHER))
+        several = min(thread_count(count * graph.edges // TOGETHER), len(begins)) if room <= _ROOM else 1
+
+        def draw(share: int) -> None:
+            time = np.empty((room, TOGETHER))
+            for k in range(share, len(begins), several):
+                deviation = self._deviations(begins[k])
+                kernel.sweep(graph.start, graph.source, weighted.weight, *pieces, deviation, first, last, time, ends[k])
+
+        map_threads(draw, range(several), several)
+        return ends.ravel()[:count]
 
     def weights(self, weighted: Weighted, count: int) -> Iterator[I8]:
         """Yield the weights of so many runs drawn of a weighted graph, those that `drawn` sweeps, rounded to ns."""
         stretch, more, share = self._of(weighted)
         edges, drawn = np.diff(weighted.graph.start), np.flatnonzero(stretch >= 0)
-        deviation = np.empty((len(self.stretches.times) + len(self.seldom), TOGETHER))
         for k in range(count):
             if k % TOGETHER == 0:
-                self._deviate(np.arange(k, k + TOGETHER), deviation)
+                deviation = self._deviations(k)
             later = np.zeros(len(stretch), "i8")
             later[drawn] = np.rint(more[drawn] + share[drawn] * deviation[stretch[drawn], k % TOGETHER])
             weight = np.maximum(weighted.weight + np.repeat(later, edges), np.minimum(weighted.weight, 0))
@@ -150,16 +155,27 @@ class Noise:
 
     def _of(self, weighted: Weighted) -> tuple[I4, F8, F8]:
         """Return per vertex of a weighted graph whose deviation it has, how much longer it takes anyway, and its share of the deviation."""
-        graph = weighted.graph
-        placed = _placed(weighted, self) if isinstance(weighted, Reordered) else _placed_as_recorded(graph, self, weighted.trace)
-        scale = np.minimum(weighted.weight[np.minimum(graph.start[:-1], graph.edges - 1)] / placed.whole, placed.most)
-        return placed.stretch, placed.more * scale, placed.share * scale
+        graph, trace = weighted.graph, weighted.trace
+        calls, locations = trace.calls.location.astype("i8"), np.arange(len(trace.locations))
+        recorded = np.argsort(weighted.call) if isinstance(weighted, Reordered) else np.arange(len(calls))
+        row, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices))
+        for vertex, piece, bounded in (
+            (graph.entered, recorded + calls, False),
+            (graph.ended, trace.first_calls[1:] + locations, False),
+            (graph.returned, recorded + len(calls) + len(locations), True),
+        ):
+            pieces = self.whole, self.stretch, self.more, self.share
+            kernel.place(graph.start, weighted.weight, vertex, piece, bounded, *pieces, row, more, share)
+        return row, more, share
 
-    def _deviate(self, draws: I8, out: F8) -> None:
-        """Write the deviation per draw of each stretch, and then of each piece of what is seldom."""
+    def _deviations(self, begin: int) -> F8:
+        """Return the deviation of each stretch, and then of each piece of what is seldom, in TOGETHER draws, a column each."""
+        draws, known = np.arange(begin, begin + TOGETHER), len(self.stretches.times)
+        out = np.empty((known + len(self.seldom), TOGETHER))
         chosen = mixed(self.seldom[:, None] + draws.astype("u8")) % np.uint64(ANY)
-        self.stretches.draw(draws, out[: len(self.stretches.times)])
-        out[len(self.stretches.times) :] = self.any[chosen.astype("i8")]
+        self.stretches.draw(draws, out[:known])
+        out[known:] = self.any[chosen.astype("i8")]
+        return out
 
 
 @remembered(2)
@@ -313,38 +329,3 @@ def _keys(trace: Trace, length: I8) -> U8:
     until[np.arange(len(trace.calls)) + trace.calls.location] = trace.timeline.calls.enter
     until[trace.first_calls[1:] + np.arange(len(trace.locations))] = trace.timeline.locations.leave
     return mixed(mixed((until - length).view("u8")) ^ until.view("u8"))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Placed:
-    """Noise by the vertices of a graph into which computation and the work in calls lead; of the others nothing is drawn."""
-
-    whole: I8
-    """At least 1 ns."""
-    most: F8
-    """How many times longer or shorter than recorded it varies, at most."""
-    stretch: I4
-    more: F8
-    share: F8
-
-
-@remembered(2)
-def _placed_as_recorded(graph: Graph, noise: Noise, trace: Trace) -> _Placed:
-    return _by_vertex(graph, noise, trace, np.arange(len(trace.calls)))
-
-
-def _placed(weighted: Reordered, noise: Noise) -> _Placed:
-    return _by_vertex(weighted.graph, noise, weighted.trace, np.argsort(weighted.call))
-
-
-def _by_vertex(graph: Graph, noise: Noise, trace: Trace, recorded: I8) -> _Placed:
-    """Return noise by vertex, given which recorded call each of the graph is."""
-    location, last = trace.calls.location, trace.first_calls[1:] + np.arange(len(graph.ended))
-    vertex = np.concatenate([graph.entered, graph.ended, graph.returned])
-    row = np.concatenate([recorded + location, last, recorded + len(location) + len(last)])
-    whole, most, stretch = np.ones(graph.vertices, "i8"), np.full(graph.vertices, np.inf), np.full(graph.vertices, NONE, "i4")
-    more, share = np.zeros((2, graph.vertices))
-    whole[vertex], stretch[vertex], most[graph.returned] = np.maximum(noise.whole[row], 1), noise.stretch[row], 1
-    takes = noise.whole[row] != 0
-    more[vertex], share[vertex] = noise.more[row] * takes, noise.share[row] * takes
-    return _Placed(whole, most, stretch, more, share)

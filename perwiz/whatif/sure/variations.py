@@ -49,6 +49,9 @@ def off(run: Run) -> Iterator[Weighted]:
 
 def held(run: Run) -> Variation | None:
     """Return the other way in which what was sent in place may go on if the order of calls changes; None if nothing was."""
+    kept = known(run, (HELD,))
+    if kept:
+        return kept()
     if not len(in_place(run.weighted)[0]):
         return None
     return Variation((HELD,), dataclasses.replace(weigh(run.trace, run.trace.timeline, run.graph, run.machine.model), held=True))

@@ -86,6 +86,7 @@ def loop():
 def told(prediction):
     """Return what a prediction says, as far as it is a number or a word."""
     parts = (prediction.machine, prediction.span, prediction.doubts, prediction.health, prediction.held, prediction.replay_error)
+    parts += (prediction.matching, prediction.instead and prediction.instead.changes)
     return [repr(part) for part in parts], prediction.predicted.calls.leave.tolist(), prediction.waits_after.time.tolist()
 
 

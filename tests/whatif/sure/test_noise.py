@@ -157,3 +157,13 @@ def test_the_answer_lies_in_its_span(trace, model):
     assert found.span == predict(trace, "speed rank:0=2", model, clock="none").span
     plain = predict(trace, (), model, clock="none")
     assert plain.span.least == plain.span.most == plain.recorded.makespan
+
+
+def test_drawn__the_same_in_any_number_of_threads(monkeypatch):
+    run = replayed(waiting(*np.random.default_rng(3).integers(90, 110, (4, 30)).tolist()), hand_model())
+    drawn = noise_of(run).drawn(run.weighted)
+    monkeypatch.setattr("perwiz.trace.resources.LEAST", 1)
+    for threads in ("2", "5"):
+        monkeypatch.setenv("PERWIZ_THREADS", threads)
+        assert noise_of(run).drawn(run.weighted).tolist() == drawn.tolist()
+    assert len(set(drawn.tolist())) > 100
