@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import threading
 import weakref
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from perwiz import allowed
 
+_inside = threading.local()
+"""Of a thread of `map_threads` its `share` of the processors."""
 LEAST = 1 << 18
 """Rows for which a thread is worth starting."""
 Item = TypeVar("Item")
@@ -24,18 +27,25 @@ Result = TypeVar("Result")
 
 def thread_count(rows: int) -> int:
     """Return how many threads to use for so many rows: at most one per processor, and one for few rows."""
-    return max(1, min(allowed.processors(), rows // LEAST))
+    return max(1, min(getattr(_inside, "share", allowed.processors()), rows // LEAST))
 
 
 def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:
     """Return what the function returns for every item, in their order. No call may write to what another one reads or writes.
 
-    With one thread they are called in this one. Of several that raise, the error is that of the first item.
+    With one thread they are called in this one. Threads share the processors: for what one of them spreads once more `thread_count` gives
+    no more than its share. Of several that raise, the error is that of the first item.
     """
     if threads == 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
+    share = max(1, getattr(_inside, "share", allowed.processors()) // threads)
+    with ThreadPoolExecutor(threads, initializer=setattr, initargs=(_inside, "share", share)) as pool:
         return list(pool.map(function, items))
+
+
+def at_once(tasks: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
+    """Return what each of some tasks returns that only read what they share; in threads if it is about rows for several."""
+    return map_threads(lambda task: task(), tasks, min(thread_count(rows), len(tasks)))
 
 
 def give_back() -> None:
@@ -49,15 +59,16 @@ class Remembered(Generic[Result]):
 
     def __init__(self, function: Callable[..., Result], most: int) -> None:
         functools.update_wrapper(self, function)
-        self._function, self._most = function, most
+        self._function, self._most, self._lock = function, most, threading.RLock()
         self._known: dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]] = {}
 
     def __call__(self, first: Any, *asked: Any) -> Result:
         """Return the answer, found if it is not known."""
         key = id(first), tuple(map(_key, asked))
-        if key in self._known:
-            self._known[key] = self._known.pop(key)
-            return self._known[key][-1]
+        with self._lock:
+            if key in self._known:
+                self._known[key] = self._known.pop(key)
+                return self._known[key][-1]
         answer = self._function(first, *asked)
         self.tell(answer, first, *asked)
         return answer
@@ -67,9 +78,10 @@ class Remembered(Generic[Result]):
         key = id(first), tuple(map(_key, asked))
         gone = weakref.finalize(first, self._known.pop, key, None)
         gone.atexit = False
-        self._known[key] = asked, gone, answer  # what was asked stays: nothing else takes its place
-        if len(self._known) > self._most:
-            self._known.pop(next(iter(self._known)))[1].detach()
+        with self._lock:
+            self._known[key] = asked, gone, answer  # what was asked stays: nothing else takes its place
+            if len(self._known) > self._most:
+                self._known.pop(next(iter(self._known)))[1].detach()
 
 
 def remembered(most: int) -> Callable[[Callable[..., Result]], Remembered[Result]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -295,9 +296,9 @@ class Trace:
         """Process of each call: its rank in MPI_COMM_WORLD."""
         return self.locations.process[self.calls.location]
 
-    @property
+    @cached_property
     def first_calls(self) -> I8:
-        """Return, per location and one more, the first of its calls."""
+        """Return, per location and one more, the first of its calls; found once."""
         return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1))
 
 

@@ -13,6 +13,7 @@ from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
 from perwiz.trace.arrays import I8
+from perwiz.trace.resources import at_once
 from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
@@ -118,9 +119,13 @@ def predict(
     """
     asked = parse_all(hypotheses, trace)
     base = replayed(trace, model, clock, asked, engine)
-    doubts, known = doubts_of(base), answered(base, (), draws) if asked else None  # before `under` takes over the weights
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
-    beside = instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None
+    tasks = (  # before `under` takes over the weights
+        lambda: doubts_of(base),
+        lambda: answered(base, (), draws) if asked else None,
+        lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
+    )
+    doubts, known, beside = at_once(tasks, base.graph.edges)
     changed = under(base, asked, engine)
     choices = matching(base, changed)
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None

@@ -22,7 +22,7 @@ from perwiz.graph.check import check_graph
 from perwiz.graph.graph import Graph
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, Ints
-from perwiz.trace.resources import map_threads, thread_count
+from perwiz.trace.resources import at_once
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health, health
@@ -82,14 +82,20 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
     if not (model is None or (isinstance(model, str) and is_changes(model))):
         raise UsageError(f"--model {model}: is not kept in a store, must be given with each question")
     run = replayed(trace, model, clock)
-    doubts = doubts_of(run)
-    noise = noise_of(run, draws_of(run))
-    drawn = as_recorded(noise, run.weighted).drawn
     ends = [end for unknown in run.machine.unknown for end in unknown.ends]
     protocols: list[Protocol] = []
-    others = (*(Varied(end, varied(run, (end,), (), protocols)) for end in ends), Varied(variations.HELD, variations.held(run)))
-    rest = run.health(), others, balanced(run), possible(run.trace), run.replay_error
-    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, *rest)})
+
+    def drawn() -> tuple[Noise, F8]:
+        noise = noise_of(run, draws_of(run))
+        return noise, as_recorded(noise, run.weighted).drawn
+
+    def others() -> tuple[Varied, ...]:
+        held = Varied(variations.HELD, variations.held(run))
+        return (*(Varied(end, varied(run, (end,), (), protocols)) for end in ends), held)
+
+    doubts, noise, more, gains = at_once((lambda: doubts_of(run), drawn, others, lambda: balanced(run)), run.graph.edges)
+    rest = run.health(), more, gains, possible(run.trace), run.replay_error
+    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, *noise, *rest)})
     return run
 
 
@@ -156,7 +162,7 @@ def _check(trace: Trace, stages: Stages) -> None:
     others = [one.variation.weighted for one in stages.varied if one.variation is not None]
     parts = [partial(check_graph, own, run.graph), *(partial(_check_weighted, own, each, run.graph) for each in (weighted, *others))]
     parts.append(partial(_check_noise, own, stages.noise, stages.drawn))
-    map_threads(lambda part: part(), parts, min(thread_count(run.graph.edges), len(parts)))
+    at_once(parts, run.graph.edges)
     if run.clocks.correction is not None:
         correction = run.clocks.correction
         check_bounds(correction.trace)

@@ -74,3 +74,25 @@ def test_remembered__as_long_as_the_table_is_there():
     del table
     gc.collect()
     assert gone() is None
+
+
+def test_thread_count__inside_of_threads_their_share(monkeypatch):
+    """Of eight processors each of two threads has four, and each of three inside of those one."""
+    monkeypatch.setenv("PERWIZ_THREADS", "8")
+
+    def inner(_):
+        return resources.thread_count(100 * resources.LEAST), resources.map_threads(innermost, range(3), 3)
+
+    def innermost(_):
+        return resources.thread_count(100 * resources.LEAST)
+
+    assert resources.map_threads(inner, range(2), 2) == [(4, [1, 1, 1])] * 2
+    assert resources.thread_count(100 * resources.LEAST) == 8
+
+
+def test_at_once__in_the_order_of_the_tasks(monkeypatch):
+    """Both meet at a barrier if there are rows for two; a single thread takes them in turn."""
+    meeting = threading.Barrier(2, timeout=60)
+    monkeypatch.setenv("PERWIZ_THREADS", "2")
+    assert sorted(resources.at_once((meeting.wait, meeting.wait), 2 * resources.LEAST)) == [0, 1]
+    assert resources.at_once((lambda: "a", lambda: "b", threading.get_ident), 5) == ["a", "b", threading.get_ident()]

@@ -50,7 +50,7 @@ class RecordedLocations:
         self._group = [group[recorded.ref] for recorded in rows]
         self.lines = clocks.lines(definitions, rows, self.process, streams)
         """What puts the times of some of them on the clock of their process."""
-        self.state = np.concatenate([np.empty(0, STATE), *(recorded.column("state").view(STATE) for recorded in rows)])
+        self.state = np.concatenate([np.empty(0, "i8"), *(recorded.column("state") for recorded in rows)]).view(STATE)
         """The state of each."""
         placed = [row for row in self.lines if self.state["records"][row]]
         self.placed = len(placed)

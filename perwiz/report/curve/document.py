@@ -118,7 +118,6 @@ def document(curve: Curve, points: int = 0) -> CurveDocument:
         End(at=at, makespan_ns=answer.makespan, span=spans.span(span))
         for at, (answer, span) in zip((float(curve.x[0]), float(curve.x[-1])), curve.ends(), strict=True)
     )
-    columns = (column.tolist() for column in (curve.x[:-1], curve.x[1:], curve.slope, curve.value[:-1]))
     return CurveDocument(
         **blocks.head(run.trace),
         of=curve.of,
@@ -131,7 +130,7 @@ def document(curve: Curve, points: int = 0) -> CurveDocument:
         gap_ns=curve.gap,
         multiples=[_multiple(curve, factor) for factor in MULTIPLES if curve.recorded],
         tolerances=tolerances(curve),
-        segments=[Segment(begin=x, end=end, slope=slope, makespan_ns=value) for x, end, slope, value in zip(*columns, strict=True)],
+        segments=segments(curve),
         points=[Point(at=x, makespan_ns=curve.at(x)) for x in np.linspace(curve.x[0], curve.x[-1], points).tolist()],
         sweeps=curve.lines.sweeps,
         **misfit.modelled(run),
@@ -140,6 +139,12 @@ def document(curve: Curve, points: int = 0) -> CurveDocument:
 
 def _multiple(curve: Curve, factor: float) -> Multiple:
     return Multiple(factor=factor, at=factor * curve.recorded, makespan_ns=curve.at(factor * curve.recorded))
+
+
+def segments(curve: Curve) -> list[Segment]:
+    """Return the segments of a curve, ascending."""
+    columns = (column.tolist() for column in (curve.x[:-1], curve.x[1:], curve.slope, curve.value[:-1]))
+    return [Segment(begin=x, end=end, slope=slope, makespan_ns=value) for x, end, slope, value in zip(*columns, strict=True)]
 
 
 def tolerances(curve: Curve) -> list[Tolerance]:

@@ -203,10 +203,10 @@ def _follow(trace: Trace, its: Iterations) -> None:
 
 def iteration_of(iterations: Iterations, trace: Trace) -> I8:
     """Return the iteration of each call, int64 per row of calls, -1 outside of all."""
-    out = np.full(len(trace.calls), NONE, "i8")
+    out, first_calls = np.full(len(trace.calls), NONE, "i8"), trace.first_calls
     for at in range(iterations.first.shape[1]):
         first, end = iterations.first[:, at], iterations.end[:, at]
-        rows = np.arange(*trace.first_calls[at : at + 2])
+        rows = np.arange(*first_calls[at : at + 2])
         place = np.searchsorted(first, rows, "right") - 1
         inside = (place >= 0) & (rows < end[place])
         out[rows[inside]] = place[inside]

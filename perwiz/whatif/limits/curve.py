@@ -27,6 +27,7 @@ from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, Ints, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize
@@ -209,6 +210,7 @@ def lines_of(run: Run, key: str) -> Lines:
     return Lines(run, *_growth(run.weighted, key))
 
 
+@remembered(1)
 def _growth(weighted: Weighted, key: str) -> tuple[NDArray[np.floating] | Ints, float]:
     """Return the slope of each weight, ns per unit of a parameter, and the recorded value of that."""
     if of_network(key):

@@ -28,9 +28,9 @@ def document(run: Run) -> PanelData:
 
 def _curve(curve: Curve, name: str) -> PanelData:
     """Return the corners of a curve, the values of the parameter that are marked, and what is said of it."""
-    document, parameter = report.document(curve), curve.of
+    parameter = curve.of
     rows = np.unique(np.linspace(0, len(curve.x) - 1, POINTS).round().astype("i8"))
-    marks = [(tolerance.slower, tolerance.at) for tolerance in document.tolerances]
+    marks = [(tolerance.slower, tolerance.at) for tolerance in report.tolerances(curve)]
     return {
         "name": name,
         "recorded": curve.recorded,
@@ -41,7 +41,7 @@ def _curve(curve: Curve, name: str) -> PanelData:
         "said": _said(curve, name, marks[0][1]),
         "tables": [
             table(["slower", "at"], [[f"+{100 * slower:g} %", _at(parameter, value)] for slower, value in marks], caption="tolerance"),
-            _segments(curve, document.segments),
+            _segments(curve, report.segments(curve)),
         ],
     }
 
