@@ -99,6 +99,21 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
     return run
 
 
+def go_on(trace: Trace, run: Run, clock: str) -> None:
+    """Let the next questions on a trace with the machine of its recorded run begin with that, and what is told of it."""
+
+    def again() -> Run:
+        weighted = dataclasses.replace(run.weighted, weight=run.weighted.weight.copy())
+        out, noise = dataclasses.replace(run, weighted=weighted), noise_of(run, draws_of(run))
+        doubts_of.tell(doubts_of(run), out)
+        found_noise.tell(found_noise(run, None), out, None)
+        noise_of.tell(noise, out, noise.draws)
+        as_recorded.tell(recorded_answer(out, as_recorded(noise, run.weighted).drawn), noise, weighted)
+        return out
+
+    known.tell(Known(clock, run.machine, lambda: run, again), trace)
+
+
 def read(path: str, progress: Progress | None = None) -> Trace:
     """Return the trace in a file, as `perwiz.formats.files.read` does; what a store keeps beside it is known from then on."""
     trace = files.read(path, progress)

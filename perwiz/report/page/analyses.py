@@ -19,6 +19,7 @@ from perwiz.whatif.limits.critical import Critical, critical_of
 from perwiz.whatif.predict import Prediction, predict
 from perwiz.whatif.ranking.ranking import Ranking, rank
 from perwiz.whatif.run import Run, Start, machine_of, replayed
+from perwiz.whatif.stages import go_on
 from perwiz.whatif.worth.domino import Domino, domino_of
 
 ROWS = 20
@@ -109,6 +110,7 @@ def gathered(
     first = [line.change for line in lines]
     question = asked or [change.question for change in first]
     tell(3, 5)
+    go_on(trace, run, clock)
     prediction = predict(trace, question, machine, clock=clock) if question else None
     tell(4, 5)
     comparison = compare(trace, against, None, asked, machine, clock) if against else None

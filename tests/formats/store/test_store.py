@@ -119,6 +119,17 @@ def test_stages__taken_and_not_made_anew(tmp_path, monkeypatch):
     assert known(part) is None
 
 
+def test_go_on__answers_are_the_same():
+    """Nothing is built again for what the graph serves; the run stays as it was."""
+    trace = loop()
+    run = replayed(trace)
+    stages.go_on(trace, run, "clc")
+    weight = run.weighted.weight.copy()
+    answers = [told(predict(loop(), asked)) for asked in ASKED]
+    assert [told(predict(trace, asked, run.machine)) for asked in ASKED] == answers
+    assert (run.weighted.weight == weight).all()
+
+
 @pytest.mark.parametrize("maker", ["0.0.0", f"{perwiz.__version__} 0123456789abcdef"])
 def test_stages__of_another_version_or_other_code(maker, tmp_path):
     path = tmp_path / "a.perwiz"
