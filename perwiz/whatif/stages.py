@@ -85,7 +85,7 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
     ends = [end for unknown in run.machine.unknown for end in unknown.ends]
     protocols: list[Protocol] = []
 
-    def drawn() -> tuple[Noise, F8]:
+    def noisy() -> tuple[Noise, F8]:
         noise = noise_of(run, draws_of(run))
         return noise, as_recorded(noise, run.weighted).drawn
 
@@ -93,9 +93,9 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
         held = Varied(variations.HELD, variations.held(run))
         return (*(Varied(end, varied(run, (end,), (), protocols)) for end in ends), held)
 
-    doubts, noise, more, gains = at_once((lambda: doubts_of(run), drawn, others, lambda: balanced(run)), run.graph.edges)
-    rest = run.health(), more, gains, possible(run.trace), run.replay_error
-    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, *noise, *rest)})
+    doubts, (noise, drawn), more, gains = at_once((lambda: doubts_of(run), noisy, others, lambda: balanced(run)), run.graph.edges)
+    told = possible(run.trace), run.replay_error
+    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, run.health(), more, gains, *told)})
     return run
 
 
