@@ -1,4 +1,4 @@
-"""How others read the letters of LogGPS: what each charges for a message, and when; see perwiz.kernels.semantics. k bytes:
+"""How others read the letters of LogGPS: what each charges for a message, and when; see perwiz.kernels.semantics_*. k bytes:
 
 perwiz       the sender works o + k O, the message is there L + (k - 1) G later, the receiver works o + k O behind it; the next send of a
              process not before g + (k - 1) G; above S a request and an acknowledgement travel first.
@@ -29,7 +29,11 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.formats.goal.schedule import CALC, RECV, SEND, Schedule
-from perwiz.kernels import semantics as kernel
+from perwiz.kernels.semantics_atlahs import Atlahs
+from perwiz.kernels.semantics_dimemas import Dimemas
+from perwiz.kernels.semantics_events import OPERATION, Events
+from perwiz.kernels.semantics_llamp import longest
+from perwiz.kernels.semantics_loggopsim import LogGOPSim
 from perwiz.loggps.keys import NO_LIMIT
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace.arrays import F8, I8
@@ -55,6 +59,8 @@ class Simulated:
     """Operations that could not be done: they wait for others that are not."""
     unreceived: int
     """Messages that nobody receives."""
+    unended: int = 0
+    """Ranks whose end the profile does not see, so that they end at 0: of LLAMP those that no computation ends."""
 
     @property
     def makespan(self) -> int:
@@ -70,59 +76,30 @@ def simulate(schedule: Schedule, model: Model, profile: str) -> Simulated:
     if profile == "atlahs":
         schedule = dataclasses.replace(schedule, size=np.where(schedule.kind == CALC, schedule.size, np.maximum(schedule.size, 1)))
     ops, listed = _operations(schedule, model, _COSTS[profile])
+    links = 0 if model.interfaces >= NO_LIMIT else model.interfaces
     if profile == "dimemas":
-        return _by_calls(schedule, ops, listed, cpus, 0 if model.interfaces >= NO_LIMIT else model.interfaces)
-    out, partner = _by_events(schedule, ops, listed, kernel.simulate_atlahs if profile == "atlahs" else kernel.simulate, cpus, nics)
-    return _longest(schedule, model, out, partner) if profile == "llamp" else out
+        by_calls = Dimemas(ops, listed, schedule.ranks, cpus, 1, 2)
+        by_calls.prepare(links)
+        by_calls.run()
+        return Simulated(np.asarray(by_calls.end), len(schedule) - by_calls.done, by_calls.unreceived)
+    run = (Atlahs if profile == "atlahs" else LogGOPSim)(ops, listed, schedule.ranks, cpus, nics, 2)
+    run.run()
+    out = Simulated(np.asarray(run.free).reshape(-1, cpus).max(1), len(schedule) - run.done, run.unreceived)
+    return _longest(schedule, model, out, np.asarray(run.following)) if profile == "llamp" else out
 
 
-def _by_events(
-    schedule: Schedule, ops: np.recarray, listed: np.ndarray, by: Callable[..., None], cpus: int, nics: int
-) -> tuple[Simulated, np.ndarray]:
-    """Return what a simulation by events says, and the other end of each message and receive that met, else itself."""
-    count, ranks = len(schedule), schedule.ranks
-    first = np.searchsorted(schedule.rank, np.arange(ranks + 1)).astype("i4")
-    posted, unexpected = (_queue(int(ops.queue.max(initial=0)) + 1) for _ in range(2))
-    free, sending, taking = np.zeros(ranks * cpus, "i8"), np.zeros(ranks * nics, "i8"), np.zeros(ranks * nics, "i8")
-    following, ready = np.full(count, -1, "i4"), np.zeros(count, "i4")
-    heap = np.zeros(2 * count + 1, kernel.EVENT).view(np.recarray)
-    counts = np.zeros(1, kernel.COUNTS).view(np.recarray)
-    by(ops, listed, first, cpus, nics, posted, unexpected, following, free, sending, taking, ready, heap, counts)
+def _longest(schedule: Schedule, model: Model, matched: Simulated, following: np.ndarray) -> Simulated:
+    """Return what LLAMP says of messages that are matched as LogGOPSim matches them: these and their receives name each other."""
     met = (following != NONE) & (schedule.kind[following] != schedule.kind)
-    out = Simulated(free.reshape(ranks, cpus).max(1), count - int(counts[0].done), int(counts[0].unreceived))
-    return out, np.where(met, following, NONE).astype("i4")
-
-
-def _by_calls(schedule: Schedule, ops: np.recarray, listed: np.ndarray, cpus: int, links: int) -> Simulated:
-    """Return what Dimemas says."""
-    count, ranks = len(schedule), schedule.ranks
-    posted, unexpected, held, waiting = (_queue(rows) for rows in (*[int(ops.queue.max(initial=0)) + 1] * 3, 2 * ranks))
-    free, end, used = np.zeros(ranks * cpus, "i8"), np.zeros(ranks, "i8"), np.zeros(2 * ranks, "i4")
-    following, behind = np.full(count, NONE, "i4"), np.full(count, NONE, "i4")
-    stage, ready = np.zeros(count, "i4"), np.zeros(count, "i4")
-    heap = np.zeros(2 * count + 1, kernel.EVENT).view(np.recarray)
-    counts = np.zeros(1, kernel.COUNTS).view(np.recarray)
-    lists = held, stage, used, waiting, behind, ready
-    kernel.simulate_dimemas(ops, listed, cpus, links, posted, unexpected, following, free, end, *lists, heap, counts)
-    return Simulated(end, count - int(counts[0].done), int(counts[0].unreceived))
-
-
-def _queue(rows: int) -> np.recarray:
-    out = np.zeros(rows, kernel.QUEUE).view(np.recarray)
-    out.first = out.last = NONE
-    return out
-
-
-def _longest(schedule: Schedule, model: Model, matched: Simulated, partner: np.ndarray) -> Simulated:
-    """Return what LLAMP says of messages that are matched as LogGOPSim matches them."""
     ops, listed = _operations(_behind_starts(schedule), model, _of_llamp)
     alone = (np.bincount(schedule.op, minlength=len(schedule)) == 1) & (schedule.kind == CALC)
     ops.busy[schedule.op[(schedule.starts == 1) & alone[schedule.op]]] += _APART
     ops.needs += schedule.kind == RECV
-    end, ready = np.zeros(schedule.ranks, "i8"), np.zeros(len(schedule), "i4")
-    counts = np.zeros(1, kernel.COUNTS).view(np.recarray)
-    kernel.longest(ops, listed, partner, end, ready, counts)
-    return Simulated(end, len(schedule) - int(counts[0].done), matched.unreceived)
+    run, end = Events(ops, listed, schedule.ranks, 1, 1, 0), np.zeros(schedule.ranks, "i8")
+    longest(run, np.where(met, following, NONE).astype("i4"), end)
+    last = (schedule.kind == CALC) & (ops.first_done == ops.end_done)
+    unended = schedule.ranks - len(np.unique(schedule.rank[last]))
+    return Simulated(end, len(schedule) - run.done, matched.unreceived, unended)
 
 
 def _behind_starts(schedule: Schedule) -> Schedule:
@@ -138,7 +115,7 @@ def _behind_starts(schedule: Schedule) -> Schedule:
 def _operations(schedule: Schedule, model: Model, costs: _Costs) -> tuple[np.recarray, np.ndarray]:
     """Return the operations as the kernel takes them, and the lists of those that need others."""
     count = len(schedule)
-    ops = np.zeros(count, kernel.OPERATION).view(np.recarray)
+    ops = np.zeros(count, OPERATION).view(np.recarray)
     for name in ("kind", "rank", "peer", "tag", "cpu", "nic"):
         ops[name] = getattr(schedule, name)
     ops.needs = np.bincount(schedule.op, minlength=count)

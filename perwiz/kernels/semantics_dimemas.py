@@ -1,0 +1,136 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
+"""A schedule as Dimemas has calls: all keep their processor, then messages move over links.
+
+The message of a held sender moves when both ends are ready, and then lets it go. Of operation k, the event n + k is that it was busy, and
+2 n + k that its message is there.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from perwiz.kernels import goal_lines
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.semantics_events import Events, Queue
+else:
+    from perwiz.kernels.semantics_events import Events, Queue
+from perwiz.kernels.semantics_events import queues
+
+_SEND = cython.declare(cython.int, goal_lines.SEND)
+_CALC = cython.declare(cython.int, goal_lines.CALC)
+_NONE = cython.declare(cython.int, -1)
+_ANY = cython.declare(cython.int, -2)
+_MOVING = cython.declare(cython.int, 2)
+
+
+@cython.cclass
+class Dimemas(Events):
+    """Operations as Dimemas simulates them. Messages move on one of `links` out of their rank, which they keep while they wait, and one
+    into the other, 0 any number of them. `end` is when the last operation of a rank is done, ns.
+    """
+
+    links: cython.int
+    end = cython.declare(cython.longlong[::1], visibility="readonly")
+    held: Queue[::1]
+    stage: cython.int[::1]
+    used: cython.int[::1]
+    waiting: Queue[::1]
+
+    def prepare(self, links: cython.int) -> None:
+        """Give each rank so many links; to be called before `run`."""
+        self.links = links
+        self.end = np.zeros(self.ranks, "i8")
+        self.held, self.waiting = queues(len(self.posted)), queues(2 * self.ranks)
+        self.stage, self.used = np.zeros(self.count, "i4"), np.zeros(2 * self.ranks, "i4")
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def happen(self, time: cython.longlong, turn: cython.longlong, number: cython.Py_ssize_t) -> cython.void:
+        """Let an operation begin if its processor is free, else later; or be at its end, or its message come."""
+        n = self.count
+        k: cython.int = cython.cast(cython.int, number % n)
+        if number < n:
+            p = self.ops[k].rank * self.processors + self.ops[k].cpu
+            if self.free[p] > time:
+                self.push(self.free[p], turn, number)
+                return
+            self.free[p] = time + self.ops[k].busy
+            self.start(k)
+            self.add(self.free[p], n + k)
+        elif number >= 2 * n:
+            self.arrive(k, time)
+        elif self.ops[k].kind == _CALC:
+            self.stop(k, time)
+        elif self.ops[k].kind == _SEND:
+            self.send(k, time)
+        else:
+            self.post(k, time)
+        for i in range(self.readied):
+            self.add(max(time, self.ops[self.ready[i]].since), self.ready[i])
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def stop(self, k: cython.int, time: cython.longlong) -> cython.void:
+        """Let an operation be done."""
+        rank = self.ops[k].rank
+        self.end[rank] = max(self.end[rank], time)
+        self.finish(k, time)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def send(self, k: cython.int, time: cython.longlong) -> cython.void:
+        """Let a message move, if it is not held until its receive is posted."""
+        found = self.posted[self.ops[k].queue].first if self.ops[k].waits else k
+        while found != _NONE and found != k and not self.fits(found, self.ops[k].rank, self.ops[k].tag):
+            found = self.following[found]
+        if found == _NONE:
+            self.wait(self.held, self.ops[k].queue, k)
+        else:
+            self.stop(k, time)
+            self.transfer(k, time)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def post(self, k: cython.int, time: cython.longlong) -> cython.void:
+        """Let a receive take a message that is there, or let one move that is held for it."""
+        found = self.take(self.unexpected, self.ops[k].queue, self.ops[k].peer, self.ops[k].tag)
+        if found != _NONE:
+            self.unreceived -= 1
+            self.stop(k, time)
+            return
+        self.wait(self.posted, self.ops[k].queue, k)
+        found = self.take(self.held, self.ops[k].queue, self.ops[k].peer, self.ops[k].tag)
+        if found != _NONE:
+            self.stop(found, time)
+            self.transfer(found, time)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def transfer(self, k: cython.int, time: cython.longlong) -> cython.void:
+        """Let a message move if it has a link out of its sender, which it keeps, and then one into its receiver, else wait for that."""
+        while self.stage[k] < _MOVING:
+            place = self.ops[k].rank if self.stage[k] == 0 else self.ranks + self.ops[k].peer
+            if self.links > 0 and self.used[place] >= self.links:
+                self.wait(self.waiting, place, k)
+                return
+            self.used[place] += 1
+            self.stage[k] += 1
+        self.add(time + self.ops[k].flight, 2 * self.count + k)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def arrive(self, k: cython.int, time: cython.longlong) -> cython.void:
+        """Let a message that is there give its links to those that wait for them, and meet its receive."""
+        for place in (self.ops[k].rank, self.ranks + self.ops[k].peer):
+            self.used[place] -= 1
+            following = self.take(self.waiting, place, _ANY, _ANY)
+            if following != _NONE:
+                self.transfer(following, time)
+        found = self.take(self.posted, self.ops[k].queue, self.ops[k].rank, self.ops[k].tag)
+        if found == _NONE:
+            self.wait(self.unexpected, self.ops[k].queue, k)
+            self.unreceived += 1
+        else:
+            self.stop(found, time)
