@@ -79,7 +79,7 @@ def test_predict__semantics(name, profile, tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     theirs = {"llamp": llamp, "atlahs": max(atlahs)}[profile]
     assert (code, told["predicted_ns"]) == (0, ours)
-    assert told["semantics"] == {"profile": profile, "recorded_ns": theirs, "predicted_ns": theirs, "stuck": 0}
+    assert told["semantics"] == {"profile": profile, "recorded_ns": theirs, "predicted_ns": theirs, "stuck": 0, "unended": 0}
 
 
 def test_predict__another_network(tmp_path, capsys):
@@ -88,8 +88,17 @@ def test_predict__another_network(tmp_path, capsys):
     words = ["--model", MODEL, "--semantics", "dimemas", "--network", "L_ns=3000", "--json"]
     assert main(["predict", str(tmp_path / "x.goal"), *words]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["semantics"] == {"profile": "dimemas", "recorded_ns": 10005, "predicted_ns": 12005, "stuck": 0}
+    assert told["semantics"] == {"profile": "dimemas", "recorded_ns": 10005, "predicted_ns": 12005, "stuck": 0, "unended": 0}
     assert told["predicted_ns"] == 9505
+
+
+def test_predict__llamp_without_computation(tmp_path, capsys):
+    """Its run ends with a computation that nothing needs: where there is none it says 0 ns, and the reader is told."""
+    (tmp_path / "x.goal").write_text(goals.text_of([["send 100b to 1"], ["l0: recv 100b from 0", "l1: calc 5", "l1 requires l0"]]))
+    assert main(["predict", str(tmp_path / "x.goal"), "--model", MODEL, "--semantics", "llamp"]) == 0
+    told = capsys.readouterr().out.split("\nllamp ")[1].split("\nwaiting")[0].split()
+    counts = "1 rank ends with no computation: llamp counts only computations that nothing needs, and takes 0 ns for others"
+    assert " ".join(told) == f"1.405 us, as it reads the same model {counts}"
 
 
 def test_predict__semantics_unknown(capsys):

@@ -160,6 +160,8 @@ class Semantics(Record):
     predicted_ns: Natural
     stuck: Natural
     """Operations that it cannot do, of either run: others that they need are never done."""
+    unended: Natural
+    """Ranks whose end it does not see, of either run: llamp counts computations that nothing needs, and no other operation."""
 
 
 class PredictDocument(TraceDocument, kw_only=True):
@@ -279,7 +281,9 @@ def _links(found: OnLinks) -> Links:
 
 
 def _semantics(told: Told) -> Semantics:
-    return Semantics(told.profile, told.recorded.makespan, told.predicted.makespan, max(told.recorded.stuck, told.predicted.stuck))
+    runs = told.recorded, told.predicted
+    times = (run.makespan for run in runs)
+    return Semantics(told.profile, *times, max(run.stuck for run in runs), max(run.unended for run in runs))
 
 
 def _instead(prediction: Prediction) -> Instead | None:

@@ -45,7 +45,11 @@ def _said(told: Semantics, asked: bool) -> Facts:
     whole = words.duration(told.recorded_ns)
     text = f"{whole} becomes {words.duration(told.predicted_ns)}" if asked else whole
     stuck = f"; {words.several(told.stuck, 'operation')} of the schedule can never be done" if told.stuck else ""
-    return [(told.profile, f"{text}, as it reads the same model{stuck}")]
+    facts = [(told.profile, f"{text}, as it reads the same model{stuck}")]
+    if told.unended:
+        unseen = f"{words.several(told.unended, 'rank')} end{'s' * (told.unended == 1)} with no computation: {told.profile}"
+        facts.append(("", f"{unseen} counts only computations that nothing needs, and takes 0 ns for others"))
+    return facts
 
 
 def _answer(predict: PredictDocument) -> Facts:
