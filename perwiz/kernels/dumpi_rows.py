@@ -31,9 +31,15 @@ NULL_REQUEST = 1
 """Requests up to this one are none."""
 
 FUNCTION: np.dtype[Any] = np.dtype(
-    [("op", "i2"), *((name, "u1") for name in ("does", "mode", "moves", "steps", "defines")), ("first_step", "i4")], align=True
+    [
+        ("op", "i2"),
+        *((name, "u1") for name in ("does", "mode", "moves", "steps", "defines")),
+        *((name, "i4") for name in ("first_step", "fixed", "comm_at")),
+    ],
+    align=True,
 )
-"""What a function is: its op, what it does, send mode, how it moves bytes, its arguments, and whether it defines something."""
+"""What a function is: its op, what it does, send mode, how it moves bytes, its arguments, and whether it defines something. If all that
+matters before `fill` is at fixed places: the bytes of all its arguments, and where the communicator is among them; -1 else, or none."""
 ARGUMENT: np.dtype[Any] = np.dtype([("kind", "u1"), ("slot", "u1"), ("at_root", "u1")])
 """An argument in a record: its form, where its value goes, and whether only the root of the collective has it."""
 COMMUNICATOR: np.dtype[Any] = np.dtype([(name, "i4") for name in ("row", "first", "ranks", "others", "rank")])

@@ -12,8 +12,9 @@ from perwiz.formats.dumpi import files, functions
 from perwiz.formats.dumpi.communicators import Comms
 from perwiz.formats.dumpi.definitions import Definitions
 from perwiz.formats.traffic import Rows
-from perwiz.kernels import dumpi as kernel
 from perwiz.kernels import dumpi_rows as rows
+from perwiz.kernels.dumpi_calls import Calls
+from perwiz.kernels.dumpi_records import Records
 from perwiz.trace import resources
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
@@ -37,7 +38,6 @@ class Work:
         self.process = process
         self.status = rows.STATUS_BYTES if process.version >= functions.STATUSES_HAVE_TAGS else rows.STATUS_BYTES - 4
         self._table = functions.table(process.version >= functions.STRUCTS_HAVE_LISTS)
-        self._value = np.zeros(len(rows.SLOTS), "i8")
         self.walk: Rows = np.zeros(1, rows.WALK).view(np.recarray)
         self.actions = np.empty(0, rows.ACTION)
         self.posts = 0
@@ -48,8 +48,9 @@ class Work:
         self.walk["at"], self.walk["ranks"], self.walk["own"] = self.process.first, NONE, NONE
         places = []
         defined = np.empty(1 << 12, "i8")
+        records = Records(self.process.data, self.process.end, *self._table, self.status, self.walk)
         while True:
-            count = kernel.survey(self.process.data, self.process.end, *self._table, self.status, self._value, threads, defined, self.walk)
+            count = records.survey(threads, defined)
             places.append(defined[:count].copy())
             if count < len(defined):
                 break
@@ -95,27 +96,13 @@ class Work:
         self.changes = self.definitions.table()
         walk = np.zeros(1, rows.WALK).view(np.recarray)
         walk["at"], walk["posts"] = self.process.first, rows.FIRST_POST
+        calls = Calls(self.process.data, self.behind, *self._table, self.status, walk)
+        calls.know(meanings, known, members)
+        calls.into(threads, self.changes, **columns)
         made, needed = [], 1
         while needed:
-            ahead = start - self.process.second * 10**9
-            needed = kernel.fill(
-                self.process.data,
-                self.behind,
-                *self._table,
-                self.status,
-                ahead,
-                self._value,
-                threads,
-                meanings,
-                self.changes,
-                known,
-                members,
-                handles,
-                posts,
-                actions,
-                **columns,
-                walk=walk,
-            )
+            calls.give(handles, posts, actions)
+            needed = calls.fill(start - self.process.second * 10**9)
             made.append(actions[: walk["actions"][0]])
             walk["actions"] = 0
             if needed:
@@ -131,6 +118,11 @@ class Work:
         walk["untimed"], walk["torn"] = self.walk["untimed"], self.walk["torn"]
         walk["records"] = self.walk["records"]
         self.walk = walk
+
+    def taken(self) -> Rows:
+        """Return what the calls do, which is not kept."""
+        out, self.actions = self.actions, self.actions[:0].copy()
+        return out
 
 
 class Columns:

@@ -202,6 +202,7 @@ _FORMS = {
     "+": rows.SUMMED,
     "S": rows.STATUSES,
 }
+_WIDTHS = {"b": 1, "h": 2, "i": 4, "q": 8}
 _SLOTS = {name: slot for slot, name in enumerate(rows.SLOTS)}
 _DOES = {
     rows.SEND: "Send Bsend Ssend Rsend",
@@ -281,6 +282,15 @@ def _layouts() -> dict[str, str]:
     return {name: text for text, names in _LAYOUTS.items() for name in names.split()}
 
 
+def _fixed(words: list[str]) -> tuple[int, int]:
+    """Return the bytes of arguments, and where the communicator is among them, -1 none; or twice -1 where not all have one size."""
+    widths = [_WIDTHS.get(word[0], -1) for word in words]
+    if -1 in widths:
+        return -1, -1
+    ends = [sum(widths[:k]) for k in range(len(words) + 1)]
+    return ends[-1], ends[words.index("h=comm")] if "h=comm" in words else -1
+
+
 @functools.lru_cache(4)
 def table(lists: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return a FUNCTION per number, and the ARGUMENTs of all; `lists`: the version has lists in structs."""
@@ -292,7 +302,9 @@ def table(lists: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         op = operations.OP.get(f"MPI_{name}", 0)
         words = layout(name, version).split() if does.get(name) != rows.UNKNOWN else []
         values = {"op": op, "does": does.get(name, rows.CALL), "mode": operations.MODE[op], "moves": moves.get(name, rows.STAYS)}
-        for column, value in {**values, "steps": len(words), "first_step": len(arguments), "defines": name in _DEFINING}.items():
+        fixed, comm_at = _fixed(words) if does.get(name) not in (rows.SAYS_SIZE, rows.SAYS_RANK) else (-1, -1)
+        values |= {"fixed": fixed, "comm_at": comm_at, "defines": name in _DEFINING}
+        for column, value in {**values, "steps": len(words), "first_step": len(arguments)}.items():
             functions[column][number] = value
         for word in words:
             form, _, slot = word.lstrip("?").partition("=")
