@@ -19,6 +19,7 @@ CHUNK = 1 << 20
 """Bytes read at a time."""
 LONGEST_LINE = 1 << 20
 """A line longer than this is no text."""
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ZSTD_BITE = 1 << 10
 """Packed bytes unpacked at a time: of the most repetitive data they make 32 MiB."""
 
@@ -168,6 +169,9 @@ def content(path: str, most: int, what: str) -> bytes:
         with file:
             magic = file.read(4)
             file.seek(0)
+            about = os.fstat(file.fileno())
+            if stat.S_ISREG(about.st_mode) and about.st_size <= most and not magic.startswith((_GZIP, _ZSTD)):
+                return file.read()
             for piece in _unpacked(file, magic):
                 out += piece
                 if len(out) > most:
@@ -178,11 +182,11 @@ def content(path: str, most: int, what: str) -> bytes:
 
 
 def _unpacked(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
-    if magic[:2] == b"\x1f\x8b":
+    if magic.startswith(_GZIP):
         with gzip.GzipFile(fileobj=file) as unpacked:
             while data := unpacked.read1(CHUNK):
                 yield data
-    elif magic == b"\x28\xb5\x2f\xfd":
+    elif magic == _ZSTD:
         yield from _unzstd(file)
     else:
         while data := file.read(CHUNK):
