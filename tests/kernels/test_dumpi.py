@@ -7,9 +7,9 @@ import dumpis
 from dumpis import ANY, DOUBLE, INT, NULL, SELF, WORLD, in_turn, record, status
 from perwiz.errors import TraceError
 from perwiz.formats import files
+from perwiz.formats.assembly import LEFT_OUT
 from perwiz.formats.dumpi.columns import Work
 from perwiz.formats.dumpi.files import process
-from perwiz.formats.dumpi.read import LEFT_OUT
 from perwiz.trace import defects, operations
 from perwiz.trace.tables import SYNCHRONOUS
 from soundness import sound

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 
 import numpy as np
 
 from perwiz.errors import TraceError
+from perwiz.formats import assembly
 from perwiz.formats.allprof import files, requests
 from perwiz.formats.allprof.lines import Lines, merged
 from perwiz.formats.allprof.requests import World
+from perwiz.formats.assembly import Assembly
 from perwiz.formats.format import Progress
 from perwiz.formats.source import content
-from perwiz.formats.traffic import Rows, Traffic, Untold
-from perwiz.kernels import records
-from perwiz.kernels.recorded import TRAFFIC
-from perwiz.trace import defects, matching, matching_collectives, operations
+from perwiz.formats.traffic import Rows
+from perwiz.trace import defects, operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import ANY, NONE, Calls, Defects, Labels, Locations, Offsets, Paths, Regions, Times
-from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
+from perwiz.trace.tables import ANY, NONE, Calls, Locations, Times
+from perwiz.trace.trace import Communicators, Trace
 from perwiz.words import several
 
 _LARGEST, _WHAT = 1 << 36, "lines of liballprof"
-_MOST_FAULTS = 20
-_LEFT_OUT = "not kept"
-"""Key of Trace.properties."""
 _GATHERS, _SCATTERS = (
     [operations.OP[f"MPI_{name}"] for name in names.split()] for names in ("Gather Gatherv Reduce Ireduce", "Scatter Scatterv Bcast Ibcast")
 )
@@ -96,45 +92,38 @@ class _Builder:
         self.first = np.cumsum([0, *(len(process.lines) for process in processes)])
         self.rank = np.array([process.rank for process in processes], "i4")
         found = [fault for process in processes for fault in process.faults()]
-        more = len(found) - _MOST_FAULTS
-        self.faults = faults + found[:_MOST_FAULTS] + ([f"{path}: {several(more, 'more file')} likewise"] if more > 0 else [])
+        self.faults = faults + assembly.few(path, found)
 
     def trace(self) -> Trace:
         """Return the trace."""
         start = min(int(process.enter[0]) for process in self.processes if len(process.enter))
         enter, leave = (np.concatenate([getattr(process, name) for process in self.processes]) - start for name in ("enter", "leave"))
         calls = self._calls()
-        self._traffic(enter)
-        comms = Communicators(("MPI_COMM_WORLD",), np.array([0, self.ranks], "i8"), np.arange(self.ranks, dtype="i4"))
-        done = matching.completions(calls.op, self.traffic.requests)
-        quiet, counted = np.zeros(len(calls), "u1"), np.full(len(calls), NONE, "i8")
-        self.instances = matching_collectives.collectives(calls, done, self.rank.astype("i8"), counted, quiet, comms, enter)
-        locations, nodes = self._locations()
-        return Trace(
+        actions, posts = [process.actions for process in self.processes], [process.posts for process in self.processes]
+        for rows, first in zip(actions, self.first, strict=False):
+            rows["call"] += first
+        traffic, untold = assembly.tied(actions, posts, self.rank, enter, False)
+        node, nodes = assembly.placed([process.host for process in self.processes])
+        zero = np.zeros(len(node), "i4")
+        talks = np.isin(operations.KIND[calls.op], (operations.SEND, operations.ISEND, operations.RECV, operations.IRECV))
+        return Assembly(
             path=self.path,
             format="liballprof",
-            locations=locations,
-            communicators=comms,
-            names=(),
-            parallel=np.zeros(0, bool),
-            paths=Paths.empty(),
             calls=calls,
-            requests=self.traffic.requests,
-            regions=Regions.empty(),
-            messages=self.traffic.messages,
-            collectives=self.instances.collectives,
-            members=self.instances.members,
-            timeline=Timeline(Times(enter, leave), Times.empty(), self._instants(enter, leave)),
-            labels=Labels.empty(),
-            texts=(),
+            times=Times(enter, leave),
+            first=self.first,
+            locations=Locations(zero, node, self.rank, zero, np.full(len(node), NONE, "i4"), zero.astype("u1")),
             nodes=nodes,
-            offsets=Offsets.empty(),
-            defects=self._defects(),
-            counts=self._counts(calls),
-            properties=self._properties(start),
-            faults=tuple(self.faults),
-            unfinished=self.traffic.unfinished,
-        )
+            communicators=Communicators(("MPI_COMM_WORLD",), np.array([0, self.ranks], "i8"), np.arange(self.ranks, dtype="i4")),
+            sequence=np.full(len(calls), NONE, "i8"),
+            traffic=traffic,
+            defects=self._defects(traffic.not_members),
+            faults=self.faults,
+            properties=self._properties(start, untold.assumed),
+            records=len(calls) + sum(process.lines.bad for process in self.processes),
+            to_nobody=int((talks & (calls.comm == 0) & (calls.peer == NONE)).sum()),
+            silent=self.ranks - len(self.processes),
+        ).trace()
 
     def _column(self, name: str) -> I8:
         return np.concatenate([process.lines.value[name] for process in self.processes])
@@ -177,76 +166,23 @@ class _Builder:
         quiet = np.isin(operations.KIND[op], (operations.RECV, operations.IRECV)) | (np.isin(op, _REDUCES) & is_root)
         return np.where(quiet, 0, np.minimum(sent, 1 << 60)), np.minimum(received, 1 << 60)
 
-    def _traffic(self, enter: I8) -> None:
-        """Tie what calls do to messages and requests, and match the messages."""
-        counts = np.zeros(len(self.processes), TRAFFIC).view(np.recarray)
-        for k, process in enumerate(self.processes):
-            bits = process.actions["bits"]
-            for name, what in (("sends", records.SENDS), ("receives", records.RECEIVES), ("requests", records.POSTS)):
-                counts[name][k] = np.count_nonzero(bits & (what | records.DONE) == what)
-            counts["tests"][k] = np.count_nonzero(bits & records.UNSUCCESSFUL_TEST)
-            counts["last_request"][k] = process.posts
-        self.traffic, self.untold = Traffic(counts), Untold(enter)
-        shares = []
-        for k, process in enumerate(self.processes):
-            process.actions["call"] += self.first[k]
-            shares.append(self.traffic.share(k))
-            shares[-1].add(process.actions)
-            shares[-1].end()
-        self.traffic.finish(shares, self.rank, None, self.untold.tell)
-
-    def _locations(self) -> tuple[Locations, tuple[str, ...]]:
-        hosts = [process.host for process in self.processes]
-        nodes = list(dict.fromkeys(host for host in hosts if host))
-        place = {host: k for k, host in enumerate(nodes)}
-        node = np.array([place.get(host, NONE) for host in hosts], "i4")
-        zero = np.zeros(len(node), "i4")
-        return Locations(zero, node, self.rank, zero, np.full(len(node), NONE, "i4"), zero.astype("u1")), tuple(nodes)
-
-    def _instants(self, enter: I8, leave: I8) -> Times:
-        begin, end = np.zeros((2, len(self.processes)), "i8")
-        full = np.flatnonzero(np.diff(self.first))
-        begin[full], end[full] = enter[self.first[full]], leave[self.first[full + 1] - 1]
-        return Times(begin, end)
-
     def _strange(self, process: Process) -> int:
         """Return how many communicators beside the world a process names."""
         used = (process.lines.value["of"] >= 0) & ~process.on_world
         return len(np.unique(process.lines.value["comm"][used]))
 
-    def _defects(self) -> Defects:
+    def _defects(self, not_members: int) -> defects.DefectList:
         out = defects.DefectList()
         for location, process in enumerate(self.processes):
             if process.lines.bad or not process.lines.finalized:
                 out.add(NONE, defects.UNREADABLE, location)
             out.add(np.full(process.backwards, NONE), defects.BACKWARDS, location)
             out.add(np.full(self._strange(process), NONE), defects.UNDEFINED_COMMUNICATOR, location)
-        out.add(np.full(self.traffic.not_members, NONE), defects.NOT_A_MEMBER)
-        return out.table()
+        out.add(np.full(not_members, NONE), defects.NOT_A_MEMBER)
+        return out
 
-    def _counts(self, calls: Calls) -> Counts:
-        traffic, instances = self.traffic, self.instances
-        talks = np.isin(operations.KIND[calls.op], (operations.SEND, operations.ISEND, operations.RECV, operations.IRECV))
-        return Counts(
-            records=len(calls) + sum(process.lines.bad for process in self.processes),
-            states=len(calls),
-            sends=traffic.sends,
-            receives=traffic.receives,
-            to_nobody=int((talks & (calls.comm == 0) & (calls.peer == NONE)).sum()),
-            unmatched_sends=traffic.sends - len(traffic.messages),
-            unmatched_receives=traffic.receives - len(traffic.messages),
-            size_differs=traffic.size_differs,
-            incomplete_collectives=instances.incomplete,
-            unmatched_collectives=instances.unmatched - int((operations.COLLECTIVE[calls.op] & (calls.comm == NONE)).sum()),
-            rootless_collectives=instances.rootless,
-            silent_processes=self.ranks - len(self.processes),
-        )
-
-    def _properties(self, start: int) -> dict[str, str]:
+    def _properties(self, start: int, assumed: int) -> dict[str, str]:
         said = []
         if inferred := sum(process.inferred for process in self.processes):
             said.append(f"which call completed {several(inferred, 'request')}: taken as the last that names it")
-        if self.untold.assumed:
-            said.append(f"who sent {several(self.untold.assumed, 'message')}: taken as sent")
-        out = {"recorder": "liballprof", "started": datetime.datetime.fromtimestamp(start / 1e9, datetime.UTC).isoformat()}
-        return out | ({_LEFT_OUT: "; ".join(said)} if said else {})
+        return assembly.properties("liballprof", start, said, assumed)

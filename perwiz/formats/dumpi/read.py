@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
-from typing import Any
-
 import numpy as np
 
 from perwiz.errors import TraceError
-from perwiz.formats import one_sided
+from perwiz.formats import assembly, one_sided
+from perwiz.formats.assembly import Assembly
 from perwiz.formats.dumpi import files
 from perwiz.formats.dumpi.columns import Columns
 from perwiz.formats.format import Progress
-from perwiz.formats.traffic import Traffic, Untold
-from perwiz.kernels import records
-from perwiz.kernels.recorded import TRAFFIC
-from perwiz.trace import defects, matching, matching_collectives, operations
+from perwiz.trace import defects, operations
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.numbers import Numbers, running
-from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Labels, Links, Locations, Offsets, Paths, Regions, Times
-from perwiz.trace.trace import Counts, Timeline, Trace
+from perwiz.trace.tables import NONE, THREAD, Calls, Labels, Links, Locations, Times
+from perwiz.trace.trace import Trace
 from perwiz.words import several
 
-LEFT_OUT = "not kept"
-"""Key of Trace.properties."""
 _WINDOWS = 1 << 34
 """Numbers of calls on windows begin here, so many a window."""
-_MOST_FAULTS = 20
-"""Files that are named."""
 
 
 def read(entry: str, progress: Progress | None = None) -> Trace:
@@ -77,75 +68,42 @@ class _Builder:
                 out.append(f"{process.path}: no index at its end, which is cut off: read as far as it goes")
             if untimed := int(work.walk["untimed"][0]):
                 out.append(f"{process.path}: {several(untimed, 'call')} without times of the clock, left out")
-        more = len(out) - _MOST_FAULTS
-        return [*out[:_MOST_FAULTS], *([f"{self.path}: {several(more, 'more file')} likewise"] if more > 0 else [])]
+        return assembly.few(self.path, out)
 
     def trace(self) -> Trace:
         """Return the trace."""
-        self._traffic()
-        calls = self._calls()
-        done = matching.completions(calls.op, self.traffic.requests)
-        process, quiet = self._rank().astype("i8"), np.zeros(len(calls), "u1")
-        sequence = self._sequence(calls)
-        self.instances = matching_collectives.collectives(calls, done, process, sequence, quiet, self.comms, self.columns["enter"])
-        times = Times(self.columns["enter"], self.columns["leave"])
+        columns, works = self.columns, self.columns.works
+        threaded, posts = len(columns.thread) > len(works), [work.posts for work in works]
+        traffic, untold = assembly.tied([work.taken() for work in works], posts, columns.rank, columns["enter"], threaded)
+        calls, times = self._calls(), Times(columns["enter"], columns["leave"])
         locations, nodes = self._locations()
         links, labels, texts = self._windows(calls, times, locations)
-        return Trace(
+        return Assembly(
             path=self.path,
             format="DUMPI",
-            locations=locations,
-            communicators=self.comms,
-            names=(),
-            parallel=np.zeros(0, bool),
-            paths=Paths.empty(),
             calls=calls,
-            requests=self.traffic.requests,
-            regions=Regions.empty(),
-            messages=self.traffic.messages,
-            collectives=self.instances.collectives,
-            members=self.instances.members,
+            times=times,
+            first=columns.first,
+            locations=locations,
+            nodes=nodes,
+            communicators=self.comms,
+            sequence=self._sequence(calls),
+            traffic=traffic,
+            defects=self._defects(),
+            faults=self.faults,
+            properties=self._properties(untold.assumed),
+            records=columns.met("records"),
+            to_nobody=columns.met("to_nobody"),
+            silent=self.ranks - len(works),
             links=links,
-            timeline=Timeline(times, Times.empty(), self._instants(times)),
             labels=labels,
             texts=texts,
-            nodes=nodes,
-            offsets=Offsets.empty(),
-            defects=self._defects(),
-            counts=self._counts(calls),
-            properties=self._properties(),
-            faults=tuple(self.faults),
-            topologies=self.columns.comms.topologies(),
-            unfinished=self.traffic.unfinished,
-        )
+            topologies=columns.comms.topologies(),
+        ).trace()
 
     def _rank(self) -> I4:
         """Return the rank of each location."""
         return self.columns.rank[self.columns.work]
-
-    def _traffic(self) -> None:
-        """Tie what calls do to messages and requests, and match the messages."""
-        works = self.columns.works
-        counts = np.zeros(len(works), TRAFFIC).view(np.recarray)
-        for k, work in enumerate(works):
-            bits = work.actions["bits"]
-            kinds = (records.SENDS | records.DONE, records.RECEIVES | records.DONE, records.POSTS | records.DONE)
-            for name, kind, what in zip(
-                ("sends", "receives", "requests"), kinds, (records.SENDS, records.RECEIVES, records.POSTS), strict=True
-            ):
-                counts[name][k] = np.count_nonzero(bits & kind == what)
-            counts["tests"][k] = np.count_nonzero(bits & records.UNSUCCESSFUL_TEST)
-            counts["last_request"][k] = work.posts
-        self.traffic = Traffic(counts)
-        shares = []
-        for k, work in enumerate(works):
-            shares.append(self.traffic.share(k))
-            shares[-1].add(work.actions.view(np.recarray))
-            shares[-1].end()
-            work.actions = work.actions[:0].copy()
-        threaded = len(self.columns.thread) > len(works)
-        self.untold = Untold(self.columns["enter"])
-        self.traffic.finish(shares, self.columns.rank, self.columns["enter"] if threaded else None, self.untold.tell)
 
     def _calls(self) -> Calls:
         get = self.columns
@@ -177,21 +135,13 @@ class _Builder:
 
     def _locations(self) -> tuple[Locations, tuple[str, ...]]:
         columns = self.columns
-        hosts = [work.process.host for work in columns.works]
-        nodes = list(dict.fromkeys(host for host in hosts if host))
-        node = np.array([nodes.index(host) if host else NONE for host in hosts], "i4")[columns.work]
+        node, nodes = assembly.placed([work.process.host for work in columns.works])
+        node = node[columns.work]
         zero = np.zeros(len(node), "i4")
         first = np.searchsorted(columns.work, columns.work)
         thread = (np.arange(len(node)) - first).astype("i4")
         kind = np.minimum(thread, THREAD).astype("u1")
-        return Locations(zero, node, self._rank(), thread, np.full(len(node), NONE, "i4"), kind), tuple(nodes)
-
-    def _instants(self, times: Times) -> Times:
-        first, begin = self.columns.first, np.zeros(len(self.columns.thread), "i8")
-        end = begin.copy()
-        full = np.flatnonzero(np.diff(first))
-        begin[full], end[full] = times.enter[first[full]], times.leave[first[full + 1] - 1]
-        return Times(begin, end)
+        return Locations(zero, node, self._rank(), thread, np.full(len(node), NONE, "i4"), kind), nodes
 
     def _windows(self, calls: Calls, times: Times, locations: Locations) -> tuple[Links, Labels, tuple[str, ...]]:
         """Return the links of one-sided calls, and which locks are exclusive."""
@@ -210,7 +160,7 @@ class _Builder:
         order = np.argsort(call, kind="stable")
         return links, Labels(call[order], text[order]), (one_sided.EXCLUSIVE, one_sided.SHARED) if len(call) else ()
 
-    def _defects(self) -> Defects:
+    def _defects(self) -> defects.DefectList:
         out = defects.DefectList()
         for location, work in zip(np.unique(self.columns.work, return_index=True)[1].tolist(), self.columns.works, strict=True):
             if work.walk["torn"][0] or not work.process.whole:
@@ -220,37 +170,15 @@ class _Builder:
         unknown = sum(work.definitions.unknown for work in self.columns.works)
         out.add(np.full(unknown, NONE), defects.UNDEFINED_COMMUNICATOR)
         out.add(np.full(self.columns.met("strangers"), NONE), defects.NOT_A_MEMBER)
-        return out.table()
+        return out
 
-    def _counts(self, calls: Calls) -> Counts:
-        traffic, instances = self.traffic, self.instances
-        alone = int((operations.COLLECTIVE[calls.op] & (calls.comm == NONE)).sum())
-        return Counts(
-            records=self.columns.met("records"),
-            states=len(calls),
-            sends=traffic.sends,
-            receives=traffic.receives,
-            to_nobody=self.columns.met("to_nobody"),
-            unmatched_sends=traffic.sends - len(traffic.messages),
-            unmatched_receives=traffic.receives - len(traffic.messages),
-            size_differs=traffic.size_differs,
-            incomplete_collectives=instances.incomplete,
-            unmatched_collectives=instances.unmatched - alone,
-            rootless_collectives=instances.rootless,
-            silent_processes=self.ranks - len(self.columns.works),
-        )
-
-    def _properties(self) -> dict[str, str]:
-        process = self.columns.works[0].process
-        started = datetime.datetime.fromtimestamp(self.columns.start / 1e9, datetime.UTC).isoformat()
+    def _properties(self, assumed: int) -> dict[str, str]:
         lost: list[tuple[int, str]] = [
             (self.columns.met("counters"), "value of counters"),
             (self.columns.met("regions"), "begin or end of functions"),
         ]
         said = [f"{count} x {what}" for count, what in lost if count]
-        if self.untold.assumed:
-            said.append(f"who sent {several(self.untold.assumed, 'message')}: taken as sent")
         if unsized := self.columns.met("unsized"):
             said.append(f"sizes of datatypes {unsized} times: taken as 0")
-        out: dict[str, Any] = {"recorder": f"DUMPI {'.'.join(map(str, process.version))}", "started": started}
-        return out | ({LEFT_OUT: "; ".join(said)} if said else {})
+        version = ".".join(map(str, self.columns.works[0].process.version))
+        return assembly.properties(f"DUMPI {version}", self.columns.start, said, assumed)
