@@ -103,7 +103,11 @@ TERMS = (
     Term("links", "cables between nodes and switches, which messages share; as a change: those of another topology", ("topology",)),
     Term("overloaded", "a link while messages on it would take more than it carries, each alone: they share it and are delayed"),
     Term("matching", "which receive takes which message; where other messages come first, receives of any source are matched anew"),
-    Term("loggopsim", "what that simulator makes of the same model; likewise the others of --semantics", ("atlahs", "llamp", "dimemas")),
+    Term(
+        "loggopsim",
+        "what that simulator makes of the same model; likewise the others of --semantics",
+        ("atlahs", "llamp", "dimemas", "dimemas-linear", "dimemas-log"),
+    ),
     Term(
         "interfaces",
         "of a node to the network: messages between nodes leave and come in by them, and share them",

@@ -1,13 +1,18 @@
 """Small schedules in GOAL: random ones, and the binary form that txt2bin makes of them."""
 
+import functools
+import operator
 import os
 import struct
 import tempfile
 
+import numpy as np
 from hypothesis import strategies as st
 
 from perwiz.formats.goal import text
-from perwiz.formats.goal.schedule import CALC
+from perwiz.formats.goal.schedule import CALC, Schedule
+from perwiz.kernels.semantics_events import COLLECTIVE
+from perwiz.loggps.schedules import Meetings
 
 
 def text_of(blocks):
@@ -86,3 +91,20 @@ def binary_of(schedule):
         places += struct.pack("<QQ", at, at + len(body))
         at += len(body)
     return struct.pack("<QIBB", 4223, ranks, 0, 0) + places + b"".join(bodies)
+
+
+def met(program, ranks):
+    """Return a schedule of (ns before it, what, members, bytes), each a collective, and what is known of these.
+
+    The first of the members is the root of a `reduce`.
+    """
+    rows = [[] for _ in range(ranks)]
+    for number, (before, what, members, size) in enumerate(program):
+        for r in members:
+            rows[r] += [(CALC, before, -1, 0), (COLLECTIVE, size, members[0] if what == "reduce" else -1, number)]
+    rank = np.repeat(np.arange(ranks, dtype="i4"), [len(each) for each in rows])
+    kind, size, peer, tag = (np.array(column) for column in zip(*functools.reduce(operator.iadd, rows, []), strict=True))
+    zero, op = np.zeros(len(rank), "i4"), np.flatnonzero(np.diff(rank, prepend=-1) == 0).astype("i4")
+    columns = (kind.astype("u1"), rank, size, peer.astype("i4"), tag.astype("i4"), zero, zero, op, op - 1, np.zeros(len(op), "u1"))
+    processes = np.array([len(members) for _, _, members, _ in program])
+    return Schedule("x", ranks, *columns), Meetings(processes, np.array([what == "posted" for _, what, _, _ in program]))

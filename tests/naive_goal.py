@@ -353,3 +353,18 @@ def dimemas(schedule, c, links):
             add(max(time, needs.since[each]), each, "begin")
         needs.ready = []
     return [end[r] for r in range(schedule.ranks)], needs.done
+
+
+def collectives(program, ranks, c, times):
+    """Return the end of each rank of (ns before it, what, members, bytes) in turn as Dimemas has it, with any number of links."""
+    now = [0] * ranks
+    for before, what, members, size in program:
+        at = [now[r] + before + (c["L"] if what in ("reduce", "posted") else 0) for r in members]
+        if what == "reduce":
+            there = [time + size * c["G"] for time in at[1:]]
+            ends = [max(at[0], *there), *there]
+        else:
+            ends = [max(at) + int((2 * c["L"] + size * c["G"]) * times(len(members)))] * len(members)
+        for r, end in zip(members, ends, strict=True):
+            now[r] = end
+    return now

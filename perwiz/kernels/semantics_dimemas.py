@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """A schedule as Dimemas has calls: all keep their processor, then messages move over links.
 
-The message of a held sender moves when both ends are ready, and then lets it go. Of operation k, the event n + k is that it was busy, and
-2 n + k that its message is there.
+The message of a held sender moves when both ends are ready, and then lets it go. Members of a collective wait for the last one, and then
+for its time; those of MPI_Reduce, whose root is the peer, send it a message each, which holds them until it is there. Of operation k, the
+event n + k is that it was busy, and 2 n + k that its message is there, or its collective over.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import cython
 import numpy as np
 
-from perwiz.kernels import goal_lines
+from perwiz.kernels import goal_lines, semantics_events
 
 if cython.compiled:
     from cython.cimports.perwiz.kernels.semantics_events import Events, Queue
@@ -20,6 +21,7 @@ from perwiz.kernels.semantics_events import queues
 
 _SEND = cython.declare(cython.int, goal_lines.SEND)
 _CALC = cython.declare(cython.int, goal_lines.CALC)
+_COLLECTIVE = cython.declare(cython.int, semantics_events.COLLECTIVE)
 _NONE = cython.declare(cython.int, -1)
 _ANY = cython.declare(cython.int, -2)
 _MOVING = cython.declare(cython.int, 2)
@@ -37,10 +39,12 @@ class Dimemas(Events):
     stage: cython.int[::1]
     used: cython.int[::1]
     waiting: Queue[::1]
+    met: Queue[::1]
+    missing: cython.int[::1]
 
-    def prepare(self, links: cython.int) -> None:
-        """Give each rank so many links; to be called before `run`."""
-        self.links = links
+    def prepare(self, links: cython.int, missing: cython.int[::1]) -> None:
+        """Give each rank so many links, and collectives how many of their members are `missing`; to be called before `run`."""
+        self.links, self.missing, self.met = links, missing, queues(len(missing))
         self.end = np.zeros(self.ranks, "i8")
         self.held, self.waiting = queues(len(self.posted)), queues(2 * self.ranks)
         self.stage, self.used = np.zeros(self.count, "i4"), np.zeros(2 * self.ranks, "i4")
@@ -61,6 +65,8 @@ class Dimemas(Events):
             self.add(self.free[p], n + k)
         elif number >= 2 * n:
             self.arrive(k, time)
+        elif self.ops[k].kind == _COLLECTIVE:
+            self.meet(k, time)
         elif self.ops[k].kind == _CALC:
             self.stop(k, time)
         elif self.ops[k].kind == _SEND:
@@ -122,15 +128,50 @@ class Dimemas(Events):
     @cython.cfunc
     @cython.exceptval(check=False)
     def arrive(self, k: cython.int, time: cython.longlong) -> cython.void:
-        """Let a message that is there give its links to those that wait for them, and meet its receive."""
+        """Let a message that is there give its links to those that wait for them, and meet its receive, or its collective be over."""
+        at = self.ops[k].queue
+        if self.ops[k].kind == _COLLECTIVE and self.ops[k].peer == _NONE:
+            self.over(at, time)
+            return
         for place in (self.ops[k].rank, self.ranks + self.ops[k].peer):
             self.used[place] -= 1
             following = self.take(self.waiting, place, _ANY, _ANY)
             if following != _NONE:
                 self.transfer(following, time)
-        found = self.take(self.posted, self.ops[k].queue, self.ops[k].rank, self.ops[k].tag)
+        if self.ops[k].kind == _COLLECTIVE:
+            self.stop(k, time)
+            self.missing[at] -= 1
+            if self.missing[at] == 0:
+                self.over(at, time)
+            return
+        found = self.take(self.posted, at, self.ops[k].rank, self.ops[k].tag)
         if found == _NONE:
-            self.wait(self.unexpected, self.ops[k].queue, k)
+            self.wait(self.unexpected, at, k)
             self.unreceived += 1
         else:
             self.stop(found, time)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def meet(self, k: cython.int, time: cython.longlong) -> cython.void:
+        """Let a member of a collective wait for the others, or send what it has to the root of MPI_Reduce."""
+        at = self.ops[k].queue
+        if self.ops[k].peer not in (_NONE, self.ops[k].rank):
+            self.transfer(k, time)
+            return
+        self.wait(self.met, at, k)
+        self.missing[at] -= 1
+        if self.missing[at] == 0:
+            if self.ops[k].peer == _NONE:
+                self.add(time + self.ops[k].flight, 2 * self.count + k)
+            else:
+                self.over(at, time)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def over(self, at: cython.int, time: cython.longlong) -> cython.void:
+        """Let all be done that wait in a collective."""
+        k = self.take(self.met, at, _ANY, _ANY)
+        while k != _NONE:
+            self.stop(k, time)
+            k = self.take(self.met, at, _ANY, _ANY)

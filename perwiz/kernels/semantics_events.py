@@ -18,6 +18,8 @@ _ANY = cython.declare(cython.int, -2)
 if not cython.compiled:
     Operation = Queue = None
 
+COLLECTIVE = 4
+"""Kind of an operation, beside those of GOAL: the part of a rank in a collective, which only Dimemas has as such."""
 OPERATION = np.dtype(
     [
         *((name, "i4") for name in ("kind", "rank", "peer", "tag", "cpu", "nic", "queue", "waits", "needs")),

@@ -15,10 +15,12 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.formats import losses
 from perwiz.formats.goal.schedule import CALC, MOST_UNIT, RECV, SEND, Schedule, in_order
+from perwiz.kernels.semantics_events import COLLECTIVE
 from perwiz.loggps import instances, rounds
 from perwiz.loggps.algorithms.routines import ALGORITHMS
 from perwiz.loggps.algorithms.shape import EXCHANGE, RECEIVE, Shape
 from perwiz.loggps.weigh import Weighted, lags, work
+from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import BUFFERED, NONE
@@ -26,6 +28,12 @@ from perwiz.trace.tables import BUFFERED, NONE
 _FIRST_ROUND = 8
 """Slot of the first round of a collective among the operations of a call; its own messages come before."""
 _BEHIND = 1 << 30
+_REDUCE = operations.OP["MPI_Reduce"]
+_NAMES = """Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce Allreduce
+    Reduce_scatter Reduce_scatter_block Scan"""
+_POSTS = np.isin(operations.OPS, [f"MPI_I{name.lower()}" for name in _NAMES.split()])
+_MEETS = _POSTS | np.isin(operations.OPS, [f"MPI_{name}" for name in _NAMES.split()])
+"""Per op: Dimemas has it as a collective that does not block, or as any. Others, such as MPI_Comm_dup, hold nobody there."""
 _WIDE = 1 << 31
 _KINDS = (
     *(losses.WILDCARDS, losses.LABELS, losses.COUNTERS, losses.PARAMETERS, losses.RECORDS, losses.TOPOLOGIES),
@@ -40,6 +48,22 @@ class Scheduled:
 
     schedule: Schedule
     missing: list[tuple[str, int]]
+    meetings: Meetings
+    """Of all collectives of the trace."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Meetings:
+    """Collectives that are kept: the `tag` of an operation of kind COLLECTIVE is a row of these."""
+
+    processes: I8
+    posts: Mask
+    """Whether they are nonblocking."""
+
+    @classmethod
+    def none(cls) -> Meetings:
+        """Return no collectives."""
+        return cls(np.zeros(0, "i8"), np.zeros(0, bool))
 
 
 class _Listed(Shape):
@@ -99,14 +123,18 @@ class _Rows:
         return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
 
 
-def schedule(weighted: Weighted) -> Scheduled:
-    """Return the schedule of a run. Raises UsageError for a process of more than 256 locations."""
-    return _Builder(weighted).scheduled()
+def schedule(weighted: Weighted, kept: bool = False) -> Scheduled:
+    """Return the schedule of a run. Raises UsageError for a process of more than 256 locations.
+
+    `kept`: collectives stay such, operations of kind COLLECTIVE, with the bytes that the first member sends and receives; the root of an
+    MPI_Reduce is their peer, of others there is none. And calls take no time beside what is simulated: as a trace for Dimemas has it.
+    """
+    return _Builder(weighted, kept).scheduled()
 
 
 class _Builder:
-    def __init__(self, weighted: Weighted) -> None:
-        self.weighted, self.trace = weighted, weighted.trace
+    def __init__(self, weighted: Weighted, kept: bool) -> None:
+        self.weighted, self.trace, self.kept = weighted, weighted.trace, kept
         self.rows = _Rows()
         self.process = self.trace.locations.process.astype("i8")
         self.forced = np.zeros(len(self.trace.calls), bool)
@@ -119,7 +147,7 @@ class _Builder:
     def scheduled(self) -> Scheduled:
         """Return the schedule and its losses."""
         self._messages()
-        made = self._collectives()
+        made = self._meetings() if self.kept else self._collectives()
         between = self._links_between()
         self._computation()
         table = self.trace.messages
@@ -137,7 +165,9 @@ class _Builder:
             ("links between processes", between),
             ("waits that were shorter than the model says", lowered),
         ]
-        return Scheduled(self._whole(), losses.counted(self.trace, _KINDS, others))
+        operations_of = self.trace.collectives.op
+        meetings = Meetings(instances.processes(self.trace), _POSTS[operations_of])
+        return Scheduled(self._whole(), losses.counted(self.trace, _KINDS, others), meetings)
 
     def _messages(self) -> None:
         table, calls = self.trace.messages, self.trace.calls
@@ -192,6 +222,27 @@ class _Builder:
             made += len(of)
         return made
 
+    def _meetings(self) -> int:
+        """Add collectives whose members are all known, as such; return how many they are."""
+        table, members, calls = self.trace.collectives, self.trace.members, self.trace.calls
+        if not len(table):
+            return 0
+        first = np.append(table.first_member, len(members)).astype("i8")
+        complete = (np.diff(first) == instances.processes(self.trace)) & _MEETS[table.op]
+        complete &= np.minimum.reduceat(members.done, first[:-1]) != NONE
+        begins = members.call[first[:-1]]
+        sent, received = calls.bytes_sent[begins], calls.bytes_received[begins]
+        to_root = (table.op == _REDUCE) & (table.root >= 0)
+        size = np.where(to_root, instances.sizes(self.trace), sent + received)
+        of = members.collective[complete[members.collective]]
+        mine = np.flatnonzero(complete[members.collective])
+        call, done = members.call[mine].astype("i8"), members.done[mine].astype("i8")
+        root = np.where(to_root, table.root, NONE)[of]
+        number = self.rows.add(COLLECTIVE, call, 0, call == done, size=size[of], peer=root, tag=of)
+        awaited = np.flatnonzero(call != done)
+        self.needs.append((done[awaited], number[awaited]))
+        return int(complete.sum())
+
     def _play(self, routine: str, algorithm: str, p: int, size: int, of: I8, first: I8, base: int) -> None:
         """Add the messages of instances alike, `of` rows of collectives."""
         table, members = self.trace.collectives, self.trace.members
@@ -231,6 +282,8 @@ class _Builder:
         behind = np.maximum(rest - np.minimum(np.maximum(rest, 0), work(trace, weighted.model)), 0)
         for post, done in self.elsewhere:  # what was posted on another location was not there before
             np.minimum.at(behind, done, np.maximum(times.leave[done] - times.leave[post], 0))
+        if self.kept:
+            behind = np.zeros_like(behind)
         first = trace.first_calls.astype("i8")
         following = np.append(times.enter[1:], 0)
         filled = np.flatnonzero(np.diff(first))

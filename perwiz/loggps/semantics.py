@@ -16,7 +16,7 @@ llamp        (spcl/llamp 0bdce2e, mpi-dep-graph/lp_converter.py, options --solve
 dimemas      (bsc-performance-tools/dimemas 4ab5099, Simulator/model/communic.c; each rank a node) sending and receiving keep the processor
              for L each, at both ends, whatever the size. Then the message moves for k G on a link out of its sender and one into its
              receiver, of which each rank has as many as the model has interfaces. From S on, not above it, it moves when both ends are
-             ready, and then lets its sender go. o, O and g are not read.
+             ready, and then lets its sender go. o, O and g are not read. Collectives are its own, see _meet; calls take no other time.
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ from perwiz.errors import TraceError
 from perwiz.formats.goal.schedule import CALC, RECV, SEND, Schedule
 from perwiz.kernels.semantics_atlahs import Atlahs
 from perwiz.kernels.semantics_dimemas import Dimemas
-from perwiz.kernels.semantics_events import OPERATION, Events
+from perwiz.kernels.semantics_events import COLLECTIVE, OPERATION, Events
 from perwiz.kernels.semantics_llamp import longest
 from perwiz.kernels.semantics_loggopsim import LogGOPSim
 from perwiz.loggps.keys import NO_LIMIT
 from perwiz.loggps.model import Model, Sent
-from perwiz.trace.arrays import F8, I8
+from perwiz.loggps.schedules import Meetings
+from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import ANY, NONE
 
-PROFILES = ("loggopsim", "atlahs", "llamp", "dimemas")
+DIMEMAS = {"dimemas": "constant", "dimemas-linear": "linear", "dimemas-log": "logarithmic"}
+"""Profiles of Dimemas, by its model of collectives: field 7 of the environment in its .cfg."""
+PROFILES = ("loggopsim", "atlahs", "llamp", *DIMEMAS)
 """Of those beside perwiz itself."""
 _APART = 5000
 """What LLAMP adds to a computation beside a message, ns."""
@@ -68,24 +71,44 @@ class Simulated:
         return int(self.end.max())
 
 
-def simulate(schedule: Schedule, model: Model, profile: str) -> Simulated:
-    """Return when the ranks of a schedule are done under a model as one of PROFILES reads it. Raises TraceError for too many processors."""
+def simulate(schedule: Schedule, model: Model, profile: str, meetings: Meetings | None = None) -> Simulated:
+    """Return when the ranks of a schedule are done under a model as one of PROFILES reads it. Raises TraceError for too many processors.
+
+    `meetings` are the collectives that it has as such, of Dimemas.
+    """
     cpus, nics = int(schedule.cpu.max(initial=0)) + 1, int(schedule.nic.max(initial=0)) + 1
     if schedule.ranks * max(cpus, nics) > _MOST:
         raise TraceError(f"{schedule.path}: {schedule.ranks} ranks of {max(cpus, nics)} processors, must be at most {_MOST} in all")
     if profile == "atlahs":
         schedule = dataclasses.replace(schedule, size=np.where(schedule.kind == CALC, schedule.size, np.maximum(schedule.size, 1)))
     ops, listed = _operations(schedule, model, _COSTS[profile])
-    links = 0 if model.interfaces >= NO_LIMIT else model.interfaces
-    if profile == "dimemas":
+    if profile in DIMEMAS:
+        parts = _meet(ops, schedule, model, meetings or Meetings.none(), DIMEMAS[profile])
         by_calls = Dimemas(ops, listed, schedule.ranks, cpus, 1, 2)
-        by_calls.prepare(links)
+        by_calls.prepare(0 if model.interfaces >= NO_LIMIT else model.interfaces, parts)
         by_calls.run()
         return Simulated(np.asarray(by_calls.end), len(schedule) - by_calls.done, by_calls.unreceived)
     run = (Atlahs if profile == "atlahs" else LogGOPSim)(ops, listed, schedule.ranks, cpus, nics, 2)
     run.run()
     out = Simulated(np.asarray(run.free).reshape(-1, cpus).max(1), len(schedule) - run.done, run.unreceived)
     return _longest(schedule, model, out, np.asarray(run.following)) if profile == "llamp" else out
+
+
+def _meet(ops: np.recarray, schedule: Schedule, model: Model, meetings: Meetings, kind: str) -> I4:
+    """Write what Dimemas charges for collectives; return how many operations each has.
+
+    Behind the last of n members, the fan in of what is sent and the fan out of what is received: (L + bytes G) f each, where f is 1, n - 1
+    or log2 n, rounded up. Those that are nonblocking keep their processor for L before they wait; so do members of MPI_Reduce, which send
+    their bytes to the root.
+    """
+    mine = np.flatnonzero(schedule.kind == COLLECTIVE)
+    of, size = schedule.tag[mine], schedule.size[mine]
+    ops.queue[mine] = of
+    letters, processes, to_root = model.letters(Sent(size)), meetings.processes[of], schedule.peer[mine] != NONE
+    times = {"constant": 1.0, "linear": processes - 1.0, "logarithmic": np.ceil(np.log2(processes))}[kind]
+    ops.busy[mine] = np.where(to_root | meetings.posts[of], _whole(letters.L + 0.0 * size), 0)
+    ops.flight[mine] = _whole(np.where(to_root, size * letters.G, (2 * letters.L + size * letters.G) * times))
+    return np.bincount(of, minlength=len(meetings.processes)).astype("i4")
 
 
 def _longest(schedule: Schedule, model: Model, matched: Simulated, following: np.ndarray) -> Simulated:
@@ -164,7 +187,7 @@ def _of_dimemas(ops: np.recarray, schedule: Schedule, row: Any) -> None:
     ops.flight = np.where(schedule.kind == SEND, _whole(schedule.size * row.G), 0)
 
 
-_COSTS = {"loggopsim": _of_loggopsim, "llamp": _of_loggopsim, "atlahs": _of_atlahs, "dimemas": _of_dimemas}
+_COSTS = {"loggopsim": _of_loggopsim, "llamp": _of_loggopsim, "atlahs": _of_atlahs, **dict.fromkeys(DIMEMAS, _of_dimemas)}
 """LLAMP's messages are matched as LogGOPSim matches them."""
 
 

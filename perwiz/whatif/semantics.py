@@ -7,9 +7,8 @@ import dataclasses
 from perwiz.clock.treatment import Treated
 from perwiz.formats.goal.format import GOAL
 from perwiz.formats.goal.format import schedule as read
-from perwiz.formats.goal.schedule import Schedule
-from perwiz.loggps.schedules import schedule
-from perwiz.loggps.semantics import Simulated, simulate
+from perwiz.loggps.schedules import Meetings, Scheduled, schedule
+from perwiz.loggps.semantics import DIMEMAS, Simulated, simulate
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import in_order
 from perwiz.whatif.predict import Prediction, predict, predicted_trace
@@ -32,23 +31,25 @@ def told(prediction: Prediction, profile: str) -> Told:
     perwiz.loggps.schedules. Another network is read as the profile reads it: the run that other hypotheses make is simulated on it.
     Raises TraceError and UsageError for a run that is no schedule.
     """
-    trace, model = prediction.trace, prediction.model
+    trace, model, kept = prediction.trace, prediction.model, profile in DIMEMAS
     network, others = model, []
     for hypothesis in in_order(prediction.hypotheses):
         changed, _ = hypothesis.protocol(trace, network, trace.messages.bytes)
         if changed is network:
             others.append(hypothesis)
         network = changed
-    before = _schedule(prediction, trace) if trace.format != GOAL.name or others else read(trace.path)
+    before = _schedule(prediction, trace, kept) if trace.format != GOAL.name or others else Scheduled(read(trace.path), [], Meetings.none())
     after = before
     if others:
         alone = prediction if network is model else predict(trace, others, prediction.machine, prediction.engine, draws=0)
-        after = _schedule(alone, predicted_trace(alone))
-    recorded = simulate(before, model, profile)
-    return Told(profile, recorded, simulate(after, network, profile) if prediction.hypotheses else recorded)
+        after = _schedule(alone, predicted_trace(alone), kept)
+    recorded = simulate(before.schedule, model, profile, before.meetings)
+    if not prediction.hypotheses:
+        return Told(profile, recorded, recorded)
+    return Told(profile, recorded, simulate(after.schedule, network, profile, after.meetings))
 
 
-def _schedule(prediction: Prediction, trace: Trace) -> Schedule:
+def _schedule(prediction: Prediction, trace: Trace, kept: bool) -> Scheduled:
     """Return the schedule of a run under the prediction's model."""
     clocks = Treated(trace, prediction.health.violations, None)
-    return schedule(replay_of(clocks, graph_of(trace, prediction.model), prediction.machine).weighted).schedule
+    return schedule(replay_of(clocks, graph_of(trace, prediction.model), prediction.machine).weighted, kept)

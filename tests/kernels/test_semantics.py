@@ -42,6 +42,27 @@ def test_simulate_dimemas__twin(content, cost, links):
     assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.dimemas(schedule, cost, links)
 
 
+MET = st.lists(
+    st.tuples(
+        st.integers(0, 40),
+        st.sampled_from(["all", "reduce", "posted"]),
+        st.lists(st.integers(0, 4), min_size=2, unique=True),
+        st.sampled_from([0, 8, 100]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+TIMES = {"dimemas": lambda n: 1, "dimemas-linear": lambda n: n - 1, "dimemas-log": lambda n: (n - 1).bit_length()}
+
+
+@given(MET, COSTS, st.sampled_from(sorted(TIMES)))
+def test_simulate_dimemas__collectives_twin(program, cost, profile):
+    schedule, meetings = goals.met(program, 5)
+    found = semantics.simulate(schedule, build.hand_model(**cost), profile, meetings)
+    assert found.end.tolist() == naive_goal.collectives(program, 5, cost, TIMES[profile])
+    assert found.stuck == 0
+
+
 @given(goals.texts(wild=False, chained=True), COSTS)
 def test_longest__twin(content, cost):
     """Messages of a pair and tag meet their receives in order."""

@@ -17,6 +17,8 @@ import build
 import goals
 from perwiz.cli import main
 from perwiz.loggps import semantics
+from perwiz.whatif.predict import predict
+from perwiz.whatif.semantics import told
 
 LETTERS = {"L": 1000, "o": 100, "g": 200, "G": 2, "O": 1, "S": 500}
 MODEL = "L_ns=1000,o_ns=100,g_ns=200,G_ns_per_byte=2,O_ns_per_byte=1,S_bytes=500"
@@ -76,10 +78,10 @@ def test_predict__semantics(name, profile, tmp_path, capsys):
     _, ours, _, atlahs, llamp, _ = PROGRAMS[name]
     (tmp_path / "x.goal").write_text(program(name))
     code = main(["predict", str(tmp_path / "x.goal"), "--model", MODEL, "--semantics", profile, "--json"])
-    told = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)
     theirs = {"llamp": llamp, "atlahs": max(atlahs)}[profile]
-    assert (code, told["predicted_ns"]) == (0, ours)
-    assert told["semantics"] == {"profile": profile, "recorded_ns": theirs, "predicted_ns": theirs, "stuck": 0, "unended": 0}
+    assert (code, found["predicted_ns"]) == (0, ours)
+    assert found["semantics"] == {"profile": profile, "recorded_ns": theirs, "predicted_ns": theirs, "stuck": 0, "unended": 0}
 
 
 def test_predict__another_network(tmp_path, capsys):
@@ -87,25 +89,54 @@ def test_predict__another_network(tmp_path, capsys):
     (tmp_path / "x.goal").write_text(program("late receiver, eager"))
     words = ["--model", MODEL, "--semantics", "dimemas", "--network", "L_ns=3000", "--json"]
     assert main(["predict", str(tmp_path / "x.goal"), *words]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["semantics"] == {"profile": "dimemas", "recorded_ns": 10005, "predicted_ns": 12005, "stuck": 0, "unended": 0}
-    assert told["predicted_ns"] == 9505
+    found = json.loads(capsys.readouterr().out)
+    assert found["semantics"] == {"profile": "dimemas", "recorded_ns": 10005, "predicted_ns": 12005, "stuck": 0, "unended": 0}
+    assert found["predicted_ns"] == 9505
+
+
+def collectives():
+    """Return a trace of an allreduce, a communicator that is made, a reduction to rank 0 and a broadcast that does not block."""
+    b = build.Builder(3)
+    for rank, time in enumerate((1000, 3000, 2000)):
+        b.compute(rank, time)
+    b.everyone("Allreduce", bytes=100)
+    b.compute(1, 500)
+    b.everyone("Comm_dup")
+    b.everyone("Reduce", root=0, bytes=100)
+    requests = b.everyone("Ibcast", root=0, bytes=50)
+    for rank in range(3):
+        b.compute(rank, 5)
+        b.wait(rank, requests[rank])
+    return b.trace()
+
+
+@pytest.mark.parametrize(("profile", "times"), [("dimemas", 1), ("dimemas-linear", 2), ("dimemas-log", 2)])
+def test_told__collectives_of_dimemas(profile, times):
+    """L 10, G 1. All are there at 3000. MPI_Comm_dup holds nobody; rank 1 sends the root 100 bytes behind L; L later the broadcast begins.
+
+    Of the broadcast the root says that it sends and receives 50 bytes.
+    """
+    trace = collectives()
+    found = told(predict(trace, [], build.hand_model(L=10, o=0, G=1, S=10**6), draws=0), profile)
+    begun = 3000 + (2 * 10 + 200) * times + 500 + 10 + 100
+    assert found.recorded.makespan == begun + 10 + (2 * 10 + 2 * 50) * times
+    assert (found.recorded.stuck, found.recorded.unended) == (0, 0)
 
 
 def test_predict__llamp_without_computation(tmp_path, capsys):
     """Its run ends with a computation that nothing needs: where there is none it says 0 ns, and the reader is told."""
     (tmp_path / "x.goal").write_text(goals.text_of([["send 100b to 1"], ["l0: recv 100b from 0", "l1: calc 5", "l1 requires l0"]]))
     assert main(["predict", str(tmp_path / "x.goal"), "--model", MODEL, "--semantics", "llamp"]) == 0
-    told = capsys.readouterr().out.split("\nllamp ")[1].split("\nwaiting")[0].split()
+    text = capsys.readouterr().out.split("\nllamp ")[1].split("\nwaiting")[0].split()
     counts = "1 rank ends with no computation: llamp counts only computations that nothing needs, and takes 0 ns for others"
-    assert " ".join(told) == f"1.405 us, as it reads the same model {counts}"
+    assert " ".join(text) == f"1.405 us, as it reads the same model {counts}"
 
 
 def test_predict__semantics_unknown(capsys):
     assert main(["predict", "x.goal", "--semantics", "simgrid"]) == 2
     names = ", ".join(f"'{name}'" for name in ("perwiz", *semantics.PROFILES))
-    told = f"argument --semantics: invalid choice: 'simgrid' (choose from {names}); see perwiz predict --help\n"
-    assert capsys.readouterr() == ("", f"perwiz: {told}")
+    line = f"argument --semantics: invalid choice: 'simgrid' (choose from {names}); see perwiz predict --help\n"
+    assert capsys.readouterr() == ("", f"perwiz: {line}")
 
 
 @pytest.mark.parametrize("command", ["domino", "curve", "bound"])
