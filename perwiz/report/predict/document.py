@@ -281,9 +281,9 @@ def _links(found: OnLinks) -> Links:
 
 
 def _semantics(told: Told) -> Semantics:
-    runs = told.recorded, told.predicted
-    times = (run.makespan for run in runs)
-    return Semantics(told.profile, *times, max(run.stuck for run in runs), max(run.unended for run in runs))
+    one, other = told.recorded, told.predicted
+    stuck, unended = max(one.stuck, other.stuck), max(one.unended, other.unended)
+    return Semantics(told.profile, one.makespan, other.makespan, stuck, unended)
 
 
 def _instead(prediction: Prediction) -> Instead | None:
