@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from perwiz.trace import operations
+from perwiz.trace.numbers import running
 from perwiz.trace.tables import ANY, NONE
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Ranks, Trace
 
 REQUESTS = "requests"
 WILDCARDS = "wildcards of receives"
 MODES = "send modes that the routine does not tell"
-LABELS = "operations and datatypes of reductions"
+LABELS = "operations and datatypes of reductions, kinds of locks"
 COUNTERS = "values of counters"
 PARAMETERS = "parameters"
 RECORDS = "records of threads, windows, files ..."
@@ -24,6 +25,9 @@ LINKS = "ties of threads, devices and windows"
 SOURCES = "places where regions are defined"
 SITES = "places that calls were made from"
 METAHOSTS = "names of metahosts"
+PROCESSORS = "processors that locations are on"
+INSTANCES = "numbers of region instances that counting does not give"
+BETWEEN_GROUPS = "communicators of messages between groups"
 UNFINISHED = "tests of unfinished requests"
 CANCELLED = "cancelled requests"
 RECORD_TIMES = "times of message records inside calls"
@@ -31,6 +35,17 @@ OFFSETS = "measurements of clock offsets"
 NO_ASCII = "names that are not in printable ASCII as they are"
 NEVER_ENTERED = "names of regions never entered"
 DEFECTS = "defects"
+
+KEPT = "a store (NAME.perwiz) holds all"
+"""What is said behind what a file does not hold."""
+
+
+def _between_groups(trace: Trace) -> int:
+    """Return how many messages are of a communicator that lists not both of their processes."""
+    messages, process, ranks = trace.messages, trace.processes_of_calls, Ranks(trace.communicators)
+    of_ends = (ranks.of(messages.comm, process[call]) for call in (messages.send, messages.receive))
+    return int(np.count_nonzero((messages.comm >= 0) & (np.minimum(*of_ends) < 0)))
+
 
 _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     REQUESTS: lambda trace: len(trace.requests),
@@ -44,7 +59,10 @@ _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     TOPOLOGIES: lambda trace: len(trace.topologies),
     SOURCES: lambda trace: sum(bool(source) for source in trace.sources),
     SITES: lambda trace: np.count_nonzero(trace.site >= 0),
-    METAHOSTS: lambda trace: len(trace.metahosts),
+    METAHOSTS: lambda trace: len(trace.metahosts) if len(trace.metahosts) > 1 else 0,
+    PROCESSORS: lambda trace: np.count_nonzero(trace.locations.cpu >= 0),
+    INSTANCES: lambda trace: np.count_nonzero(running(trace.regions.location, trace.region_names) + 1 != trace.regions.instance),
+    BETWEEN_GROUPS: _between_groups,
     UNFINISHED: lambda trace: len(trace.unfinished),
     CANCELLED: lambda trace: np.count_nonzero(trace.requests.cancelled),
     RECORD_TIMES: lambda trace: np.count_nonzero(trace.messages.sent_after | trace.messages.received_before),

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.extras import EVENTS, POSTS, PREFIX
 from perwiz.formats.otf2.hybrid import routines
 from perwiz.formats.otf2.library import events
 from perwiz.kernels import otf2_calls as kernel
@@ -84,8 +83,6 @@ class Location:
         self._teams = _Table(kernel.TEAM)
         self._messages, self._requests, self._open_requests = _Table(kernel.MESSAGE), _Table(kernel.REQUEST), _Table("i4", NONE)
         self._ids = Numbers()
-        posts = PREFIX + EVENTS[POSTS].name
-        self._posts = [ref for ref, parameter in definitions.parameters.items() if definitions.string(parameter.name) == posts]
         self._others = _Table(records.RECORD)
         stream = ref in self._regions.streams and not routines.written(definitions)
         self._op = np.full_like(self._regions.op, records.NO_CALL) if stream else self._regions.op
@@ -126,7 +123,6 @@ class Location:
             self._requests.reserve(now["requests"] + count),
             self._open_requests.reserve(self._ids.count),
         )
-        others = others[kind[others] >= records.METRIC]
         if len(others):
             end = now["others"] + len(others)
             rows.take(others, out=self._others.reserve(end)[now["others"] : end], mode="clip")
@@ -135,11 +131,6 @@ class Location:
     def _number(self, rows: NDArray[Any], kind: NDArray[np.uint8]) -> None:
         """Replace references of regions by their numbers, operations by known ones, and number the requests; `kind` is as in rows."""
         reference = rows["reference"]
-        if self._posts:
-            parameter = (kind == records.PARAMETER_INT) | (kind == records.PARAMETER_UNSIGNED)
-            posts = np.flatnonzero(parameter & np.isin(reference, self._posts))
-            kind[posts] = rows["kind"][posts] = records.IRECV_REQUEST
-            rows["request"][posts] = rows["amount"][posts]
         regions = np.flatnonzero(kind <= records.LEAVE)
         reference[regions], undefined = self._regions.of(reference[regions])
         self._state["undefined"] += undefined

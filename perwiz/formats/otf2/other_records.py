@@ -42,9 +42,9 @@ class Counted:
 class OtherRecords:
     """The records behind those of MPI and regions, of all locations: a column each, in program order of the locations."""
 
-    def __init__(self, columns: Columns, locations: RecordedLocations, definitions: Definitions, texts: tuple[str, ...]) -> None:
+    def __init__(self, columns: Columns, locations: RecordedLocations, definitions: Definitions) -> None:
         """Takes its columns from those of all locations."""
-        self._locations, self._definitions, self.texts = locations, definitions, Texts(texts)
+        self._locations, self._definitions, self.texts = locations, definitions, Texts(())
         self._extras: list[I8] = []
         self.written = definitions.creator.startswith(extra.CREATOR)
         self._first, self._regions = columns.starts("call"), columns.starts("region")
@@ -71,13 +71,10 @@ class OtherRecords:
         values, first = np.append(self._values, np.zeros(4, "i8")), self._first_value[rows]
         return self.call[rows] - np.int32(1), self._kind[rows], [values[first + k] for k in range(4)]
 
-    def counters(self, regions: Regions, known: tuple[str, ...]) -> Counted:
-        """Return the values of counters around calls and regions; values with no record at both ends are left out.
-
-        The names `known` come first, whether or not there are values of them.
-        """
+    def counters(self, regions: Regions) -> Counted:
+        """Return the values of counters around calls and regions; values with no record at both ends are left out."""
         rows = np.flatnonzero(self._kind == records.METRIC)
-        names, levels = {name: row for row, name in enumerate(known)}, set[int]()
+        names, levels = dict[str, int](), set[int]()
         counter, value = np.full(len(rows), NONE, "i8"), _values(self._argument("tag", rows), self._argument("amount", rows))
         metric, index = self._argument("reference", rows), self._argument("communicator", rows)
         loose = np.zeros(len(rows), bool)
@@ -166,19 +163,14 @@ class OtherRecords:
         rest = name.removeprefix(extra.PREFIX)
         return rest if rest.startswith(extra.PREFIX) else None
 
-    def extras(self, name: str, of_regions: bool) -> tuple[I8, I8]:
-        """Return the calls (or regions) with parameter records of a name, and their values; a text's is its number."""
+    def extras(self, name: str) -> tuple[I8, I8]:
+        """Return the calls with parameter records of a name, and their values."""
         rows = self._parameters()
         refs = [ref for ref in np.unique(self._argument("reference", rows)).tolist() if self.parameter(ref) == name]
         rows = rows[np.isin(self._argument("reference", rows), refs)]
-        owner = self._region(rows) if of_regions else self.call[rows] - 1
-        good = owner >= 0 if of_regions else self.inside[rows]
         self._extras.append(rows)
-        rows, owner = rows[good], owner[good]
-        values = self._argument("amount", rows).copy()
-        texts = np.flatnonzero(self._kind[rows] == records.PARAMETER_STRING)
-        values[texts] = [self.texts.of(self._definitions.string(ref)) for ref in values[texts].tolist()]
-        return owner.astype("i8"), values
+        rows = rows[self.inside[rows]]
+        return self.call[rows].astype("i8") - 1, self._argument("amount", rows)
 
     def parameters_of_calls(self, name: str, leave: I8) -> tuple[I8, I8]:
         """Return the calls up to whose ends parameters of a name were recorded, and their values; `leave` is when calls return, ns."""

@@ -15,8 +15,7 @@ from perwiz.formats.otf2.other_records import OtherRecords
 from perwiz.trace.arrays import I8, U1
 from perwiz.trace.matching import Ends
 from perwiz.trace.origin import MEASURED, Origin, from_json, from_words
-from perwiz.trace.table import Table
-from perwiz.trace.tables import LINKS, Links, Offsets, Requests, Unfinished
+from perwiz.trace.tables import LINKS, Links, Requests
 from perwiz.trace.trace import Counts
 
 _COLUMN = {
@@ -41,10 +40,7 @@ class Extras:
     def take(self, other_records: OtherRecords) -> None:
         """Take the records of extras from the other records."""
         if self.written:
-            self._rows = {
-                number: other_records.extras(extra.PREFIX + event.name, number == extra.INSTANCE)
-                for number, event in enumerate(extra.EVENTS)
-            }
+            self._rows = {number: other_records.extras(extra.PREFIX + event.name) for number, event in enumerate(extra.EVENTS)}
 
     def property(self, name: str, otherwise: Any, make: Callable[[str], Any] = json.loads) -> Any:
         """Return a property of the anchor file made of its text, or `otherwise` if there is none that can be used."""
@@ -65,41 +61,12 @@ class Extras:
         words = self.property("MADE_BY", MEASURED, from_words)
         return cast(Origin, self.property("ORIGIN", words, from_json))
 
-    def texts(self, name: str, otherwise: tuple[str, ...], least: int = 0) -> tuple[str, ...]:
-        """Return a property that is a list of at least so many texts."""
-        value = self.property(name, None)
-        if value is None:
-            return otherwise
-        good = isinstance(value, list) and len(value) >= least and all(isinstance(text, str) for text in value)
-        self.bad += not good
-        return tuple(value) if good else otherwise
-
     def counts(self, met: Counts) -> Counts:
         """Return what the reader met, with what the source of the archive lacked."""
         return met.with_lacking(self.property("COUNTS", {}))
 
-    def table(self, name: str, kind: type[Table]) -> Any:
-        """Return a table that is a property, None if there is none that can be used."""
-        columns = self.property(name, {})
-        if not columns:
-            return None
-        try:
-            return kind(*(np.array(columns[column], dtype) for column, dtype, *_ in kind.schema()))
-        except Exception:  # whatever a file can say, in any of the columns
-            self.bad += 1
-            return None
-
-    def offsets(self, locations: int) -> Offsets | None:
-        """Return the clock measurements that are a property, of so many locations; None if there are none that can be used."""
-        table = self.table("OFFSETS", Offsets)
-        if table is None:
-            return None
-        known = (table.location >= 0) & (table.location < locations)
-        self.bad += int((~known).sum())
-        return Offsets(*(getattr(table, column)[known] for column, *_ in Offsets.schema()))
-
     def _get(self, number: int, low: int, high: int) -> tuple[I8, I8]:
-        """Return the rows (calls, or regions) that have an extra, and its values from `low` to below `high`."""
+        """Return the calls that have an extra, and its values from `low` to below `high`."""
         rows, values = self._rows.get(number, (np.empty(0, "i8"), np.empty(0, "i8")))
         good = (values >= low) & (values < high)
         self.bad += int((~good).sum())
@@ -114,21 +81,14 @@ class Extras:
 
     def requests(self, table: Requests, calls: int) -> Requests:
         """Return the requests with what the extras say of them."""
-        done, cancelled = table.completed_by.copy(), table.cancelled.copy()
+        done = table.completed_by.copy()
         self._each(extra.COMPLETED_BY, table.posted_by, done, -1, calls)
-        self._each(extra.CANCELLED, table.posted_by, cancelled, 0, 2)
-        return Requests(table.posted_by, done, cancelled)
+        return Requests(table.posted_by, done, table.cancelled)
 
-    def sends(self, ends: Ends, mode: U1, number: I8, calls: int, comms: int) -> None:
-        """Put the extras of send records into them, their modes and message numbers."""
-        posted = ends.call.copy()
-        for which, out, low, high in (
-            (extra.SEND_DONE, ends.done, -1, calls),
-            (extra.MESSAGE_COMM, ends.comm, -1, comms),
-            (extra.MODE, mode, 0, 4),
-            (extra.MESSAGE, number, -1, 1 << 62),
-        ):
-            self._each(which, posted, out, low, high)
+    def sends(self, ends: Ends, mode: U1, number: I8) -> None:
+        """Put the extras of send records into their modes and message numbers."""
+        self._each(extra.MODE, ends.call, mode, 0, 4)
+        self._each(extra.MESSAGE, ends.call, number, -1, 1 << 62)
 
     def receives(self, ends: Ends, number: I8, calls: int) -> None:
         """Put the extras of receive records into them, and their message numbers."""
@@ -150,17 +110,12 @@ class Extras:
         else:
             self.bad += len(rows)
 
-    def unfinished(self, table: Unfinished, requests: int) -> Unfinished:
-        """Return the unsuccessful tests with those of the extras, in program order."""
-        rows, values = self._get(extra.UNFINISHED, 0, requests)
-        call = np.concatenate([table.call, rows.astype("i4")])
-        order = np.argsort(call, kind="stable")
-        return Unfinished(call[order], np.concatenate([table.request, values.astype("i4")])[order])
-
-    def put(self, which: int, out: NDArray[Any], low: int, high: int) -> None:
-        """Put values that a call, or a region, has one of into `out`, a row per call or region."""
-        rows, values = self._get(which, low, high)
+    def sequence(self, calls: int) -> I8:
+        """Return the instance of each of so many calls, -1 where it is not told."""
+        rows, values = self._get(extra.SEQUENCE, -1, 1 << 62)
+        out = np.full(calls, -1, "i8")
         out[rows] = values
+        return out
 
     def links(self, calls: int) -> Links:
         """Return the links."""
@@ -174,7 +129,3 @@ class Extras:
         """Return the calls of collectives that take part in no instance."""
         rows, values = self._rows.get(extra.SEQUENCE, (np.empty(0, "i8"), np.empty(0, "i8")))
         return rows[values == -1]
-
-    def labels(self, texts: int) -> tuple[I8, I8]:
-        """Return the calls with a label, and the row of texts of each."""
-        return self._get(extra.LABEL, 0, texts)

@@ -6,7 +6,6 @@ import os
 
 import numpy as np
 
-from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.hybrid.devices import COPIES
@@ -27,9 +26,6 @@ class Names:
         """`used` are numbers of regions: places in the sorted references of all, behind them the undefined one and copies of devices."""
         self._definitions, self._refs = definitions, sorted(definitions.regions)
         self._written = extras.written
-        listed = extras.property("NAMES", None, int)
-        if listed is not None:
-            used = np.union1d(np.flatnonzero(np.array(self._refs, "i8") >= listed), used).astype("i4")
         self.row = np.full(len(self._refs) + 1 + len(COPIES), NONE, "i4")
         """Row of names per number of a region."""
         self.names: list[str] = []
@@ -38,9 +34,9 @@ class Names:
         row_of: dict[tuple[str, str], int] = {}
         for number in used.tolist():
             name, source, marked = self._region(number)
-            row = len(self.names) if listed is not None else row_of.setdefault((name, source), len(self.names))
+            row = row_of.setdefault((name, source), len(self.names))
             if row == len(self.names):
-                self.names.append(name if listed is not None else self._unique(name, source))
+                self.names.append(self._unique(name, source))
                 self.sources.append(source)
                 parallel.append(marked)
             self.row[number] = row
@@ -79,13 +75,9 @@ class RegionInstances:
         parent = columns.shifted("region.parent", columns.starts("region"))
         path, *above = paths(parent, name)
         self.paths = Paths(*above)
-        listed = extras.table("PATHS", Paths)
-        if listed is not None:
-            path, self.paths = _renumbered(path, self.paths, listed)
         begin, end = (columns.shifted(f"region.{key}", first) for key in ("first_call", "end_call"))
         instance = running(location, name)
         instance += 1
-        extras.put(extra.INSTANCE, instance, 0, 1 << 31)
         self.times = Times(
             *(_outside(columns.times(f"region.{key}"), call, first, location, leave) for key, call in (("enter", begin), ("leave", end)))
         )
@@ -101,17 +93,6 @@ def _occurring(numbers: I4) -> I4:
     seen = np.zeros(int(numbers.max(initial=-1)) + 1, bool)
     seen[numbers] = True
     return np.flatnonzero(seen).astype("i4")
-
-
-def _renumbered(path: I4, paths_read: Paths, listed: Paths) -> tuple[I4, Paths]:
-    """Return paths numbered as `listed` does, and that; as they are if it lacks one of them."""
-    rows = {pair: row for row, pair in enumerate(zip(listed.parent.tolist(), listed.region.tolist(), strict=True))}
-    new: list[int] = []
-    for parent, region in zip(paths_read.parent.tolist(), paths_read.region.tolist(), strict=True):
-        new.append(rows.get((new[parent] if parent >= 0 else NONE, region), NONE))
-    if NONE in new or (listed.parent >= np.arange(len(listed))).any():
-        return path, paths_read
-    return np.array(new, "i4")[path], listed
 
 
 def _outside(times: I8, call: I4, first: I8, location: I4, leave: I8) -> I8:

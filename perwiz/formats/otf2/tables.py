@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats import completions
-from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2 import repair
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.communicators import Comms
@@ -29,7 +28,7 @@ from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, U1
 from perwiz.trace.streams import link
-from perwiz.trace.tables import NONE, PROCESS, STREAM, Calls, Defects, Labels, Links, Locations, Messages, Requests, Times, Unfinished
+from perwiz.trace.tables import NONE, PROCESS, Calls, Defects, Labels, Links, Locations, Messages, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 _FINALIZE = operations.OP["MPI_Finalize"]
@@ -64,8 +63,7 @@ class Builder:
     def trace(self) -> Trace:
         """Return the trace."""
         self._calls()
-        texts = self.extras.texts("TEXTS", ())
-        self.other_records = OtherRecords(self.columns, self.locations, self.recording.definitions, texts)
+        self.other_records = OtherRecords(self.columns, self.locations, self.recording.definitions)
         self.extras.take(self.other_records)
         locks = self.other_records.of_threads(*LOCKS)
         locks.name(self.column["op"])
@@ -146,8 +144,7 @@ class Builder:
         return out
 
     def _messages(self) -> None:
-        tests = Unfinished(self._calls_of("poll"), self._requests_of("poll"))
-        self.unfinished = self.extras.unfinished(tests, len(self.requests))
+        self.unfinished = Unfinished(self._calls_of("poll"), self._requests_of("poll"))
         self.not_members = self.internal = 0
         sends, receives = self._side("send"), self._side("receive")
         self.talked = np.zeros(len(self.column["op"]), bool)
@@ -203,10 +200,9 @@ class Builder:
 
     def _extras(self, sends: matching.Ends, receives: matching.Ends, mode: U1) -> None:
         """Put in what an archive of perwiz says of single messages."""
-        calls, comms = len(self.column["op"]), len(self.comms.table())
         sent, received = np.full(len(sends.call), NONE, "i8"), np.full(len(receives.call), NONE, "i8")
-        self.extras.sends(sends, mode, sent, calls, comms)
-        self.extras.receives(receives, received, calls)
+        self.extras.sends(sends, mode, sent)
+        self.extras.receives(receives, received, len(self.column["op"]))
         sends.id, receives.id = sent, received
 
     def _call_table(self) -> Calls:
@@ -216,9 +212,7 @@ class Builder:
     def _collectives(self) -> None:
         calls = self._call_table()
         done = matching.completions(calls.op, self.requests)
-        self.sequence, quiet = np.full(len(done), NONE, "i8"), np.zeros(len(done), "u1")
-        self.extras.put(extra.DONE, done, -1, len(done))
-        self.extras.put(extra.SEQUENCE, self.sequence, -1, 1 << 62)
+        self.sequence, quiet = self.extras.sequence(len(done)), np.zeros(len(done), "u1")
         comm = calls.comm.copy()
         comm[self.extras.apart()] = NONE
         process = self.locations.process.astype("i8")
@@ -328,15 +322,6 @@ class Builder:
             placed_ns=self.locations.moved,
         )
 
-    def _implied(self, locations: Locations) -> Locations:
-        """Return the locations with the columns that an archive of perwiz tells otherwise."""
-        ranges = {**dict.fromkeys(("metahost", "node", "thread", "cpu"), range(NONE, 1 << 31)), "kind": range(STREAM + 1)}
-        for name, values in self.extras.property("LOCATIONS", {}).items():
-            whole = isinstance(values, list) and len(values) == len(locations)
-            if whole and name in ranges and all(isinstance(value, int) and value in ranges[name] for value in values):
-                locations = dataclasses.replace(locations, **{name: np.array(values, getattr(locations, name).dtype)})
-        return locations
-
     def _properties(self) -> dict[str, str]:
         stored = self.extras.property("PROPERTIES", {})
         return {str(key): str(value) for key, value in stored.items()} if self.extras.written else properties(self.recording.definitions)
@@ -346,24 +331,15 @@ class Builder:
             return self.links
         return Links.joined(self.links, self.windows.links(self._call_table(), times, locations, self.comms))
 
-    def _labels(self) -> Labels:
-        texts = self.other_records.texts
-        if not self.extras.written:
-            return self.windows.labels(self.column["op"], texts)
-        label, text = self.extras.labels(len(texts.all()))
-        return Labels(label.astype("i4"), text.astype("i4"))
-
     def _assemble(self) -> Trace:
         definitions, regions = self.recording.definitions, self.regions
         other_records, extras = self.other_records, self.extras
-        counted = other_records.counters(regions.table, extras.texts("COUNTERS", ()))
+        counted = other_records.counters(regions.table)
         parameters, (records, values) = other_records.parameters(), other_records.records()
         locations, nodes, metahosts = self.locations.table(definitions)
-        locations = self._implied(locations)
         arranged = topologies(definitions, self.comms)
-        labels = self._labels()
-        offsets = extras.offsets(len(locations))
-        offsets = self.locations.offsets(self.recording) if offsets is None else offsets
+        labels = Labels.empty() if extras.written else self.windows.labels(self.column["op"], other_records.texts)
+        offsets = self.locations.offsets(self.recording)
         origin = extras.origin()
         times = Times(self.column["enter"], self.column["leave"])
         left_out = self._defects()
@@ -385,7 +361,7 @@ class Builder:
             timeline=Timeline(times, regions.times, self.instants, origin),
             labels=labels,
             texts=other_records.texts.all(),
-            nodes=extras.texts("NODES", nodes, int(locations.node.max(initial=-1)) + 1),
+            nodes=nodes,
             offsets=offsets,
             defects=left_out,
             faults=tuple(self.faults),
@@ -396,7 +372,7 @@ class Builder:
             clocks_compared=extras.property("CLOCKS", True) if extras.written else bool(len(offsets)),
             wildcards_told=extras.written and extras.property("WILDCARDS", True),
             sources=tuple(regions.known.sources),
-            metahosts=extras.texts("METAHOSTS", metahosts),
+            metahosts=metahosts,
             topologies=arranged,
             unfinished=self.unfinished,
             counters=counted.calls,

@@ -1,4 +1,4 @@
-"""Writes a trace, with any of its timelines, as an OTF2 archive laid out as Score-P does, that reads back as the same tables."""
+"""Writes a trace, with any of its timelines, as an OTF2 archive laid out as Score-P does, that reads back with the same answers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from perwiz.formats.otf2.library.binding import Failure
 from perwiz.formats.otf2.writing import gaps
 from perwiz.formats.otf2.writing.archive import Archive
 from perwiz.formats.otf2.writing.definitions import Definitions, known
+from perwiz.formats.otf2.writing.locations import ordered_otherwise
+from perwiz.formats.otf2.writing.partners import UNKNOWN, Partners
 from perwiz.formats.otf2.writing.rows import Rows
 from perwiz.trace.trace import Timeline, Trace
 
@@ -47,10 +49,16 @@ def _write(trace: Trace, timeline: Timeline, folder: str, name: str) -> int:
 
 def missing(trace: Trace) -> list[tuple[str, int]]:
     """Return what an archive of a trace does not hold, and how many of each."""
+    partners = Partners(trace, trace.timeline)
     known_in_part = (int((~known(topology) & (topology.coordinates >= 0).any(1)).sum()) for topology in trace.topologies)
+    unshown = (trace.requests.cancelled > 0) & (partners.completed < 0)
     others = (
+        ("requests that no record posts", int((partners.kind == UNKNOWN).sum())),
+        (losses.CANCELLED, int((unshown & (partners.kind != UNKNOWN)).sum())),
+        (losses.UNFINISHED, len(trace.unfinished) - len(partners.tests.row)),
+        ("numbers and kinds of threads that their order does not give", ordered_otherwise(trace)),
         ("coordinates known in part", sum(known_in_part)),
-        (losses.DEFECTS, len(trace.defects)),
         ("records of unknown kind", int((gaps.kinds(trace)[trace.records.kind] < 0).sum())),
     )
-    return losses.counted(trace, (losses.SITES,), others)
+    kinds = (losses.SITES, losses.LABELS, losses.OFFSETS, losses.PROCESSORS, losses.INSTANCES, losses.BETWEEN_GROUPS, losses.DEFECTS)
+    return losses.counted(trace, kinds, others)

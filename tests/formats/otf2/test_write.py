@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 from otf2 import events as ev
 
 import build
-import perwiz
 from build import Builder, equal, table
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.otf2.writing import archive as low
 from perwiz.formats.otf2.writing import rows as otf2_write_rows
-from perwiz.trace import defects, operations, tables
+from perwiz.trace import operations, tables
 from perwiz.trace.origin import Origin
 from perwiz.trace.trace import Topology
 from perwiz.whatif.predict import predict
@@ -193,12 +192,45 @@ UNREADABLE = {
 }
 
 
+LOST = {"cpu", "instance"}
+"""Columns that no archive has."""
+OF_ROWS = ("names", "sources", "parallel", "paths", "texts", "nodes", "metahosts", "counter_names", "levels")
+"""What rows of other tables number, each when it first occurs."""
+
+
+def content(trace):
+    """Return what an archive holds of a trace, by table: its columns, with names where the trace has row numbers."""
+
+    def named(rows, names):
+        return [names[row] if row >= 0 else None for row in rows.tolist()]
+
+    def columns(table, **others):
+        return {name: getattr(table, name).tolist() for name, *_ in table.schema() if name not in LOST} | others
+
+    paths = []
+    sources = trace.sources or ("",) * len(trace.names)
+    of_name = list(zip(trace.names, sources, trace.parallel.tolist(), strict=True))
+    for parent, region in zip(trace.paths.parent.tolist(), trace.paths.region.tolist(), strict=True):
+        paths.append((*paths[parent], of_name[region]) if parent >= 0 else (of_name[region],))
+    others = ("path", "format", "counts", "offsets", "labels", *OF_ROWS)
+    out = {field.name: getattr(trace, field.name) for field in dataclasses.fields(trace) if field.name not in others}
+    out |= {name: columns(getattr(trace, name), path=named(getattr(trace, name).path, paths)) for name in ("calls", "regions")}
+    place = trace.locations
+    out["locations"] = columns(place, node=named(place.node, trace.nodes), metahost=named(place.metahost, trace.metahosts or ("machine",)))
+    texts, counters = trace.texts, [(name, row in trace.levels) for row, name in enumerate(trace.counter_names)]
+    out["parameters"] = columns(trace.parameters, **{name: named(getattr(trace.parameters, name), texts) for name in ("name", "value")})
+    out["records"] = columns(trace.records, kind=named(trace.records.kind, texts))
+    for name in ("counters", "region_counters"):
+        counted = columns(getattr(trace, name), counter=named(getattr(trace, name).counter, counters))
+        out[name] = sorted(zip(*counted.values(), strict=True))
+    return out
+
+
 def back(trace, folder):
-    """Return the names of the tables that are not read back as they were written."""
+    """Return the names of the tables of which an archive that was written holds something else."""
     files.write(trace, str(folder / "back.otf2"))
-    other = files.read(str(folder / "back.otf2"))
-    names = [field.name for field in dataclasses.fields(trace) if field.name not in ("path", "format", "counts")]
-    return [name for name in names if not equal(getattr(trace, name), getattr(other, name))]
+    one, other = content(trace), content(files.read(str(folder / "back.otf2")))
+    return [name for name in one if not equal(one[name], other[name])]
 
 
 @pytest.mark.slow
@@ -284,7 +316,7 @@ class Spoiler:
             self.trace = replaced(self.trace, **{which: {column: values}})
 
     def spoil_peer(self):
-        self.put("calls", "peer", -2, len(self.trace.locations))
+        self.put("calls", "peer", -2, int(self.trace.locations.process.max()) + 1)
 
     def spoil_tag(self):
         self.put("calls", "tag", -2, 5)
@@ -294,12 +326,6 @@ class Spoiler:
 
     def spoil_mode(self):
         self.put("messages", "mode", 0, 4)
-
-    def spoil_send_done(self):
-        self.put("messages", "send_done", -1, len(self.trace.calls))
-
-    def spoil_message_comm(self):
-        self.put("messages", "comm", -1, len(self.trace.communicators))
 
     def spoil_pairs(self):
         order = self.random.permutation(len(self.trace.messages))
@@ -319,28 +345,8 @@ class Spoiler:
         names = [field.name for field in dataclasses.fields(tables.Messages)]
         self.trace = replaced(self.trace, messages={name: getattr(self.trace.messages, name)[kept] for name in names})
 
-    def spoil_cancelled(self):
-        self.put("requests", "cancelled", 0, 2)
-
     def spoil_completed(self):
         self.put("requests", "completed_by", -1, len(self.trace.calls))
-
-    def spoil_done(self):
-        self.put("members", "done", -1, len(self.trace.calls))
-
-    def spoil_instance(self):
-        self.put("regions", "instance", 1, 9)
-
-    def spoil_labels(self):
-        if len(self.trace.calls):
-            label = table(tables.Labels, call=[self.random.integers(len(self.trace.calls))], text=[self.random.integers(2)])
-            self.trace = dataclasses.replace(self.trace, texts=("A", "b b"), labels=label)
-
-    def spoil_unfinished(self):
-        if len(self.trace.requests):
-            call = np.sort(self.random.integers(0, len(self.trace.calls), 3))
-            request = self.random.integers(0, len(self.trace.requests), 3)
-            self.trace = dataclasses.replace(self.trace, unfinished=table(tables.Unfinished, call=call, request=request))
 
 
 @pytest.mark.slow
@@ -351,16 +357,12 @@ def test_back__what_plain_records_do_not_say(tmp_path, seed):
 
 @pytest.mark.slow
 def test_back__everything(tmp_path):
-    """But for the record of unknown kind."""
+    """But for the record of unknown kind, the node of a thread, which is that of its process, and what kind the first of a rank is."""
     trace = everything()
-    assert back(trace, tmp_path) == ["records"]
-    assert (
-        back(
-            dataclasses.replace(trace, records=tables.Records(*(getattr(trace.records, name)[:2] for name, *_ in tables.Records.schema()))),
-            tmp_path,
-        )
-        == []
-    )
+    assert back(trace, tmp_path) == ["locations", "records"]
+    known = tables.Records(*(getattr(trace.records, name)[:2] for name, *_ in tables.Records.schema()))
+    places = dataclasses.replace(trace.locations, node=np.array([0, 0, 1], "i4"), kind=np.array([0, 2, 0], "u1"))
+    assert back(dataclasses.replace(trace, records=known, locations=places), tmp_path) == []
 
 
 # By hand.
@@ -437,9 +439,9 @@ def test_extras__messages_that_overtake(written):
     assert archive.parameters(1) == [("perwiz:received", 1), ("perwiz:received", 0)]
 
 
-def test_extras__send_modes_and_completions(written):
-    trace = replaced(two_messages(), messages={"mode": np.array([3, 0], "u1"), "send_done": np.array([0, -1], "i4")})
-    assert written(trace).parameters(0) == [("perwiz:mode", 3), ("perwiz:send_done", -1)]
+def test_extras__send_modes(written):
+    trace = replaced(two_messages(), messages={"mode": np.array([3, 0], "u1")})
+    assert written(trace).parameters(0) == [("perwiz:mode", 3)]
 
 
 def test_extras__bytes(written):
@@ -460,15 +462,18 @@ def test_extras__instances_that_counting_would_not_give(written):
     assert archive.parameters(1) == [("perwiz:sequence", 1), ("perwiz:sequence", 0)]
 
 
-def test_extras__labels_and_region_numbers(written):
+def test_lost__labels_and_region_numbers(written):
     b = Builder(1)
     with b.region(0, "loop"):
         b.barrier()
     trace = replaced(b.trace(), regions={"instance": np.array([7], "i4")})
     trace = dataclasses.replace(trace, texts=("MPI_SUM",), labels=table(tables.Labels, call=[0], text=[0]))
     archive = written(trace)
-    assert archive.parameters() == [("perwiz:instance", 7), ("perwiz:label", "MPI_SUM")]
-    assert [type(event).__name__ for event in archive.events[0]][:4] == ["Enter", "ParameterInt", "Enter", "ParameterString"]
+    assert archive.parameters() == []
+    assert OTF2.missing(trace) == [
+        ("operations and datatypes of reductions, kinds of locks", 1),
+        ("numbers of region instances that counting does not give", 1),
+    ]
 
 
 def one_request(cancelled, done):
@@ -487,17 +492,19 @@ def test_requests__cancelled_tested_forgotten(written):
         *("Enter", "MpiIrecvRequest", "Leave", "Enter", "MpiRequestTest", "Leave", "Enter", "MpiRequestCancelled", "Leave"),
     ]
     assert archive.parameters() == []
-    assert written(one_request(1, -1)).parameters() == [("perwiz:cancelled", 1)]
+    assert written(one_request(1, -1)).parameters() == []
+    assert OTF2.missing(one_request(1, -1)) == [("cancelled requests", 1)]
     assert written(one_request(0, 2)).parameters() == [("perwiz:completed_by", 2)]
     assert written(one_request(0, -1)).parameters() == []
 
 
 def test_requests__of_unknown_kind(written):
-    """What MPI_Comm_rank posts is neither sent nor received: its number stands in an extra, and who tests it too."""
+    """What MPI_Comm_rank posts is neither sent nor received."""
     trace = replaced(
         one_request(0, 2), calls={"op": np.array([operations.OP[f"MPI_{name}"] for name in ("Comm_rank", "Test", "Wait")], "u2")}
     )
-    assert written(trace).parameters() == [("perwiz:completed_by", 2), ("perwiz:posts", 1), ("perwiz:unfinished", 0)]
+    assert [type(event).__name__ for event in written(trace).events[0]] == ["Enter", "Leave"] * 3
+    assert OTF2.missing(trace) == [("requests that no record posts", 1), ("tests of unfinished requests", 1)]
 
 
 def test_requests__startall(written):
@@ -618,17 +625,19 @@ def test_everything__properties(tmp_path):
     for name, value in {
         "MADE_BY": "a guess",
         "PROPERTIES": json.dumps({"recorder": "somebody"}),
-        "OFFSETS": json.dumps({"location": [0], "time": [5], "offset": [0.5], "drift": [0.0], "error": [0.25]}),
-        "LOCATIONS": json.dumps({"node": [0, -1, 1], "cpu": [-1, 4, -1], "kind": [0, 2, 1]}),
-        "TEXTS": json.dumps(list(trace.texts)),
     }.items():
         assert b"PERWIZ::" + name.encode() in text
         assert value.encode() in text
-    assert OTF2.missing(trace) == [("records of unknown kind", 1)]
+    assert OTF2.missing(trace) == [
+        ("measurements of clock offsets", 1),
+        ("processors that locations are on", 1),
+        ("numbers and kinds of threads that their order does not give", 1),
+        ("records of unknown kind", 1),
+    ]
 
 
 def test_ordinary_trace__has_no_extras(tmp_path, written):
-    trace = dataclasses.replace(build.CATALOGUE["halo"](), nodes=("n",), metahosts=("machine",))
+    trace = dataclasses.replace(build.CATALOGUE["halo"](), nodes=("n",))
     trace = replaced(trace, locations={"node": np.zeros(4, "i4")})
     assert written(trace).parameters() == []
     assert b"PERWIZ" not in (tmp_path / "t.otf2").read_bytes()
@@ -638,25 +647,6 @@ def test_sites__are_lost_and_said_to_be():
     trace = build.CATALOGUE["ring"]()
     trace = dataclasses.replace(trace, site=np.zeros(len(trace.calls), "i4"), sites=("ring.c:3 main",))
     assert OTF2.missing(trace) == [("places that calls were made from", len(trace.calls))]
-
-
-def test_offsets__of_no_location(tmp_path, written):
-    """What an archive says of clocks of locations that are not there is left out."""
-    written(everything())
-    anchor = tmp_path / "t.otf2"
-    anchor.write_bytes(anchor.read_bytes().replace(b'{"location": [0], "time"', b'{"location": [9], "time"'))
-    trace = perwiz.read(str(anchor))
-    assert (len(trace.offsets), trace.defects.reason.tolist()) == (0, [defects.BAD_ATTRIBUTE])
-
-
-@pytest.mark.slow
-def test_places__of_a_kind_that_is_none(tmp_path, written):
-    """What an archive says of its places is not believed where it cannot be; the type of a location tells a stream."""
-    written(everything())
-    anchor = tmp_path / "t.otf2"
-    anchor.write_bytes(anchor.read_bytes().replace(b'"kind": [0, 2, 1]', b'"kind": [0, 9, 1]'))
-    places = perwiz.read(str(anchor)).locations
-    assert (places.kind.tolist(), places.cpu.tolist()) == ([tables.PROCESS, tables.STREAM, tables.PROCESS], [-1, 4, -1])
 
 
 def test_start__later_than_0_and_earlier(tmp_path, written):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.library.codes import INT64, SIGNED, STRING, UNSIGNED
 from perwiz.formats.otf2.writing import gaps
 from perwiz.formats.otf2.writing.definitions import OPERATION, Definitions
-from perwiz.formats.otf2.writing.partners import GENERIC, Partners, Side
+from perwiz.formats.otf2.writing.partners import Partners, Side
 from perwiz.formats.otf2.writing.plain import extras, known_root
 from perwiz.kernels import records
 from perwiz.trace.arrays import Ints
@@ -37,28 +36,16 @@ class Cells:
         self.extras = extras(self.partners, timeline)
         self.collective = np.flatnonzero(self.partners.collective)
         """Calls with a blocking collective record."""
+        used = {*np.unique(self.extras.name).tolist()}
         self._extra_refs = np.array(
             [
-                definitions.parameter(f"{extra.PREFIX}{event.name}", STRING if event.value == "text" else SIGNED) if used else 0
-                for event, used in self._used()
+                definitions.parameter(f"{extra.PREFIX}{event.name}", SIGNED) if number in used else 0
+                for number, event in enumerate(extra.EVENTS)
             ]
         )
-        self._labels = np.array([definitions.strings.of(text) if used else 0 for text, used in self._labelled()], "i8")
         self._parameter_cells = self._parameters()
         self._record_kinds = gaps.kinds(trace)
         self._value_ends = np.append(trace.records.first_value, len(trace.values))[1:]
-
-    def _used(self) -> Iterator[tuple[extra.Extra, bool]]:
-        used = {*np.unique(self.extras.name).tolist()}
-        if (self.partners.posts.kind == GENERIC).any():
-            used.add(extra.POSTS)
-        if (self.gaps.between.what == gaps.NUMBER).any():
-            used.add(extra.INSTANCE)
-        return ((event, number in used) for number, event in enumerate(extra.EVENTS))
-
-    def _labelled(self) -> Iterator[tuple[str, bool]]:
-        used = {*self._trace.labels.text.tolist()}
-        return ((text, number in used) for number, text in enumerate(self._trace.texts))
 
     def _parameters(self) -> NDArray[np.int64]:
         """Return kind, reference and value of each parameter, one row each."""
@@ -105,11 +92,8 @@ class Cells:
 
     def extra(self, rows: Events, places: Ints, which: slice) -> None:
         """Extras of calls, behind their Enter."""
-        name, value = self.extras.name[which], self.extras.value[which]
-        text = name == extra.LABEL
-        rows["kind"][places] = np.where(text, records.PARAMETER_STRING, records.PARAMETER_INT)
-        rows["reference"][places], rows["amount"][places] = self._extra_refs[name], value
-        rows["amount"][places[text]] = self._labels[value[text]]
+        rows["kind"][places], rows["reference"][places] = records.PARAMETER_INT, self._extra_refs[self.extras.name[which]]
+        rows["amount"][places] = self.extras.value[which]
         rows["time"][places] = self._enter[self.extras.call[which]]
 
     def _message(self, rows: Events, places: Ints, side: Side, record: Ints) -> None:
@@ -129,8 +113,6 @@ class Cells:
         sends = (kind == records.SEND) | (kind == records.ISEND)
         self._message(rows, places[sends], self.partners.sends, record[sends])
         rows["request"][places[~sends]] = record[~sends] + 1
-        generic = places[kind == GENERIC]
-        rows["reference"][generic], rows["amount"][generic] = self._extra_refs[extra.POSTS], rows["request"][generic]
 
     def begins(self, rows: Events, places: Ints, which: slice) -> None:
         """Begins of collectives."""
@@ -173,9 +155,6 @@ class Cells:
         what, record = items.what[which], items.row[which]
         rows["time"][places] = np.maximum(items.time[which] + self._shift, 0)
         self._regions(rows, places[what == gaps.BOUNDARY], record[what == gaps.BOUNDARY])
-        numbers = places[what == gaps.NUMBER]
-        rows["kind"][numbers], rows["reference"][numbers] = records.PARAMETER_INT, self._extra_refs[extra.INSTANCE]
-        rows["amount"][numbers] = self._trace.regions.instance[record[what == gaps.NUMBER]]
         for column, name in enumerate(("kind", "reference", "amount")):
             rows[name][places[what == gaps.PARAMETER]] = self._parameter_cells[record[what == gaps.PARAMETER], column]
         self._others(rows, places[what == gaps.RECORD], record[what == gaps.RECORD])

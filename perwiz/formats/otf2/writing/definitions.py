@@ -13,13 +13,11 @@ from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.definitions import Texts
 from perwiz.formats.otf2.library import codes
 from perwiz.formats.otf2.library.events import EVENTS
-from perwiz.formats.otf2.writing.archive import RECORDS, UNDEFINED, encoded, numbers
+from perwiz.formats.otf2.writing.archive import UNDEFINED, encoded, numbers
 from perwiz.formats.otf2.writing.locations import WrittenLocations
-from perwiz.trace import numbers as number
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.origin import to_json
-from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Topology, Trace
 
 _ROLES = {
@@ -175,7 +173,7 @@ class Definitions:
     def properties(self, timeline: Timeline, start: int) -> dict[str, str]:
         """Return the extras of the whole trace; `start` is the time of the first event."""
         trace = self._trace
-        out = self.locations.extras()
+        out: dict[str, str] = {}
         if not timeline.origin.measured:
             out["MADE_BY"], out["ORIGIN"] = str(timeline.origin), to_json(timeline.origin)
         if start:
@@ -185,47 +183,11 @@ class Definitions:
                 out[name] = json.dumps(False)
         if trace.properties:
             out["PROPERTIES"] = json.dumps(dict(trace.properties))
-        if len(trace.offsets):
-            out["OFFSETS"] = _columns(trace.offsets)
         if trace.counts.lacking:
             out["COUNTS"] = json.dumps(trace.counts.lacking)
-        return out | self._other_extras()
-
-    def _other_extras(self) -> dict[str, str]:
-        """Return names, paths, texts and counters that reading would number otherwise."""
-        trace, out = self._trace, {}
-        used = np.unique(trace.region_names)
-        if len(used) < len(trace.names):
-            out["NAMES"] = str(self.first_name)
-        path, parent, region = number.paths(trace.regions.parent, trace.region_names)
-        same = np.array_equal(parent, trace.paths.parent) and np.array_equal(region, trace.paths.region)
-        if not same or not np.array_equal(path, trace.regions.path):
-            out["PATHS"] = _columns(trace.paths)
-        if self._texts() != list(trace.texts):
-            out["TEXTS"] = json.dumps(list(trace.texts))
-        if len(np.unique(np.append(trace.counters.counter, trace.region_counters.counter))) < len(trace.counter_names):
-            out["COUNTERS"] = json.dumps(list(trace.counter_names))
         return out
-
-    def _texts(self) -> list[str]:
-        """Return the texts as reading numbers them: names of parameters, their values, kinds of records, each when it first occurs."""
-        trace = self._trace
-        kinds = sorted({trace.texts[kind] for kind in np.unique(trace.records.kind).tolist()}, key=lambda kind: RECORDS.get(kind, NONE))
-        rows = [*_seen(trace.parameters.name), *_seen(trace.parameters.value)]
-        return list(dict.fromkeys([*(trace.texts[text] for text in rows), *kinds]))
-
-
-def _seen(values: I4) -> list[int]:
-    """Return the different values in order of their first occurrence."""
-    different, first = np.unique(values, return_index=True)
-    return [int(value) for value in different[np.argsort(first)]]
 
 
 def known(topology: Topology) -> Mask:
     """Return the ranks whose coordinates are all known."""
     return np.asarray((topology.coordinates >= 0).all(1))
-
-
-def _columns(table: Any) -> str:
-    """Return a table as JSON."""
-    return json.dumps({name: getattr(table, name).tolist() for name, *_ in table.schema()})

@@ -10,17 +10,16 @@ from perwiz.formats import message_ends
 from perwiz.formats.otf2.library.binding import load
 from perwiz.formats.otf2.writing.archive import RECORDS
 from perwiz.kernels import otf2_write as kernel
-from perwiz.trace.arrays import I8, Ints, Mask, chunks
-from perwiz.trace.numbers import running
+from perwiz.trace.arrays import I8, Ints, chunks
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
-BOUNDARY, NUMBER, PARAMETER, RECORD, COUNTER = range(5)
-"""What an item is made of: a region (entered, or left: row + number of regions), the number of an instance, a parameter, a record, the
+BOUNDARY, PARAMETER, RECORD, COUNTER = range(4)
+"""What an item is made of: a region (entered, or left: row + number of regions), a parameter, a record, the
 value of a counter before a region is entered, or left (row + number of these)."""
 
 
-_PLACES = 5
+_PLACES = 4
 """So many kinds of items stand at a boundary: counters before it, what is behind it in the order of its key."""
 
 
@@ -42,10 +41,6 @@ class Items:
     """When it is written; may be less than that of the item before."""
     moved: int
     """How many had to be written at another time, that of a call."""
-
-    def take(self, rows: Ints) -> Items:
-        """Return some of them, or all in another order."""
-        return Items(self.step[rows], self.what[rows], self.row[rows], self.time[rows], self.moved)
 
 
 class Gaps:
@@ -72,13 +67,7 @@ class Gaps:
 
     def _between(self, records: Ints) -> Items:
         boundaries = self._boundaries()
-        count, regions = len(boundaries.step), len(self._trace.regions)
-        key = _PLACES * np.arange(count) + 1
-        pieces: list[tuple[Items, Ints]] = [(boundaries, key)]
-        numbered = np.flatnonzero((boundaries.row < regions) & self._numbered()[boundaries.row % max(regions, 1)]) if regions else key[:0]
-        if len(numbered):
-            extra = boundaries.take(numbered)
-            pieces.append((dataclasses.replace(extra, what=np.full(len(numbered), NUMBER, "u1")), key[numbered] + 1))
+        pieces: list[tuple[Items, Ints]] = [(boundaries, _PLACES * np.arange(len(boundaries.step)) + 1)]
         if len(self._trace.region_counters):
             pieces.append(self._counters(boundaries))
         if len(self._trace.parameters):
@@ -99,11 +88,6 @@ class Gaps:
         at = place[np.concatenate([table.region, table.region.astype("i8") + count])]
         what = np.full(len(at), COUNTER, "u1")
         return Items(boundaries.step[at], what, np.arange(len(at), dtype="i4"), boundaries.time[at], 0), _PLACES * at
-
-    def _numbered(self) -> Mask:
-        """Return which region instances do not have the number that counting gives."""
-        regions = self._trace.regions
-        return running(regions.location, self._trace.region_names) + 1 != regions.instance
 
     def _boundaries(self) -> Items:
         """Return the boundaries of regions in program order, times between those of the calls around them."""
@@ -162,7 +146,7 @@ class Gaps:
         behind = np.empty(len(table), "i8")
         kernel.place(boundaries.step, inner, step.astype("i8"), table.region, behind)
         time = self._clipped(np.full(len(table), np.iinfo("i8").min), step - table.location, table.location)
-        return Items(step, np.full(len(table), PARAMETER, "u1"), np.arange(len(table), dtype="i4"), time, 0), _PLACES * behind + 3
+        return Items(step, np.full(len(table), PARAMETER, "u1"), np.arange(len(table), dtype="i4"), time, 0), _PLACES * behind + 2
 
     def _others(self, rows: Ints, boundaries: Items) -> tuple[Items, Ints]:
         """Return records between calls and their places among the boundaries."""
@@ -183,4 +167,4 @@ class Gaps:
         behind[order] = np.cumsum(order < len(boundaries.step)) - 1
         moved = int((time != records.time[rows]).sum())
         place = np.maximum.accumulate(behind[len(boundaries.step) :]) if len(rows) else behind
-        return Items(step.astype("i8"), np.full(len(rows), RECORD, "u1"), rows.astype("i4"), time, moved), _PLACES * place + 4
+        return Items(step.astype("i8"), np.full(len(rows), RECORD, "u1"), rows.astype("i4"), time, moved), _PLACES * place + 3

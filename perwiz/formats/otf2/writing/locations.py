@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,24 +88,11 @@ class WrittenLocations:
         for comm, name in enumerate(comms.names):
             yield "Comm", comm, strings.of(name), comm + 1, 0 if comm else UNDEFINED, 0
 
-    def extras(self) -> dict[str, str]:
-        """Return the properties for what these definitions would tell otherwise."""
-        trace, table = self._trace, self._trace.locations
-        hosts = [self._machines[host] for host, _ in self._place]
-        nodes = [self._nodes.get(pair, NONE) for pair in self._place]
-        first = np.searchsorted(table.process, table.process)
-        master = self.world[table.process] == np.arange(len(table))
-        implied = {
-            "metahost": hosts,
-            "node": nodes,
-            "thread": (np.arange(len(table)) - first).tolist(),
-            "cpu": [NONE] * len(table),
-            "kind": np.where(master, tables.PROCESS, np.maximum(table.kind, tables.THREAD)).tolist(),
-        }
-        differ = {name: getattr(table, name).tolist() for name, values in implied.items() if getattr(table, name).tolist() != values}
-        lists = {
-            "NODES": (trace.nodes, [trace.nodes[node] for _, node in self._nodes]),
-            "METAHOSTS": (trace.metahosts, [self._machine(host) for host in self._machines] if self._place else []),
-        }
-        out = {name: json.dumps(list(names)) for name, (names, implied) in lists.items() if list(names) != implied}
-        return out | ({"LOCATIONS": json.dumps(differ)} if differ else {})
+
+def ordered_otherwise(trace: Trace) -> int:
+    """Return how many locations have another number or kind than their place among those of their process gives."""
+    table = trace.locations
+    first = np.searchsorted(table.process, table.process)
+    place = np.arange(len(table)) - first
+    kind = np.where(place == 0, tables.PROCESS, np.maximum(table.kind, tables.THREAD))
+    return int(np.count_nonzero((table.thread != place) | (table.kind != kind)))

@@ -13,7 +13,7 @@ from perwiz.trace.arrays import Ints, Mask
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Ranks, Timeline, Trace
 
-GENERIC = records.PARAMETER_INT
+UNKNOWN = 0
 """Stands for the kind of a request that no OTF2 record posts."""
 
 
@@ -65,7 +65,7 @@ class Partners:
         self._sent, self._received = message_ends.record_times(trace, timeline)
         self.ranks = Ranks(trace.communicators)
         self.process = trace.processes_of_calls
-        self.kind = np.full(len(trace.requests), GENERIC, "u1")
+        self.kind = np.full(len(trace.requests), UNKNOWN, "u1")
         """Kind of the record that posts each request."""
         self.collective = self._collective()
         """Per call: it has a blocking collective record."""
@@ -77,7 +77,7 @@ class Partners:
         """Per request the call where a record completes it, -1 none does."""
         self._late_receives()
         self.posts, self.dones = self._posts(), self._dones()
-        self.tests, self.untested = self._tests()
+        self.tests = self._tests()
 
     def _collective(self) -> Mask:
         calls, requests = self.trace.calls, self.trace.requests
@@ -103,26 +103,18 @@ class Partners:
 
     def _sends(self, request: Ints) -> Side:
         calls, messages, requests = self.trace.calls, self.trace.messages, self.trace.requests
-        request[self._disordered(messages.send, request)] = NONE
         self.kind[request[request >= 0]] = records.ISEND
         lost = message_ends.lost_sends(self.trace)
         nearest = np.minimum(np.searchsorted(requests.posted_by, lost), max(len(requests) - 1, 0))
         own = np.full(len(lost), NONE)
         if len(requests):
-            free = (requests.posted_by[nearest] == lost) & (self.kind[nearest] == GENERIC)
+            free = (requests.posted_by[nearest] == lost) & (self.kind[nearest] == UNKNOWN)
             free &= operations.KIND[calls.op[lost]] == operations.ISEND
             own[free] = nearest[free]
         self.kind[own[own >= 0]] = records.ISEND
         call = np.concatenate([messages.send, lost])
         done = np.concatenate([messages.send_done, np.where(own >= 0, requests.completed_by[own] if len(requests) else NONE, lost)])
         return self._side(call, done, np.concatenate([request, own]), self.process[messages.receive], sends=True)
-
-    def _disordered(self, call: Ints, request: Ints) -> Mask:
-        """Return the messages of calls that post their requests in another order than they send."""
-        back = (call[1:] == call[:-1]) & (request[1:] < request[:-1])
-        bad = np.zeros(len(self.trace.calls), bool)
-        bad[call[1:][back]] = True
-        return bad[call]
 
     def _side(self, call: Ints, done: Ints, request: Ints, partner: Ints, sends: bool) -> Side:
         """Return a side: first a row per message, then the lost ends, sorted by the call that holds the record."""
@@ -150,14 +142,14 @@ class Partners:
         dropped = np.ones(len(self.kind), bool)
         for side in (self.sends, self.receives):
             dropped[side.request[side.request >= 0]] = False
-        self.kind[dropped & (self.kind == records.ISEND)] = GENERIC
+        self.kind[dropped & (self.kind == records.ISEND)] = UNKNOWN
 
     def _completed(self) -> Ints:
         requests, calls = self.trace.requests, self.trace.calls
         done = requests.completed_by.copy()
         received = np.zeros(len(requests), bool)
         received[self.receives.request[self.receives.request >= 0]] = True
-        quiet = (self.kind == GENERIC) | ((self.kind == records.IRECV_REQUEST) & ~received & (requests.cancelled == 0))
+        quiet = (self.kind == UNKNOWN) | ((self.kind == records.IRECV_REQUEST) & ~received & (requests.cancelled == 0))
         done[quiet | (done < requests.posted_by)] = NONE
         if len(calls):
             done[calls.location[done] != calls.location[requests.posted_by]] = NONE
@@ -172,7 +164,7 @@ class Partners:
     def _posts(self) -> Items:
         requests, sends = self.trace.requests, self.sends
         blocking = np.where(sends.request >= 0, records.ISEND, records.SEND)
-        others = np.flatnonzero(self.kind != records.ISEND)
+        others = np.flatnonzero((self.kind != records.ISEND) & (self.kind != UNKNOWN))
         call = np.concatenate([sends.call, requests.posted_by[others]])
         kind = np.concatenate([blocking, self.kind[others]])
         rows = np.concatenate([np.arange(len(sends.call)), others])
@@ -191,17 +183,14 @@ class Partners:
         time = np.concatenate([receives.time, self._times.leave[self.completed[others]]])
         return _items(call, np.concatenate([blocking, kind]), rows, time, np.concatenate([receives.request, others]))
 
-    def _tests(self) -> tuple[Items, Ints]:
-        """Return the records of unfinished tests, and the rows of the table that have none: all of a call with one that cannot."""
+    def _tests(self) -> Items:
+        """Return the records of unfinished tests; a request whose records are elsewhere has none."""
         table, requests, calls = self.trace.unfinished, self.trace.requests, self.trace.calls
         posted, done = requests.posted_by[table.request], self.completed[table.request]
-        fits = (self.kind[table.request] != GENERIC) & (posted <= table.call) & ((done < 0) | (done >= table.call))
+        fits = (self.kind[table.request] != UNKNOWN) & (posted <= table.call) & ((done < 0) | (done >= table.call))
         fits &= calls.location[posted] == calls.location[table.call]
-        bad = np.zeros(len(calls), bool)
-        bad[table.call[~fits]] = True
-        good = np.flatnonzero(~bad[table.call])
-        tests = _items(table.call[good], np.full(len(good), records.REQUEST_TEST), table.request[good], good)
-        return tests, np.flatnonzero(bad[table.call])
+        good = np.flatnonzero(fits)
+        return _items(table.call[good], np.full(len(good), records.REQUEST_TEST), table.request[good], good)
 
 
 def _first(ordered: Ints) -> Mask:

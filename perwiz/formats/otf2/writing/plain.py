@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.formats.otf2 import extras as extra
-from perwiz.formats.otf2.writing.partners import Partners, Side
+from perwiz.formats.otf2.writing.partners import UNKNOWN, Partners, Side
 from perwiz.kernels import records
 from perwiz.trace import matching, matching_collectives, operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
@@ -21,7 +21,7 @@ _FINALIZE = operations.OP["MPI_Finalize"]
 
 @dataclasses.dataclass
 class Extras:
-    """Extras of calls in the order they are written; `value` of a LABEL is a row of texts."""
+    """Extras of calls in the order they are written."""
 
     call: I4
     name: U1
@@ -38,11 +38,8 @@ def extras(partners: Partners, timeline: Timeline) -> Extras:
         *_sends(partners),
         *_receives(partners),
         *_pairs(partners, timeline),
-        *_done(trace),
         *_sequence(trace, timeline),
-        (extra.LABEL, trace.labels.call, trace.labels.text),
         (extra.LINK, trace.links.effect, _as_read(trace)[trace.links.cause] * extra.LINK_KINDS + trace.links.kind),
-        (extra.UNFINISHED, trace.unfinished.call[partners.untested], trace.unfinished.request[partners.untested]),
     ]
     call = np.concatenate([np.asarray(calls, "i4") for _, calls, _ in pieces])
     name = np.repeat(np.array([name for name, _, _ in pieces], "u1"), [len(calls) for _, calls, _ in pieces])
@@ -101,19 +98,11 @@ def known_root(partners: Partners, call: Ints) -> Ints:
 
 
 def _requests(partners: Partners) -> list[_Piece]:
-    """Return completions and cancellations that no record shows: for all requests of each call with one."""
-    requests = partners.trace.requests
-    shown = partners.dones.row[partners.dones.kind == records.REQUEST_CANCELLED]
-    cancelled = np.zeros(len(requests), "u1")
-    cancelled[shown] = 1
-    out: list[_Piece] = []
-    for name, implied, column in (
-        (extra.COMPLETED_BY, partners.completed, requests.completed_by),
-        (extra.CANCELLED, cancelled, requests.cancelled),
-    ):
-        rows = _whole(requests.posted_by, implied != column, len(partners.trace.calls))
-        out.append((name, requests.posted_by[rows], column[rows]))
-    return out
+    """Return completions that no record shows: for all requests of each call with one, as far as they are written."""
+    requests, posted = partners.trace.requests, partners.kind != UNKNOWN
+    rows = _whole(requests.posted_by, posted & (partners.completed != requests.completed_by), len(partners.trace.calls))
+    rows = rows[posted[rows]]
+    return [(extra.COMPLETED_BY, requests.posted_by[rows], requests.completed_by[rows])]
 
 
 def _whole(call: Ints, differs: Mask, calls: int) -> Ints:
@@ -127,26 +116,13 @@ def _whole(call: Ints, differs: Mask, calls: int) -> Ints:
 
 
 def _sends(partners: Partners) -> list[_Piece]:
-    """Return mode, completion and communicator of sends, for all of each call where one is not as implied."""
+    """Return the modes of sends, for all of each call where one is not that of its routine."""
     trace, side = partners.trace, partners.sends
-    real = side.message >= 0
-    rows_real = np.flatnonzero(real)
-    messages = side.message[rows_real]
-    mode, done, comm = operations.MODE[trace.calls.op[side.call]], side.done.copy(), side.comm.copy()
-    implied_mode = mode.copy()
-    mode[rows_real], comm[rows_real] = trace.messages.mode[messages], trace.messages.comm[messages]
-    implied_done = side.call.copy()
-    later = np.flatnonzero(side.request >= 0)
-    implied_done[later] = trace.requests.completed_by[side.request[later]]
-    return [
-        (name, side.call[rows], values[rows])
-        for name, values, implied in (
-            (extra.MODE, mode, implied_mode),
-            (extra.SEND_DONE, done, implied_done),
-            (extra.MESSAGE_COMM, comm, side.comm),
-        )
-        for rows in (_whole(side.call, real & (values != implied), len(trace.calls)),)
-    ]
+    implied = operations.MODE[trace.calls.op[side.call]]
+    mode, real = implied.copy(), np.flatnonzero(side.message >= 0)
+    mode[real] = trace.messages.mode[side.message[real]]
+    rows = _whole(side.call, mode != implied, len(trace.calls))
+    return [(extra.MODE, side.call[rows], mode[rows])]
 
 
 def _receives(partners: Partners) -> list[_Piece]:
@@ -160,21 +136,17 @@ def _receives(partners: Partners) -> list[_Piece]:
 
 
 def _pairs(partners: Partners, timeline: Timeline) -> list[_Piece]:
-    """Return numbers for the messages between processes where first in, first out would match others, and for lost ends there.
-
-    So have those between processes where the communicator of one is not that of its records.
-    """
+    """Return numbers for the messages between processes where first in, first out would match others, and for lost ends there."""
     trace, sends, receives = partners.trace, partners.sends, partners.receives
     mode = np.zeros(len(sends.call), "u1")
     several = len(np.unique(trace.locations.process)) < len(trace.locations)
     enter = timeline.calls.enter if several else None
     implied, _ = matching.messages(_ends(partners, sends), _ends(partners, receives), mode, enter=enter)
     wanted, had = _partners_of(trace.messages), _partners_of(implied)
-    moved = sends.message[(sends.message >= 0) & (sends.comm != trace.messages.comm[sends.message])] if len(wanted) else []
-    if np.array_equal(wanted, had) and not len(moved):
+    if np.array_equal(wanted, had):
         return []
     process = partners.process
-    differ = np.concatenate([_difference(wanted, had), wanted[moved]])
+    differ = _difference(wanted, had)
     width = int(process.max()) + 2
     channels = np.unique(process[differ[:, 0]] * width + process[differ[:, 2]])
     out = []
@@ -207,18 +179,10 @@ def _difference(left: I8, right: I8) -> I8:
     return np.concatenate([left[:count][differs], right[:count][differs], left[count:], right[count:]])
 
 
-def _done(trace: Trace) -> list[_Piece]:
-    members = trace.members
-    implied = matching.completions(trace.calls.op, trace.requests)[members.call]
-    differing = np.flatnonzero(implied != members.done)
-    return [(extra.DONE, members.call[differing], members.done[differing])]
-
-
 def _sequence(trace: Trace, timeline: Timeline) -> list[_Piece]:
     """Return the instance of every collective call, if counting them would give others."""
     calls, members = trace.calls, trace.members
     done = matching.completions(calls.op, trace.requests)
-    done[members.call] = members.done
     counted, quiet = np.full(len(calls), NONE, "i8"), np.zeros(len(calls), "u1")
     process = trace.locations.process.astype("i8")
     implied = matching_collectives.collectives(calls, done, process, counted, quiet, trace.communicators, timeline.calls.enter)
