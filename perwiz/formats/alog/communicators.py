@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from perwiz.formats.alog.headers import OF_COMMUNICATOR, Headers, Listed
+from perwiz.formats.alog.headers import Headers, Listed
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators
@@ -99,7 +99,6 @@ def listed(headers: Headers) -> tuple[Groups, list[int]]:
     """
     unusable: list[int] = []
     out: dict[int, tuple[str, I4]] = {}
-    told = headers.told(OF_COMMUNICATOR)
     left = MOST_RANKS
     for number, group in sorted(headers.communicators.items()):
         try:
@@ -107,6 +106,6 @@ def listed(headers: Headers) -> tuple[Groups, list[int]]:
         except ValueError:
             unusable.append(group.line)
         else:
-            out[number] = told.get(number, group.name), members
+            out[number] = group.name, members
             left -= len(members)
     return Groups(out), unusable

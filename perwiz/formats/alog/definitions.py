@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.formats.alog.headers import OF_REGION, OF_SOURCE, Headers
+from perwiz.formats.alog.headers import Headers
 from perwiz.kernels import alog
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
@@ -19,18 +19,15 @@ class States:
     """
 
     def __init__(self, headers: Headers) -> None:
-        self._names: dict[str | int, int] = {}
+        self._names: dict[str, int] = {}
         self.names: list[str] = []
         """The names of user regions, in order of definition."""
-        self.sources: list[str] = []
-        """Where each of these is defined, or empty."""
         self.parallel: list[bool] = []
         self._slots: dict[int, int] = {}
         definitions = dict(headers.states)
         for named in (headers.parallel, headers.routines):
             for (begin, end), name in named.items():
                 definitions.setdefault(begin, (end, name))
-        self._told, self._places = headers.told(OF_REGION), headers.told(OF_SOURCE)
         rows = [self._row(begin, end, name, headers) for begin, (end, name) in definitions.items()]
         self.matrix = alog.zeros(len(self._slots), alog.STATE)
         for slot, end_state, op, row in rows:
@@ -47,18 +44,17 @@ class States:
     def _row(self, begin: int, end: int, name: str, headers: Headers) -> tuple[int, int, int, int]:
         name = headers.routines.get((begin, end), name)
         parallel = (begin, end) in headers.parallel
-        op = None if parallel or begin in self._told else operations.find(name)
-        return self._slot(begin), self._slot(end), -1 if op is None else op, -1 if op is not None else self._name(begin, name, parallel)
+        op = None if parallel else operations.find(name)
+        return self._slot(begin), self._slot(end), -1 if op is None else op, -1 if op is not None else self._name(name, parallel)
 
     def _slot(self, event: int) -> int:
         return self._slots.setdefault(event, len(self._slots))
 
-    def _name(self, begin: int, name: str, parallel: bool) -> int:
-        """Return the row of a region's name; states of the same name share one, but those whose name a record of its own tells."""
-        number = self._names.setdefault(begin if begin in self._told else name, len(self._names))
+    def _name(self, name: str, parallel: bool) -> int:
+        """Return the row of a region's name; states of the same name share one."""
+        number = self._names.setdefault(name, len(self._names))
         if number == len(self.parallel):
-            self.names.append(self._told.get(begin, name))
-            self.sources.append(self._places.get(begin, ""))
+            self.names.append(name)
             self.parallel.append(False)
         self.parallel[number] |= parallel
         return number

@@ -36,6 +36,7 @@ class Alog(Format):
         """Return what ALOG does not hold of a trace, and how many of each."""
         from perwiz.formats import losses
         from perwiz.formats.alog.write import cut_labels
+        from perwiz.formats.alog.writing.headers import lost
 
         kinds = (
             losses.COUNTERS,
@@ -43,12 +44,15 @@ class Alog(Format):
             losses.RECORDS,
             losses.TOPOLOGIES,
             losses.SITES,
+            losses.SOURCES,
+            losses.METAHOSTS,
             losses.UNFINISHED,
             losses.CANCELLED,
             losses.NEVER_ENTERED,
             losses.DEFECTS,
         )
-        return losses.counted(trace, kinds, [("operations and datatypes that are not one word of printable ASCII", cut_labels(trace))])
+        others = [("operations and datatypes that are not one word of printable ASCII", cut_labels(trace)), *lost(trace)]
+        return losses.counted(trace, kinds, others)
 
     def _write(self, trace: Trace, timeline: Timeline, path: str) -> int:
         from perwiz.formats.alog.write import write

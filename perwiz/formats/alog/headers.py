@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from perwiz.kernels import alog
 from perwiz.trace.tables import LINKS
 
 CREATOR, PROCESSES, EVENT, ROLLOVER, STATE = -1, -3, -9, -11, -13
-SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY, TEXT = range(-30, -38, -1)
+SIGNATURE, COMMUNICATOR, PLACEMENT, ROUTINE, PARALLEL, OFFSET, PROPERTY = range(-30, -37, -1)
 EXTENSION = "perwiz-ext 1"
 KINDS = ("process", "thread", "stream")
 """Of locations, as `Locations.kind` numbers them."""
@@ -27,9 +26,6 @@ CLOCKS_UNCOMPARED = "perwiz_clocks_uncompared"
 """Property of a file made of one whose clocks nobody compared."""
 COUNTS = "perwiz_counts"
 """Property that says what the source of the file lacked."""
-OF_COMMUNICATOR, OF_REGION, OF_SOURCE, OF_NODE, OF_METAHOST, OF_PROPERTY = range(6)
-"""What a TEXT record tells in full: the name of a communicator, of a region (by its begin event), where that is defined, the name of a
-node, of a metahost; or a property, `key=value`."""
 MOST_RECORDS = 1 << 20
 """Most records of the types above, read or written; what they say is kept in Python objects."""
 LINK = "waits for"
@@ -38,9 +34,9 @@ _MORE = {"more requests posted": alog.CALL_BEGIN, "more requests completed": alo
 _MORE |= {f"{LINK} {name}": alog.LINK + kind for kind, name in enumerate(LINKS)}
 """Descriptions of the stand-alone events that say more of their calls, and what they have the attributes of: q= of an end of the call, or
 l= of a link."""
-_MEANING = (ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, ROUTINE, PARALLEL, TEXT)
+_MEANING = (ROLLOVER, STATE, SIGNATURE, COMMUNICATOR, ROUTINE, PARALLEL)
 _USED = np.zeros(101, bool)
-_USED[[-CREATOR, -PROCESSES, -EVENT, -ROLLOVER, -STATE, *range(-SIGNATURE, 1 - TEXT)]] = True
+_USED[[-CREATOR, -PROCESSES, -EVENT, -ROLLOVER, -STATE, *range(-SIGNATURE, 1 - PROPERTY)]] = True
 
 
 @dataclasses.dataclass
@@ -88,8 +84,6 @@ class Headers:
     """(process, thread, time, offset, drift, error)."""
     values: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     """Per property: its parts."""
-    texts: dict[int, dict[int, list[str]]] = dataclasses.field(default_factory=dict)
-    """Per kind of a TEXT record and what it names: the parts of the text."""
     defects: list[int] = dataclasses.field(default_factory=list)
     """Lines of the records that cannot be used."""
     records: int = 0
@@ -111,14 +105,9 @@ class Headers:
                 self.defects.append(first_line + k)
         return meant
 
-    def told(self, kind: int) -> dict[int, str]:
-        """Return the texts of one kind that records of their own tell, by what they name."""
-        return {number: "".join(parts) for number, parts in self.texts.get(kind, {}).items()}
-
     def properties(self) -> dict[str, str]:
         """Return the properties, a new dictionary."""
-        told = (text.partition("=") for text in self.told(OF_PROPERTY).values())
-        return {key: "".join(parts) for key, parts in self.values.items()} | {key: value for key, _, value in told}
+        return {key: "".join(parts) for key, parts in self.values.items()}
 
     def _record(self, numbers: _Numbers, string: str, line: int) -> bool:
         kind, begin, end = numbers.type, numbers.task, numbers.int_data
@@ -158,12 +147,12 @@ class Headers:
             pairs = _pairs(string)
             offset, drift, error = (_number(pairs.get(key, "0")) for key in ("off", "drift", "err"))
             self.offsets.append((process, task, time, offset, drift, error))
-        elif kind == TEXT:
-            _append(self.texts.setdefault(task, {}), data, process, _whole(string))
         else:
             key, equals, value = string.partition("=")
             _must(equals != "")
-            _append(self.values, key, process, value)
+            if process <= 0:
+                self.values[key] = []
+            self.values.setdefault(key, []).append(value)
 
     def _communicator(self, part: int, size: int, number: int, string: str, line: int) -> None:
         name, _, ranks = string.rpartition(" ")
@@ -186,21 +175,6 @@ def _must(holds: bool) -> None:
 
 def _pairs(string: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in string.split())
-
-
-def _append(texts: dict[Any, list[str]], key: int | str, part: int, text: str) -> None:
-    """Add a further part of a text, or begin it anew."""
-    if part <= 0:
-        texts[key] = []
-    texts.setdefault(key, []).append(text)
-
-
-def _whole(string: str) -> str:
-    """Return the text that a JSON string stands for, one that UTF-8 can hold."""
-    _must(string.startswith('"'))
-    text: str = json.loads(string)
-    text.encode()
-    return text
 
 
 def _number(text: str) -> float:

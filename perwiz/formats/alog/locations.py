@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.formats.alog.headers import KINDS, OF_NODE, Headers
+from perwiz.formats.alog.headers import KINDS, Headers
 from perwiz.kernels import alog
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS, THREAD, Locations, Offsets, Times
@@ -35,7 +35,7 @@ class RecordedLocations:
         kind, headers = np.full(len(self), THREAD, "u1"), self._headers
         order = np.lexsort((self.thread, self.process))
         kind[order[np.unique(self.process[order], return_index=True)[1]]] = PROCESS
-        hosts = headers.told(OF_NODE)
+        hosts: dict[int, str] = {}
         for process, thread, number, pairs in headers.placement:
             location = self._where.get((process, thread))
             if location is None:

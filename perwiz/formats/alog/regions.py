@@ -16,7 +16,7 @@ from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 
 class RegionInstances:
-    """The table of regions with its times, the names that occur and where they are defined, the paths, and the path per number."""
+    """The table of regions with its times, the names that occur, the paths, and the path per number."""
 
     def __init__(self, recording: Recording, locations: RecordedLocations, first: I8, returned: I8) -> None:
         column: dict[str, NDArray[Any]] = {name: recording.regions.take(name) for name in alog.REGION.names or ()}
@@ -30,8 +30,6 @@ class RegionInstances:
         used = np.unique(column["name"])
         name = np.searchsorted(used, column["name"]).astype("i4")
         self.names = tuple(recording.states.names[k] for k in used)
-        sources = tuple(recording.states.sources[k] for k in used)
-        self.sources = sources if any(sources) else ()
         self.parallel = np.array([recording.states.parallel[k] for k in used], bool)
         path, *above = paths(parent, name)
         self.paths = Paths(*above)

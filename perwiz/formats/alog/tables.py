@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.alog.headers import CLOCKS_UNCOMPARED, COUNTS, OF_METAHOST, ORIGIN, WILDCARDS_UNTOLD
+from perwiz.formats.alog.headers import CLOCKS_UNCOMPARED, COUNTS, ORIGIN, WILDCARDS_UNTOLD
 from perwiz.formats.alog.locations import RecordedLocations
 from perwiz.formats.alog.machine import Recording
 from perwiz.formats.alog.messages import Records, in_order
@@ -198,8 +198,6 @@ class Builder:
             properties=properties,
             clocks_compared=not uncompared,
             wildcards_told=recording.headers.extended and not untold,
-            sources=regions.sources,
-            metahosts=tuple(name for _, name in sorted(recording.headers.told(OF_METAHOST).items())),
         )
 
 

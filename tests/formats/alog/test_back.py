@@ -1,7 +1,6 @@
 """What ALOG is written reads back as the same tables: the catalogue, real files, random traces with holes; and single causes by hand."""
 
 import dataclasses
-import gzip
 
 import numpy as np
 import pytest
@@ -38,6 +37,12 @@ def differences(one, other):
     return [name for name in names if not equal(getattr(one, name), getattr(other, name))]
 
 
+def plain(trace):
+    """Return a trace without the texts that ALOG does not hold as they are."""
+    comms = dataclasses.replace(trace.communicators, names=("",) * len(trace.communicators))
+    return dataclasses.replace(trace, communicators=comms, sources=(), metahosts=())
+
+
 @pytest.mark.parametrize("name", [name for name in build.CATALOGUE if name not in UNREADABLE])
 def test_law__catalogue(tmp_path, name):
     trace = build.CATALOGUE[name]()
@@ -50,7 +55,10 @@ def test_law__catalogue(tmp_path, name):
 @settings(max_examples=150)
 @given(st.one_of(build.traces(), build.holed()))
 def test_law__random_traces(tmp_path_factory, trace):
-    assert differences(trace, back(trace, tmp_path_factory.mktemp("random"))) == []
+    """Awkward names are written otherwise, but stay different."""
+    other = back(trace, tmp_path_factory.mktemp("random"))
+    assert len({*other.names}) == len(trace.names)
+    assert differences(plain(trace), plain(dataclasses.replace(other, names=trace.names))) == []
 
 
 @pytest.mark.slow
@@ -83,12 +91,12 @@ def test_law__the_same_answer_from_an_archive_and_from_alog(tmp_path, path):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TIMED, ids=name_of)
 def test_law__samples(tmp_path, path):
-    """What an archive knows beside ALOG it keeps, too: names, metahosts, where regions are defined."""
+    """But for what is said not to be written."""
     trace = files.read(str(path))
     other = back(trace, tmp_path)
     announced = {"defects": len(trace.defects), "counters": len(trace.counters), "region_counters": len(trace.region_counters)}
     announced["counter_names"] = len(trace.counter_names)
-    assert differences(trace, other) == [name for name, number in announced.items() if number]
+    assert differences(plain(trace), plain(other)) == [name for name, number in announced.items() if number]
     assert announced["defects"] or health(trace).holes == health(other).holes
 
 
@@ -187,7 +195,7 @@ def test_regions__of_more_names_than_a_table_of_events_has_rows(tmp_path):
 
 
 def everything():
-    """Return a trace with whatever else the extension keeps."""
+    """Return a trace with texts that ALOG cannot hold."""
     trace = build.CATALOGUE["nested_regions"]()
     names = ("Größe \U0001f600", "MPI_Send", "x" * 2000)
     return dataclasses.replace(
@@ -209,21 +217,18 @@ def test_offsets__measured_before_the_first_record(tmp_path):
     assert differences(trace, back(trace, tmp_path)) == []
 
 
-def test_texts__as_they_are(tmp_path):
+def test_texts__that_no_line_holds(tmp_path):
+    """What was named otherwise is still there, and said."""
     trace = everything()
     other = back(trace, tmp_path)
-    assert (differences(trace, other), other.counts.lacking) == ([], trace.counts.lacking)
-    assert ALOG.missing(trace) == []
+    assert other.names == ("Gr??e ?", "user_MPI_Send", "x" * 880)
+    assert (other.communicators.names, other.nodes, other.sources, other.metahosts) == (("unnamed",), ("a_b", "n"), (), ())
+    assert other.properties == {"plain": "a value", "k e y": "1"}
+    assert other.counts.lacking == trace.counts.lacking
+    assert ALOG.missing(trace) == [
+        ("places where regions are defined", 2),
+        ("names of metahosts", 2),
+        ("names that are shortened or written otherwise", 5),
+        ("properties that no line holds", 1),
+    ]
     assert max(map(len, (tmp_path / "back.alog").read_bytes().splitlines())) < 1000
-
-
-BAD = ['-37 0 1 10000 0 0 "\\ud800"', "-37 0 1 10000 0 0 {}", '-37 0 1 10000 0 0 "a', "-37 0 1 10000 0 0"]
-
-
-@pytest.mark.parametrize("line", BAD)
-def test_texts__that_cannot_be_used(tmp_path, line):
-    files.write(everything(), str(tmp_path / "a.alog"))
-    text = (tmp_path / "a.alog").read_text().replace("-30 0 0 1 0 0 perwiz-ext 1\n", f"-30 0 0 1 0 0 perwiz-ext 1\n{line}\n")
-    (tmp_path / "b.alog.gz").write_bytes(gzip.compress(text.encode()))
-    defects = files.read(str(tmp_path / "b.alog.gz")).defects
-    assert [REASONS[reason] for reason in defects.reason] == ["header record that cannot be used"]

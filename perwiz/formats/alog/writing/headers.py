@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,12 +13,6 @@ from perwiz.formats.alog.headers import (
     COUNTS,
     KINDS,
     LINK,
-    OF_COMMUNICATOR,
-    OF_METAHOST,
-    OF_NODE,
-    OF_PROPERTY,
-    OF_REGION,
-    OF_SOURCE,
     ORIGIN,
     WILDCARDS_UNTOLD,
 )
@@ -48,8 +42,6 @@ _COLOUR = {
     operations.LETS: "orange:gray",
     operations.AWAITS: "brown:vlines3",
 }
-_PIECE = 70
-"""Characters of a text on one line: each takes at most twelve."""
 _REGION, _PARALLEL = "white:gray", "wheat:gray"
 _SINGLE = (
     (cells.POSTED, events.POSTED, "more requests posted"),
@@ -91,7 +83,6 @@ def headers(trace: Trace, timeline: Timeline, written: events.Events) -> Iterato
         yield from _parts(ORIGIN, to_json(timeline.origin))
     if trace.counts.lacking:
         yield from _parts(COUNTS, json.dumps(trace.counts.lacking, separators=(",", ":")))
-    yield from _texts(trace, names)
 
 
 def _parts(key: str, text: str) -> Iterator[str]:
@@ -101,19 +92,14 @@ def _parts(key: str, text: str) -> Iterator[str]:
         yield f"-36 {part} 0 0 0 0 {key}={text[begin : begin + width]}"
 
 
-def _texts(trace: Trace, names: Mapping[int, str]) -> Iterator[str]:
-    """Yield what other records do not tell as it is: names of communicators, regions and nodes, properties; and what they never tell."""
-    texts = [(OF_COMMUNICATOR, row, name) for row, name in enumerate(trace.communicators.names) if _listed(name) != name]
-    texts += [(OF_REGION, _begin(row), trace.names[row]) for row, name in names.items() if trace.names[row] != name]
-    texts += [(OF_SOURCE, _begin(row), trace.sources[row]) for row in names if trace.sources and trace.sources[row]]
+def lost(trace: Trace) -> list[tuple[str, int]]:
+    """Return what these records do not hold as it is: how many names and properties."""
     used = set(trace.locations.node.tolist())
-    texts += [(OF_NODE, row, name) for row, name in enumerate(trace.nodes) if row not in used or _host(name) != name]
-    texts += [(OF_METAHOST, row, name) for row, name in enumerate(trace.metahosts)]
-    properties = [f"{key}={value}" for key, value in trace.properties.items() if not _fits(key, value)]
-    texts += [(OF_PROPERTY, row, text) for row, text in enumerate(properties)]
-    for kind, number, text in texts:
-        for part, begin in enumerate(range(0, max(len(text), 1), _PIECE)):
-            yield f"-37 {part} {kind} {number} 0 0 {json.dumps(text[begin : begin + _PIECE])}"
+    names = [name != trace.names[row] for row, name in _names(trace).items()]
+    names += [_listed(name) != name for name in trace.communicators.names if name]
+    names += [row not in used or _host(name) != name for row, name in enumerate(trace.nodes)]
+    properties = sum(not _fits(key, value) for key, value in trace.properties.items())
+    return [("names that are shortened or written otherwise", sum(names)), ("properties that no line holds", properties)]
 
 
 def _counts(trace: Trace, written: events.Events, states: int) -> Iterator[str]:
