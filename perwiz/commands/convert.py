@@ -149,11 +149,14 @@ def _text(
     `beside` is what stands before corrected times.
     """
     from perwiz import words
+    from perwiz.formats import losses
     from perwiz.report import blocks
 
     facts = [(label, str(number)) for label, number in _tables(trace) if number]
     facts.append(("times", f"{beside if clocks.correction else ''}{_times(clocks)}"))
     facts += [("not written", f"{what}: {number}") for what, number in missing]
+    if missing:
+        facts.append(("", losses.KEPT))
     if moved:
         facts.append(("moved", f"{words.several(moved, 'event')}, region boundaries or records, so that no time runs backwards"))
     head = f"{words.shown(path)}: {format}, from {words.shown(trace.path)} ({trace.format}){blocks.mark(state)}"

@@ -122,10 +122,14 @@ def _check_place(path: str) -> None:
 
 
 def write_trace(trace: Trace, name: str, path: str) -> None:
-    """Write a trace to `path`, as a job that is to become the file `name`; say so if events do not have their time."""
+    """Write a trace to `path`, as a job that is to become the file `name`; say what is not in it, and if events do not have their time."""
     from perwiz.formats import files as formats
+    from perwiz.formats import losses
 
-    moved = formats.write(trace, path)
+    moved, missing = formats.write(trace, path), formats.format_of(path).missing(trace)
+    if missing:
+        lost = ", ".join(f"{what}: {number}" for what, number in missing)
+        print(f"perwiz: {name}: not written: {lost}; {losses.KEPT}", file=sys.stderr)
     if moved:
         print(f"perwiz: {name}: {moved} region boundaries or records moved, so that no time runs backwards", file=sys.stderr)
 

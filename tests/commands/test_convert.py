@@ -171,6 +171,8 @@ MISSING = [
     ("parameters", 1),
     ("records of threads, windows, files ...", 1),
     ("topologies", 1),
+    ("places where regions are defined", 1),
+    ("names that are shortened or written otherwise", 1),
 ]
 
 
@@ -200,6 +202,7 @@ def test_missing__is_said(convert):
     assert [line for line in out.splitlines() if line.startswith("not written")] == [
         f"not written   {what}: {count}" for what, count in MISSING
     ]
+    assert out.count("\n              a store (NAME.perwiz) holds all\n") == 1
     code, out, _ = convert("in.otf2", "again.otf2")
     assert "not written" not in out
 
