@@ -75,6 +75,20 @@ def _longer(known: NDArray[Any], count: int, rows: int) -> tuple[NDArray[Any], I
     return out, table
 
 
+def distinct_pairs(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> tuple[I8, I4]:
+    """Return the pairs that there are, in order, one per row, and the row of each pair given.
+
+    first 2 1 2   second 7 7 7   out  (1, 7) (2, 7)   1 0 1
+    """
+    numbers = Numbers()
+    which = numbers.number(first, second)
+    pairs = numbers.pairs
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    place = np.empty(len(order), "i4")
+    place[order] = np.arange(len(order), dtype="i4")
+    return pairs[order], place[which]
+
+
 def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
     """Return per row how many rows before it have the same pair, int32."""
     numbers = Numbers()

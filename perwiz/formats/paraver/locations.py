@@ -8,6 +8,7 @@ from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.header import Header
 from perwiz.formats.paraver.labels import Labels
 from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.numbers import distinct_pairs
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Locations
 from perwiz.trace.trace import Communicators
 
@@ -67,6 +68,6 @@ class RecordedLocations:
 
     def rows(self, application: Ints, number: I8) -> I4:
         """Return the row of the communicator with each number in an application, -1 for one that is not defined."""
-        keys, which = np.unique(np.stack([application.astype("i8"), number]), axis=1, return_inverse=True)
-        rows = [self._row.get((one, id_), NONE) for one, id_ in keys.T.tolist()]
-        return np.array(rows, "i4").reshape(-1)[which.ravel()]
+        keys, which = distinct_pairs(application, number)
+        rows = [self._row.get((one, id_), NONE) for one, id_ in keys.tolist()]
+        return np.array(rows, "i4").reshape(-1)[which]

@@ -17,13 +17,13 @@ from perwiz.formats.source import CHUNK, LONGEST_LINE, Source
 from perwiz.kernels import paraver, paraver_calls, paraver_lines
 from perwiz.kernels.alog import Records, empty, zeros
 from perwiz.trace import defects, operations
-from perwiz.trace.arrays import I4, Columns
+from perwiz.trace.arrays import I4
 
 _PAIRS = (CHUNK + LONGEST_LINE) // 4 + 2
 """Events for which there is room: those of the longest line."""
 _LINES = 1 << 14
 """Messages, and lines that are no records, for which there is room."""
-_AT_ONCE = 1 << 12
+_AT_ONCE = 1 << 14
 """Events made to calls at a time."""
 _TEAM_OPS = {
     "fork": "omp_fork",
@@ -63,7 +63,7 @@ class Recording:
     regions: Records
     kept: Records
     counted: Records
-    messages: Columns
+    messages: Records
     lines: Records
     """One row of paraver.LINES: how many there are."""
     rows: Records
@@ -85,10 +85,9 @@ class _Pass:
         self._workers[self._header.threads[:-1][np.diff(self._header.threads) > 0]] = 0
         self._places = zeros(locations, paraver.PLACE)
         self._sums, self._entered = (np.zeros(locations * paraver.COUNTERS, "f8") for _ in range(2))
-        self._calls, self._regions, self._kept, self._counted = (
-            empty(0, dtype) for dtype in (paraver.MADE, paraver.INSTANCE, paraver.KEEP, paraver.COUNTED)
+        self._calls, self._regions, self._kept, self._counted, self._messages = (
+            empty(0, dtype) for dtype in (paraver.MADE, paraver.INSTANCE, paraver.KEEP, paraver.COUNTED, paraver.MESSAGE)
         )
-        self._messages = Columns(paraver.MESSAGE)
         self._defects, self._rows = empty(2 * _AT_ONCE, paraver.DEFECT), zeros(1, paraver.ROWS)
         self._found = defects.DefectList()
         self._kinds = _kinds()
@@ -97,13 +96,13 @@ class _Pass:
         self._ends[:] = codes.ENDED
         self._teams = np.array([tuple(operations.OP[name] for name in _TEAM_OPS.values())], [(name, "i4") for name in _TEAM_OPS])
         self._counters, self._message_lines = 0, 0
+        self._counted_types = np.zeros(len(codes.COUNTERS), bool)
         self._table()
 
     def _table(self) -> None:
         self._table_of_kinds = empty(len(self._kinds), paraver.KIND)
         rows = sorted((kind, *told) for kind, told in self._kinds.items())
         self._table_of_kinds[:] = np.array(rows, paraver.KIND)
-        self._known = self._table_of_kinds.type.copy()
 
     def run(self) -> Recording:
         """Return what the file holds."""
@@ -119,7 +118,8 @@ class _Pass:
                 start = int(lines.following[0])
                 self._take(text, pairs[: lines.pairs[0]], others[: lines.others[0]])
                 count = int(lines.messages[0])
-                self._messages.add(messages[:count], count)
+                self._messages = _roomy(self._messages, self._message_lines, count)
+                self._messages[self._message_lines : self._message_lines + count] = messages[:count]
                 self._message_lines += count
                 lines.pairs[0] = lines.messages[0] = lines.others[0] = 0
         if self._source.cut_off:
@@ -138,7 +138,7 @@ class _Pass:
             regions=self._regions[: rows.regions],
             kept=self._kept[: rows.kept],
             counted=self._counted[: rows.counted],
-            messages=self._messages,
+            messages=self._messages[: self._message_lines],
             lines=lines,
             rows=self._rows,
             defects=self._found,
@@ -185,23 +185,24 @@ class _Pass:
             self._defects,
             self._rows,
         )
-        wrong = self._defects[: self._rows.defects[0]]
-        for location in np.unique(wrong.location).tolist():
-            mine = wrong[wrong.location == location]
-            self._found.add(mine.line, mine.reason)
-        self._rows.defects[0] = 0
+        if self._rows.defects[0]:
+            wrong = self._defects[: self._rows.defects[0]]
+            for location in np.unique(wrong.location).tolist():
+                mine = wrong[wrong.location == location]
+                self._found.add(mine.line, mine.reason)
+            self._rows.defects[0] = 0
 
     def _learn(self, types: NDArray[np.int64]) -> None:
         """Give counters that the configuration does not name a number."""
-        counter = (types >= codes.COUNTERS.start) & (types < codes.COUNTERS.stop)
-        if not counter.any():
+        number = types[(types >= codes.COUNTERS.start) & (types < codes.COUNTERS.stop)] - codes.COUNTERS.start
+        number = number[~self._counted_types[number]]
+        if not len(number):
             return
-        new = [kind for kind in np.unique(types[counter]).tolist() if kind not in self._kinds]
-        for kind in new[: paraver.COUNTERS - self._counters]:
+        self._counted_types[number] = True
+        for kind in (np.unique(number) + codes.COUNTERS.start)[: paraver.COUNTERS - self._counters].tolist():
             self._kinds[kind] = paraver.COUNTER, self._counters
             self._counters += 1
-        if new:
-            self._table()
+        self._table()
 
     def _close(self) -> None:
         room = 2 * int(np.count_nonzero(self._places.current))

@@ -10,7 +10,7 @@ from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.labels import Labels
 from perwiz.kernels.alog import Records
 from perwiz.trace.arrays import I4, I8
-from perwiz.trace.numbers import paths, running
+from perwiz.trace.numbers import distinct_pairs, paths, running
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 _LINE = re.compile(r"(\d+) \(([^,)]+)")
@@ -31,20 +31,19 @@ class RegionInstances:
         new[-1] = NONE
         made, location = made[order], location[order]
         parent = new[made.parent]
-        number = made.number.astype("i8")
-        kinds, name = np.unique(np.stack([number, made.name]), axis=1, return_inverse=True)
-        told = [(_TYPES[kind], value) for kind, value in kinds.T.tolist()]
+        kinds, name = distinct_pairs(made.number, made.name)
+        told = [(_TYPES[kind], value) for kind, value in kinds.tolist()]
         self.names = tuple(_function(labels.value(kind, value)) for kind, value in told)
         sources = tuple(_source(labels.values.get(kind + _OF_LINES, {}).get(value, "")) for kind, value in told)
         self.sources = sources if any(sources) else ()
-        path, *above = paths(parent, name.ravel().astype("i4"))
+        path, *above = paths(parent, name)
         self.paths = Paths(*above)
         self.path_of = np.append(path, np.int32(NONE))[new]
         """Path per row of what was recorded; the last, so also -1, is none."""
         begin, end = (made[key] + first[location] for key in ("first_call", "end_call"))
         enter, leave = (_outside(made[key].copy(), call, first[location], returned) for key, call in (("enter", begin), ("leave", end)))
         self.times = Times(enter, leave)
-        instance = running(location, name.ravel().astype("i4")).astype("i4") + np.int32(1)
+        instance = running(location, name) + np.int32(1)
         self.table = Regions(location, path, parent, instance, begin.astype("i4"), end.astype("i4"))
 
 
@@ -65,11 +64,12 @@ def sites(calls: Records, labels: Labels) -> tuple[I4, tuple[str, ...]]:
     """Return where each call was made, and the names of these places, both empty if nothing tells."""
     if not (calls.level.any() or calls.line_level.any()):
         return np.empty(0, "i4"), ()
-    keys = np.stack([calls.caller, calls.level, calls.line, calls.line_level])
-    places, which = np.unique(keys, axis=1, return_inverse=True)
-    names = [_site(labels, *place) for place in places.T.tolist()]
+    callers, caller = distinct_pairs(calls.caller, calls.level)
+    lines, line = distinct_pairs(calls.line, calls.line_level)
+    places, which = distinct_pairs(caller, line)
+    names = [_site(labels, *callers[one].tolist(), *lines[other].tolist()) for one, other in places.tolist()]
     row = {name: k for k, name in enumerate(dict.fromkeys(filter(None, names)))}
-    return np.array([row.get(name, NONE) for name in names], "i4")[which.ravel()], tuple(row)
+    return np.array([row.get(name, NONE) for name in names], "i4")[which], tuple(row)
 
 
 def _site(labels: Labels, caller: int, level: int, line: int, line_level: int) -> str:

@@ -54,7 +54,8 @@ class Builder:
         self._order = order
         self._new = np.empty(len(order), "i4")
         self._new[order] = np.arange(len(order), dtype="i4")
-        made = made[order]
+        made = _taken(made, order)
+        self.recording.calls = made[:0]
         self.first = np.searchsorted(location[order], np.arange(count + 1))
         self._made = made
         get: dict[str, NDArray[Any]] = {"location": location[order]}
@@ -99,22 +100,18 @@ class Builder:
         return np.asarray(out | (len(sequences) == 1))
 
     def _messages(self) -> None:
-        get, take = self.column, self.recording.messages.take
-        count = int(self.recording.lines.messages[0])
-        rows = alog.empty(count, paraver.MESSAGE)
-        for name in paraver.MESSAGE.names or ():
-            rows[name] = take(name)
-        self.records = count
-        known = (self._row[rows.sender] >= 0) & (self._row[rows.receiver] >= 0)
-        rows = rows[known]
+        get, rows = self.column, self.recording.messages
+        self.records = len(rows)
         rows.sender, rows.receiver = self._row[rows.sender], self._row[rows.receiver]
+        rows = rows[(rows.sender >= 0) & (rows.receiver >= 0)]
+        self.recording.messages = rows[:0]
         send, receive, done = (np.empty(len(rows), "i4") for _ in range(3))
         roles = ROLES[get["op"]]
         taken = np.zeros(len(roles), "u1")
         paraver_calls.place(rows, self.first, get["enter"], get["leave"], roles, taken, send, receive, done)
         good = np.flatnonzero((send >= 0) & (receive >= 0) & (done >= receive))
         good = good[np.argsort(send[good], kind="stable")]
-        rows, send, receive, done = rows[good], send[good], receive[good], done[good]
+        rows, send, receive, done = _taken(rows, good), send[good], receive[good], done[good]
         task = self.locations.task
         for call, peer in ((receive, task[rows.sender]), (send, task[rows.receiver])):
             get["peer"][call], get["tag"][call], get["comm"][call] = peer, rows.tag, 0
@@ -190,9 +187,8 @@ class Builder:
     def _counters(self) -> tuple[Counters, tuple[str, ...]]:
         """Return the values of counters around calls, and their names, without what Extrae says of them in brackets."""
         counted = self.recording.counted
-        call = self._new[counted.call]
-        order = np.lexsort((counted.counter, call))
-        table = Counters(call[order], counted.counter[order], counted.entered[order], counted.returned[order])
+        order = _by_call(self._new[counted.call])
+        table = Counters(self._new[counted.call][order], *(counted[name][order] for name in ("counter", "entered", "returned")))
         labels = self.recording.labels.types
         told = sorted((number, kind) for kind, (what, number) in self.recording.kinds.items() if what == paraver.COUNTER)
         return table, tuple(labels.get(kind, str(kind)).split(" [")[0].strip() or str(kind) for _, kind in told)
@@ -258,3 +254,21 @@ class Builder:
             site=site,
             sites=site_names,
         )
+
+
+def _taken(rows: alog.Records, order: I8) -> alog.Records:
+    """Return some rows, of eight bytes or a multiple of these each, in an order: as `rows[order]`, some times as fast."""
+    words = np.ascontiguousarray(rows).view("i8").reshape(len(rows), rows.dtype.itemsize // 8)
+    return words.take(order, 0).reshape(-1).view(rows.dtype).view(np.recarray)
+
+
+def _by_call(call: I4) -> I8:
+    """Return the order by calls of rows in which those of one call stand together, in an order to keep.
+
+    call  2 2 0 0 0   out  2 3 4 0 1
+    """
+    begin = np.flatnonzero(np.diff(call, prepend=-1))
+    size = np.diff(np.append(begin, len(call)))
+    order = np.argsort(call[begin])
+    begin, size = begin[order], size[order]
+    return np.repeat(begin - np.cumsum(size) + size, size) + np.arange(len(call))
