@@ -323,6 +323,18 @@ def bad_edge(start, source, kind, cause, causes):
     return -1
 
 
+def clog_events(words, begin, kinds):
+    """Return the lines of events among records of CLOG-2, and what stands beside them: row, communicator, that of the partner, moves."""
+    lines, found = [], []
+    for row, (i, kind) in enumerate(zip(begin, kinds, strict=True)):
+        if kind in (5, 6, 7):
+            comm, rank, thread, _, etype, other, partner, tag, size = [*words[i + 2 : i + 11], 0, 0, 0, 0, 0][:9]
+            moved = (partner, tag, size) if kind == 7 else (0, 0, 0)
+            lines.append((etype, rank, thread, *moved, 0, 0, 0))
+            found.append((row, comm, other if kind == 7 and other >= 0 else comm, int(kind == 7)))
+    return lines, found
+
+
 def clog_records(words, block, lengths):
     """Return where the records of CLOG-2 begin (~begin: unusable), whether the log ends, and how many are unusable."""
     out = []

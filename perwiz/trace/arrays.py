@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, get_args
 
 import numpy as np
@@ -41,9 +41,11 @@ class Columns:
         self._rows = 0
         self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype[name]) for name in dtype.names or ()}
 
-    def add(self, rows: Mapping[str, NDArray[Any]], count: int) -> None:
-        """Append so many rows, given by column. All values must fit their dtype."""
+    def add(self, rows: Any, count: int) -> None:
+        """Append so many rows, a mapping of columns or a structured array. All values must fit their dtype."""
         end = self._rows + count
+        if isinstance(rows, np.recarray):
+            rows = rows.view(np.ndarray)  # which is quicker to ask for its columns
         for name, column in self._columns.items():
             if end > len(column):
                 column = self._columns[name] = _longer(column, self._rows, 2 * end)

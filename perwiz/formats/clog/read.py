@@ -7,14 +7,14 @@ import numpy as np
 from perwiz.errors import TraceError
 from perwiz.formats.alog.definitions import States
 from perwiz.formats.alog.headers import Headers
-from perwiz.formats.alog.machine import LINES, Machine, Recording
+from perwiz.formats.alog.machine import Machine, Recording
 from perwiz.formats.alog.notes import Notes
 from perwiz.formats.clog import records
 from perwiz.formats.clog.communicators import Communicators
-from perwiz.formats.clog.records import Log, Piece
-from perwiz.kernels import alog
+from perwiz.formats.clog.records import AT_ONCE, Log, Piece
+from perwiz.kernels import alog, clog
 from perwiz.trace import defects, operations
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
 
 _LONGEST = 2e9
@@ -29,11 +29,6 @@ def record(log: Log) -> Recording:
     return _Events(log, _Definitions(log)).run()
 
 
-def _events(kinds: I8) -> Mask:
-    """Return which records are events: bare, with cargo, or of messages."""
-    return (kinds >= records.BARE) & (kinds <= records.MESSAGE)
-
-
 class _Definitions:
     """What the file defines: states, communicators, and when it begins."""
 
@@ -43,15 +38,14 @@ class _Definitions:
         self.earliest = np.inf
         defined = 0
         for piece in log.pieces():
-            kinds = piece.kinds()
-            states = np.flatnonzero(kinds == records.STATE)
+            states = np.flatnonzero(piece.kinds == records.STATE)
             defined += len(states)
             if defined > _MOST:
                 raise TraceError(f"{log.path}: more than {_MOST} definitions, must be fewer")
             for row in states.tolist():
                 self._state(piece, row)
-            self.communicators.add(piece, np.flatnonzero(kinds == records.COMMUNICATOR))
-            times = piece.time(np.flatnonzero(_events(kinds)))
+            self.communicators.add(piece, np.flatnonzero(piece.kinds == records.COMMUNICATOR))
+            times = piece.time(np.flatnonzero((piece.kinds >= records.BARE) & (piece.kinds <= records.MESSAGE)))
             self.earliest = min(self.earliest, times[np.abs(times) < _LATEST].min(initial=np.inf))
         self.communicators.close()
 
@@ -75,15 +69,15 @@ class _Events:
 
     def run(self) -> Recording:
         """Return what the file holds."""
-        lines = alog.empty(LINES, alog.LINE)
+        lines, found = alog.empty(AT_ONCE, alog.LINE), alog.empty(AT_ONCE, clog.FOUND)
         last = 0
         for piece in self._log.pieces():
-            kinds = piece.kinds()
-            self._found.add(piece.number + np.flatnonzero(kinds < 0), defects.UNREADABLE_RECORD)
-            rows = np.flatnonzero(_events(kinds))
-            if len(rows):
-                self._some(piece, rows, kinds[rows] == records.MESSAGE, lines[: len(rows)])
-            last = piece.number + len(kinds)
+            wrong = np.flatnonzero(piece.kinds < 0)
+            self._found.add(piece.number + wrong, defects.UNREADABLE_RECORD)
+            count = piece.events(lines, found)
+            if count:
+                self._some(piece, lines[:count], found[:count])
+            last = piece.number + len(piece.kinds)
         if not self._machine.moved:
             raise TraceError(f"{self._log.path}: no event record, must have at least one")
         if not self._log.complete:
@@ -92,35 +86,35 @@ class _Events:
         self._found.add(self._told.headers.defects, defects.BAD_HEADER)
         return self._machine.recording(self._told.headers, self._groups, self._notes, self._records, self._found, "CLOG-2")
 
-    def _some(self, piece: Piece, rows: I8, moves: Mask, lines: alog.Records) -> None:
-        """Take in the events in some rows; those that `moves` marks are ends of messages."""
-        comm, process = self._told.communicators.look_up(piece.word(rows, records.COMM), piece.word(rows, records.RANK))
-        seconds = piece.time(rows) - self._told.earliest
+    def _some(self, piece: Piece, lines: alog.Records, found: alog.Records) -> None:
+        """Take in some events as they stand in the file."""
+        comm, process = self._told.communicators.look_up(found.comm, lines.process)
+        seconds = piece.time(found.row) - self._told.earliest
         fits = (seconds >= 0) & (seconds < _LONGEST)
-        lines.type, lines.process, lines.task = piece.word(rows, records.ETYPE), process, piece.word(rows, records.THREAD)
-        lines.time = np.rint(np.where(fits, seconds, 0) * 1e9).astype("i8")
-        lines.status, lines.owner, lines.cycle, lines.int_data = alog.EVENT, alog.NOBODY, 0, 0
-        ends = np.flatnonzero(moves)
-        self._ends(piece, rows[ends], ends, lines)
-        of_message = (lines.type == alog.MESSAGE_SENT) | (lines.type == alog.MESSAGE_RECEIVED)
-        fits &= (lines.task >= 0) & (moves == of_message)
+        seconds[~fits] = 0
+        lines.process, lines.time = process, np.rint(seconds * 1e9)
+        self._ends(lines, found)
+        kind = lines.type
+        of_message = (kind == alog.MESSAGE_SENT) | (kind == alog.MESSAGE_RECEIVED)
+        fits &= (lines.task >= 0) & (found.moves == of_message)
         lines.status[~fits] = alog.OUT_OF_RANGE
         lines.status[process < 0] = alog.DAMAGED + defects.NOT_A_MEMBER
-        self._records += len(rows)
+        self._records += len(lines)
         self._machine.place(lines)
         self._machine.run(lines)
         self._keep(lines, comm)
         bad = np.flatnonzero(lines.status >= alog.DAMAGED)
-        self._found.add(piece.number + rows[bad], lines.status[bad] - alog.DAMAGED)
+        self._found.add(piece.number + found.row[bad], lines.status[bad] - alog.DAMAGED)
 
-    def _ends(self, piece: Piece, rows: I8, ends: I8, lines: alog.Records) -> None:
-        """Fill in partner, tag and size of ends of messages; a partner may be of another communicator: that of an intercommunicator."""
-        other, rank, tag, size = (piece.word(rows, records.BODY + word) for word in (1, 2, 3, 4))
-        own = piece.word(rows, records.COMM)
-        _, partner = self._told.communicators.look_up(np.where(other < 0, own, other), rank)
-        lines.int_data[ends], lines.tag[ends], lines.bytes[ends] = partner, tag, np.maximum(size, 0)
+    def _ends(self, lines: alog.Records, found: alog.Records) -> None:
+        """Replace the ranks of partners by processes; a partner may be of another communicator: that of an intercommunicator."""
+        ends = np.flatnonzero(found.moves)
+        rank = lines.int_data[ends]
+        _, partner = self._told.communicators.look_up(found.other[ends], rank)
+        lines.int_data[ends] = partner
         lines.status[ends[(rank >= 0) & (partner < 0)]] = alog.DAMAGED + defects.NOT_A_MEMBER
-        lines.status[ends[size < 0]] = alog.OUT_OF_RANGE
+        negative = np.flatnonzero(lines.bytes < 0)
+        lines.status[negative], lines.bytes[negative] = alog.OUT_OF_RANGE, 0
 
     def _keep(self, lines: alog.Records, comm: I8) -> None:
         """Say of calls and messages on which communicator they are, if that is not the world."""

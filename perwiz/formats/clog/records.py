@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from perwiz.errors import TraceError
 from perwiz.formats.source import Source
 from perwiz.kernels import clog
+from perwiz.kernels.alog import Records
 from perwiz.trace.arrays import F8, I4, I8
 from perwiz.words import shown
 
@@ -19,33 +20,33 @@ MAGIC = b"CLOG-02."
 PREAMBLE = 1024
 STATE, EVENT, BARE, CARGO, MESSAGE, COMMUNICATOR = 2, 3, 5, 6, 7, 9
 """Types of records."""
-RECORD, COMM, RANK, THREAD, ETYPE, BODY = 5, 2, 3, 4, 6, 6
-"""Words of a record: its type, communicator, rank in that and thread, then, in most, the type of event; where its own part begins."""
+BODY = 6
+"""The word of a record at which its own part begins."""
 LENGTHS = np.array([6, 6, 34, 32, 16, 8, 16, 12, 10, 18, 18, 8], "i4")
 """Words per type of record, header included."""
 _PIECE = 1 << 20
 """Bytes of blocks read at a time, if a block is not longer."""
 _SMALLEST, _LARGEST = 256, 1 << 30
-_AT_ONCE = 1 << 14
+AT_ONCE = 1 << 14
+"""Most records looked at at a time."""
 
 
 class Piece:
-    """Some records: `begin` is the word at which each begins, `number` which record of the file the first is, counted from 1."""
+    """Some records: `begin` is the word at which each begins, `kinds` the type of each, -1 for one that cannot be read, `number` which
+    record of the file the first is, counted from 1.
+    """
 
-    def __init__(self, words: I4, doubles: NDArray[Any], begin: I8, number: int) -> None:
+    def __init__(self, words: I4, doubles: NDArray[Any], begin: I8, kinds: NDArray[np.int8], number: int) -> None:
         self._words, self._doubles = words, doubles
-        self.begin, self.number = begin, number
+        self.begin, self.kinds, self.number = begin, kinds, number
 
     def word(self, rows: I8, offset: int) -> I8:
         """Return a word of some records, int64."""
         return self._words[self.begin[rows] + offset].astype("i8")
 
-    def kinds(self) -> I8:
-        """Return the type of each record, -1 for one that cannot be read."""
-        rows = np.flatnonzero(self.begin >= 0)
-        out = np.full(len(self.begin), -1)
-        out[rows] = self.word(rows, RECORD)
-        return out
+    def events(self, lines: Records, found: Records) -> int:
+        """Write the events among the records to rows of alog.LINE and clog.FOUND, but for their times, and return how many."""
+        return clog.events(self._words, self.begin, self.kinds, lines, found)
 
     def time(self, rows: I8) -> F8:
         """Return the times of some records, s."""
@@ -86,25 +87,25 @@ class Log:
         return value
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the records, at most 16384 at a time."""
+        """Yield the records, at most AT_ONCE at a time; they are overwritten by the next ones."""
         self.complete, number = False, 1
         at: Any = np.zeros(1, clog.WALK).view(np.recarray)
-        buffer = np.empty(_AT_ONCE, "i8")
+        buffer, kinds = np.empty(AT_ONCE, "i8"), np.empty(AT_ONCE, "i1")
         for data in self._blocks():
-            words = np.frombuffer(data, f"{self._order}i4").astype("i4")
+            words = np.frombuffer(data, f"{self._order}i4").astype("i4", copy=False)
             doubles = np.frombuffer(data, f"{self._order}f8")
             at.block = at.next = 0
             while not at.ended[0] and at.block[0] < len(words):
-                clog.records(words, self.block // 4, LENGTHS, buffer, at)
+                clog.records(words, self.block // 4, LENGTHS, buffer, kinds, at)
                 count = int(at.records[0])
                 if count:
-                    yield Piece(words, doubles, buffer[:count], number)
+                    yield Piece(words, doubles, buffer[:count], kinds[:count], number)
                 number += count
             if at.ended[0]:
                 self.complete = True
                 break
 
-    def _blocks(self) -> Iterator[bytes]:
+    def _blocks(self) -> Iterator[memoryview]:
         """Yield what is behind the preamble, whole blocks at a time; the last may be cut off, behind whole words of eight bytes."""
         length = max(_PIECE // self.block, 1) * self.block
         parts: list[bytes] = []
@@ -114,9 +115,15 @@ class Log:
             size += len(piece)
             if size < length:
                 continue
-            data = b"".join(parts)[-size:]
+            data = _last(parts, size)
             cut = size - size % length
-            yield from (data[begin : begin + length] for begin in range(0, cut, length))
+            yield from (memoryview(data)[begin : begin + length] for begin in range(0, cut, length))
             parts, size = [data[cut:]], size - cut
         if size >= 8:
-            yield b"".join(parts)[-size:][: size & ~7]
+            yield memoryview(_last(parts, size))[: size & ~7]
+
+
+def _last(parts: list[bytes], size: int) -> bytes:
+    """Return so many bytes, the last of all parts."""
+    data = b"".join(parts)
+    return data if len(data) == size else data[-size:]
