@@ -29,6 +29,8 @@ class Packer:
         self._folder = folder
         self._records: dict[int, tuple[Any, int]] = {}
         self._columns: dict[int, tuple[Column, str]] = {}
+        self.sums: dict[str, int] = {}
+        """Of the columns that were written, by the names of their files."""
 
     def packed(self, value: Any, place: str) -> Any:
         """Return what stands for a value in JSON; the files of its columns are named by its place, such as `trace`, and that in it."""
@@ -53,8 +55,11 @@ class Packer:
 
     def _column(self, values: Column, place: str) -> str:
         if id(values) not in self._columns:
-            none = not values.size and values.ndim == 1
-            self._columns[id(values)] = values, f"{_EMPTY}{place}" if none else written(self._folder, place, values)
+            file = f"{_EMPTY}{place}"
+            if values.size or values.ndim > 1:
+                file, found = written(self._folder, place, values)
+                self.sums[file] = found
+            self._columns[id(values)] = values, file
         return self._columns[id(values)][1]
 
 

@@ -20,7 +20,7 @@ from perwiz.formats.typed import NoJson, parsed
 from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 
-_FORMAT, _VERSION = "perwiz store", 1
+_FORMAT, _VERSION = "perwiz store", 2
 _SHOWN = 40
 _MAKERS = ("kernels", "trace", "graph", "clock", "loggps", "engines", "whatif")
 """Folders whose code makes what is kept beside a trace."""
@@ -42,9 +42,10 @@ class Store:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._columns = Columns(path)
-        self._unpacker = Unpacker(self._columns, {Trace: {"path": path, "format": "perwiz store"}})
         self._content = _content(path)
+        sums = self._content.get("sums")
+        self._columns = Columns(path, sums if isinstance(sums, dict) else {})
+        self._unpacker = Unpacker(self._columns, {Trace: {"path": path, "format": "perwiz store"}})
         self.trace = self._unpacked(Trace, "trace")
         """The trace as it was written."""
         check_bounds(self.trace)
@@ -117,6 +118,7 @@ def write(trace: Trace, path: str, beside: Mapping[str, Any] = {}) -> None:
     packer = Packer(path)
     content = {"format": _FORMAT, "version": _VERSION, "perwiz": made_by(), "trace": packer.packed(trace, "trace")}
     content |= {name: packer.packed(value, name) for name, value in beside.items()}
+    content["sums"] = packer.sums
     with open(os.path.join(path, MARKER), "x", encoding="utf-8", newline="\n") as file:
         json.dump(content, file, separators=(",", ":"))
         file.write("\n")
