@@ -30,7 +30,7 @@ MODULES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") f
 KERNELS = [path for path, text in MODULES.items() if text.startswith("# cython: ")]
 """The modules that meson.build compiles."""
 LAYERS = [
-    {"errors", "words", "terms", "kernels"},
+    {"errors", "words", "terms", "shown", "kernels"},
     {"progress", "allowed"},
     {"trace"},
     {"formats", "record"},
@@ -39,6 +39,7 @@ LAYERS = [
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 HOMES = {
     "numpy": "perwiz/",
+    "nanoarrow": "perwiz/trace/table.py",
     "cython": "perwiz/kernels/",
     "zstandard": "perwiz/formats/",
     "otf2": "perwiz/formats/otf2/library/",
@@ -50,7 +51,7 @@ HOMES = {
     "sqlalchemy": "perwiz/jobs/store/database.py",
     "shtab": "perwiz/commands/completion.py",
 }
-LATE = {"matplotlib", "networkx", "mpi4py", "otf2", "sqlalchemy", "shtab"}
+LATE = {"matplotlib", "nanoarrow", "networkx", "mpi4py", "otf2", "sqlalchemy", "shtab"}
 """Slow to import or not always there: imported inside the function that needs it."""
 HEAVY = {"numpy", *LATE, "simpy", "zstandard", "msgspec"}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

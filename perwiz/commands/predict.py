@@ -71,6 +71,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the prediction."""
     from perwiz.report.predict import document as report
+    from perwiz.report.predict.plot import plot
     from perwiz.report.predict.text import text
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import UNTOLD, predict
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
     other = told(prediction, args.semantics) if args.semantics != "perwiz" else None
     document = report.document(prediction, args.waits, known, several, other)
-    outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
+    outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(plot, prediction, width=args.size)}
     return files.finish(args, document, text, document.health.incomplete, outputs)
 
 
@@ -109,40 +110,10 @@ def _check_others(trace: str, others: list[str]) -> None:
 
 def _write(prediction: Prediction, name: str, path: str) -> None:
     from perwiz.formats import files as formats
+    from perwiz.report.predict.plot import view
     from perwiz.whatif.predict import predicted_trace
 
     if formats.is_view(name):
-        _view(prediction, path)
+        view(prediction, path)
     else:
         files.write_trace(predicted_trace(prediction), name, path)
-
-
-def _recorded(prediction: Prediction) -> str:
-    return "recorded, its clocks corrected" if prediction.health.correction else "recorded"
-
-
-def _view(prediction: Prediction, path: str) -> None:
-    from perwiz.report.perfetto.write import View, write
-    from perwiz.whatif.predict import predicted_trace
-
-    before = View(_recorded(prediction), prediction.recorded, prediction.waits_before)
-    title = str(prediction.predicted.origin) if prediction.hypotheses else "replayed unchanged"
-    if prediction.rematched and prediction.rematched.written:
-        trace = predicted_trace(prediction)
-        after = View(title, trace.timeline, prediction.rematched.written.waits(prediction.waits_after), trace=trace)
-    else:
-        after = View(title, prediction.predicted, prediction.waits_after, prediction.size)
-    write(prediction.trace, [before, after], path)
-
-
-def _plot(prediction: Prediction, width: float | None, path: str) -> None:
-    from perwiz.report.picture.timeline import Row, plot
-
-    before, title, wait = _recorded(prediction), str(prediction.predicted.origin), prediction.waits_after
-    after = Row(title, prediction.predicted, wait=wait.time)
-    if prediction.rematched and prediction.rematched.written:
-        anew = prediction.rematched.written
-        after = Row(title, anew.trace.timeline, trace=anew.trace, wait=anew.waits(wait).time)
-    rows = [Row(before, prediction.recorded, wait=prediction.waits_before.time), after]
-    waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
-    plot(prediction.trace, rows, path, waited, width=width)

@@ -10,7 +10,7 @@ from typing import Any, dataclass_transform
 
 import numpy as np
 
-from perwiz.errors import TraceError
+from perwiz.errors import TraceError, UsageError
 from perwiz.trace import arrays
 
 
@@ -57,6 +57,22 @@ class Table:
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in dataclasses.fields(self)
         )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """Return the table as a stream of Arrow data, a field per column over the memory of that column, for whoever takes such tables:
+        pandas, polars, pyarrow, DuckDB. The types are those of the columns, whatever is requested.
+
+        Raises UsageError without the package nanoarrow.
+        """
+        try:
+            import nanoarrow as na
+        except ImportError:
+            raise UsageError("a table as Arrow data: needs the package nanoarrow, pip install 'perwiz[arrow]'") from None
+        columns = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        kinds = {name: getattr(na, values.dtype.name)() for name, values in columns.items()}
+        arrays = [na.c_array_from_buffers(kinds[name], len(self), [None, values], null_count=0) for name, values in columns.items()]
+        rows = na.c_array_from_buffers(na.struct(kinds), len(self), [None], null_count=0, children=arrays)
+        return na.c_array_stream(rows).__arrow_c_stream__()
 
     @classmethod
     def empty(cls) -> Any:

@@ -12,6 +12,7 @@ from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit
+from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
 from perwiz.trace.resources import at_once
 from perwiz.trace.tables import NONE, Times
@@ -40,7 +41,7 @@ UNTOLD = "the predicted run cannot be written, as tasks that move begin in other
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Prediction:
+class Prediction(Shown):
     """A predicted run beside the recorded one: `predicted` has its rows, also where the predicted run makes calls in another order."""
 
     trace: Trace

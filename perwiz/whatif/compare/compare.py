@@ -13,6 +13,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.loggps.machine import Machine
+from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.compare.align import Alignment, align
@@ -78,7 +79,7 @@ class Verdict:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Two runs beside each other."""
 
     first: Side

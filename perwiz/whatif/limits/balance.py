@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.errors import UsageError
+from perwiz.shown import Shown
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -88,7 +89,7 @@ class Balanced:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Balance:
+class Balance(Shown):
     """What balancing each step of some regions would give."""
 
     run: Run

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz.shown import Shown
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import NONE, STARTS
@@ -61,7 +62,7 @@ class Bound:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(Shown):
     """Lower bounds of the whole program, and of regions of it."""
 
     run: Run

@@ -16,6 +16,7 @@ from perwiz.engines.sweep import critical_path, to_end
 from perwiz.graph.graph import EJECTION, GAP, INJECTION, LOCAL, QUEUE
 from perwiz.loggps.costs import recorded, rest, slopes
 from perwiz.loggps.weigh import lags
+from perwiz.shown import Shown
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -64,7 +65,7 @@ class Pieces:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Critical:
+class Critical(Shown):
     """One critical path of a run, and the slack of its calls."""
 
     run: Run

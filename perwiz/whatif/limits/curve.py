@@ -26,6 +26,7 @@ from perwiz.loggps.keys import BOTH_ENDS, LETTERS, PAIRS
 from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.weigh import Weighted
+from perwiz.shown import Shown
 from perwiz.trace.arrays import F8, Ints, Mask
 from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
@@ -102,7 +103,7 @@ class Lines:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(Shown):
     """The makespan over an interval of one parameter, as straight segments."""
 
     lines: Lines

@@ -126,7 +126,7 @@ class Noise:
             return np.zeros(0)
         graph, pieces = weighted.graph, self._of(weighted)
         count = min(max(EDGES // graph.edges, FEWEST), self.draws)
-        room = 1 << kernel.reach(graph.start, graph.source).bit_length()
+        room = 1 << int(kernel.reach(graph.start, graph.source)).bit_length()
         first, last = np.sort(graph.begun), np.sort(graph.ended)
         begins = range(0, count, TOGETHER)
         ends = np.empty((len(begins), TOGETHER))
