@@ -2,7 +2,8 @@
 
 `python scripts/measure_growth.py [--calls 10000,100000,1000000] [--ranks 4,64,1024] [--commands info,predict] [--pattern halo]`
 
-Time is that of processors, user and system, of all processes: other work on the machine disturbs it less than that on the wall.
+Time is that of processors, user and system, of all processes: other work on the machine disturbs it less than that on the wall. What a
+command takes of a trace of two ranks that do nearly nothing is left out of both, and printed first.
 """
 
 from __future__ import annotations
@@ -48,11 +49,23 @@ def made(pattern: str, ranks: int, calls: int, regions: bool, path: str) -> tupl
     return int(told[0]), int(told[1])
 
 
-def measure(asked: argparse.Namespace) -> None:
-    """Print the table."""
+def _taken(name: str, folder: str) -> tuple[int, float]:
+    """Return peak memory, bytes, and processor seconds of a command on the trace in a folder."""
     from measure import launched
 
+    words = [{"TRACE": f"{folder}/run.otf2", "PAGE": f"{folder}/page.html"}.get(word, word) for word in COMMANDS[name]]
+    _, peak, used = launched(*words)
+    return peak, used
+
+
+def measure(asked: argparse.Namespace) -> None:
+    """Print the table."""
     names = asked.commands.split(",")
+    with tempfile.TemporaryDirectory() as folder:
+        made(asked.pattern, 2, 1, asked.regions, f"{folder}/run.otf2")
+        start = {name: _taken(name, folder) for name in names}
+    told = ", ".join(f"{name} {used:.2f} s, {peak >> 20} MiB" for name, (peak, used) in start.items())
+    print(f"--- {asked.pattern}; least of all: {told}")
     print(
         f"{asked.pattern}: microseconds of processors per call, and bytes per call at peak (asked {_CALL}, {_REGION} per region instance)"
     )
@@ -66,8 +79,7 @@ def measure(asked: argparse.Namespace) -> None:
                 calls, regions = made(asked.pattern, ranks, count, asked.regions, path)
                 line = f"{calls:10}{ranks:8}"
                 for name in names:
-                    words = [{"TRACE": path, "PAGE": f"{folder}/page.html"}.get(word, word) for word in COMMANDS[name]]
-                    _, peak, used = launched(*words)
+                    peak, used = (now - least for now, least in zip(_taken(name, folder), start[name], strict=True))
                     line += f"{used / calls * 1e6:14.2f}{(peak - _REGION * regions) / calls:8.0f}"
                 print(line, flush=True)
 
