@@ -32,10 +32,24 @@ def read(path: str, model: Start = None) -> Trace:
     from perwiz.trace.resources import give_back
     from perwiz.whatif import timed
 
+    _tell_of_memory(path)
     with Progress(f"reading {path}") as progress:
         trace = timed.read(path, progress, model)
     give_back()
     return trace
+
+
+def _tell_of_memory(path: str) -> None:
+    """Say on standard error what a trace needs if there is less."""
+    from perwiz import allowed, words
+    from perwiz.formats.files import memory_of
+
+    with contextlib.suppress(OSError, ValueError):  # what cannot be read says so when it is
+        needs, left = memory_of(path), allowed.memory()
+        if left is not None and needs > left:
+            known = f"an answer takes some {words.size(needs)} of memory, {words.size(left)} are left"
+            helps = "a machine with more, a higher limit or a shorter recording would help, PERWIZ_THREADS=1 a little"
+            print(f"perwiz: {path}: {known}: {helps}", file=sys.stderr)
 
 
 def part(path: str, chosen: Chosen | None, model: Start = None) -> tuple[Trace, Start]:

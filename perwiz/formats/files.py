@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
@@ -47,6 +48,17 @@ def read(path: str, progress: Progress | None = None) -> Trace:
     Raises TraceError for a file that is missing, empty or no trace, LibraryError for OTF2 without its library.
     """
     return next(form for form in FORMATS if form.looks_like(path)).read(path, progress)
+
+
+def memory_of(path: str) -> int:
+    """Return how many bytes of memory an answer about the trace in a file takes, as its size tells; 0 if that does not tell."""
+    form = next(form for form in FORMATS if form.looks_like(path))
+    if not form.takes or path == "-":
+        return 0
+    files = {path, *form.sources(path)}
+    for folder in [file for file in files if os.path.isdir(file)]:
+        files |= {entry.path for entry in os.scandir(folder)}
+    return form.takes * sum(os.path.getsize(file) for file in files if os.path.isfile(file))
 
 
 def format_of(path: str) -> Format:

@@ -62,6 +62,8 @@ class Format:
     """How what is to be read is named to somebody who gave something else; empty for a format that is not read."""
     holds = Holds()
     """What its files tell."""
+    takes = 0
+    """Bytes of memory at peak per byte of its files that `perwiz predict` takes, as measured on halo exchanges; 0: not known."""
     written = NO
     """Whether traces are written in it, and whether that needs a model."""
     suffixes: tuple[str, ...] = ()
