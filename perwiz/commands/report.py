@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     trace, machine = files.part(args.trace, args.iterations, model)
     against = files.part(args.against, args.iterations)[0] if args.against else None
     with Progress("analysing", noun="step") as progress:
-        report = gathered(trace, hypotheses, machine, args.clock, against, _command(args), progress)
+        report = gathered(trace, hypotheses, machine, args.clock, against, _command(args), _ask(args), progress)
     with Progress("making the page", noun="panel") as progress:
         page = pages.page(report, progress)
     files.write({args.output: partial(files.write_text, page)})
@@ -76,3 +76,8 @@ def _command(args: argparse.Namespace) -> str:
     settings = [*(["--against", args.against] if args.against else []), *options.settings(args)]
     asked = map(blocks.option, args.hypotheses)
     return " ".join([shlex.join(["perwiz", "report", args.trace]), *asked, shlex.join([*settings, "-o", args.output])])
+
+
+def _ask(args: argparse.Namespace) -> str:
+    """Return the command line that asks further questions of the same run."""
+    return shlex.join(["perwiz", "predict", args.trace, *options.settings(args)])

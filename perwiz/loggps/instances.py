@@ -12,7 +12,7 @@ from perwiz.loggps.keys import POSTED
 from perwiz.loggps.model import Model
 from perwiz.loggps.rounds import Collectives
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8, U1, U2
+from perwiz.trace.arrays import F8, I8, U1, U2, Mask
 from perwiz.trace.trace import Trace
 
 _PARTS = np.array(["gather" in name.lower() or "scatter" in name.lower() or "alltoall" in name.lower() for name in operations.OPS])
@@ -105,6 +105,43 @@ def work(trace: Trace, row: I8, model: Model, network: Model | None = None, plac
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = fitted - explained + np.where(here > 0, explained * (there / here), there)
     return np.where(known, np.rint(scaled), there).astype("i8")[kind, of.members]
+
+
+class Forms(NamedTuple):
+    """What `work` says of members of collectives on any network of the same limits, made of what is alike."""
+
+    group: I8
+    """Per member: its row of the columns below."""
+    kind: I8
+    """Row of `sums`."""
+    known: Mask
+    """Whether the model found what it costs."""
+    now: I8
+    """ns on the network of the run."""
+    stays: F8
+    """ns that no network changes."""
+    explained: F8
+    """ns that grow as `sums` do."""
+    here: I8
+    """ns of `sums` on the network of the run."""
+    sums: rounds.Sums
+
+
+def forms(trace: Trace, row: I8, model: Model) -> Forms:
+    """Return how the parts of some members (rows of Members) depend on the letters, where messages do not move once posted."""
+    kind, kinds = alike(trace)
+    fitted = _found(model, kinds)
+    of = parts(trace, row)
+    alone, group = np.unique(kind[of.collective] * len(collectives.MEMBERS) + of.members, return_inverse=True)
+    kind_of, members = np.divmod(alone, len(collectives.MEMBERS))
+    chosen_ones = _chosen(model, kinds, fitted)
+    here, most = rounds.cost(model, kinds, chosen_ones)[kind_of], rounds.at_most(model, kinds)[kind_of]
+    found = fitted[kind_of, members]
+    known = ~np.isnan(found)
+    found = np.where(known, found, 0.0)
+    explained = np.minimum(found, np.maximum(most, here))
+    now = np.where(known, np.rint(found), here).astype("i8")
+    return Forms(group.ravel(), kind_of, known, now, found - explained, explained, here, rounds.sums(kinds, chosen_ones))
 
 
 def likely(trace: Trace, model: Model) -> list[str]:

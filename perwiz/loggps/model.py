@@ -252,7 +252,17 @@ class Model:
 
     def letters(self, sent: Sent) -> Any:
         """Return the costs of messages: L, o_s, ... as attributes, one value for all or one per message."""
-        return self.costs[0] if len(self.costs) == 1 else _table(self.costs)[_rows(self.costs, sent)]
+        return self.costs[0] if len(self.costs) == 1 else _table(self.costs)[self.row_of(sent)]
+
+    def row_of(self, sent: Sent) -> I8:
+        """Return the row of costs that each message meets."""
+        size, pairs = np.broadcast_arrays(np.asarray(sent.bytes), np.asarray(sent.pairs))
+        out = np.zeros(size.shape, "i8")
+        for code, name in enumerate(_CLASSES) if len(self.costs) > 1 else ():
+            which = pairs == code
+            begin, row = _steps(self.costs, name)
+            out[which] = row[np.searchsorted(begin, size[which], "right") - 1]
+        return out
 
     def limit(self, sent: Sent) -> int | I8:
         """Return the eager limit of messages, bytes: one for all or one per message."""
@@ -433,17 +443,6 @@ def _limits(limits: tuple[Limit, ...]) -> I8:
     for limit in sorted(limits, key=lambda limit: (limit.pairs != "", limit.sends != "")):
         rows = [limit.pairs in ("", pairs) for pairs in _CLASSES]
         out[np.ix_(rows, [limit.sends in ("", sends) for sends in SENDS])] = limit.S
-    return out
-
-
-def _rows(costs: tuple[Costs, ...], sent: Sent) -> I8:
-    """Return the row of each message."""
-    size, pairs = np.broadcast_arrays(np.asarray(sent.bytes), np.asarray(sent.pairs))
-    out = np.zeros(size.shape, "i8")
-    for code, name in enumerate(_CLASSES):
-        which = pairs == code
-        begin, row = _steps(costs, name)
-        out[which] = row[np.searchsorted(begin, size[which], "right") - 1]
     return out
 
 

@@ -163,22 +163,50 @@ def _pairs(between: Mask, across: Mask) -> U1:
 
 def _played(model: Model, asked: Collectives, chosen: I8) -> F8:
     """Return the ns of collectives of several processes by these algorithms: the sum along their longest ways."""
+    ways = _ways(asked, chosen)
+    of_edges = [np.broadcast_to(column[:, None], size.shape) for way, _, size in ways for column in (way.cost, way.pairs)]
+    what, pairs = (np.concatenate([column.ravel() for column in of_edges[k::2]]) for k in (0, 1))
+    size = np.concatenate([size.ravel() for _, _, size in ways])
+    ns = costs(model, what, size, pairs)
+    out, first = np.zeros(len(asked.op)), 0
+    for way, of, sizes in ways:
+        end = first + sizes.size
+        out[of] = way.times @ ns[first:end].reshape(sizes.shape)
+        first = end
+    return out
+
+
+def _ways(asked: Collectives, chosen: I8) -> list[tuple[_Way, I8, I8]]:
+    """Return the longest ways of collectives of several processes: each with the rows of `asked` that take it, and bytes (edge, row)."""
     alike, kind = np.unique(np.stack((chosen, asked.processes, asked.nodes, asked.metahosts), 1), axis=0, return_inverse=True)
     rows = [np.flatnonzero(kind.ravel() == number) for number in range(len(alike))]
     ways = [_together(*_WAYS[number], *places) for number, *places in alike.tolist()]
-    sizes = [np.floor(way.part[:, None] * asked.size[of] + _WHOLE) for way, of in zip(ways, rows, strict=True)]
-    of_edges = [
-        np.broadcast_to(column[:, None], size.shape) for way, size in zip(ways, sizes, strict=True) for column in (way.cost, way.pairs)
-    ]
-    what, pairs = (np.concatenate([column.ravel() for column in of_edges[k::2]]) for k in (0, 1))
-    size = np.concatenate([size.ravel() for size in sizes]).astype("i8")
-    ns = costs(model, what, size, pairs)
-    out, first = np.zeros(len(asked.op)), 0
-    for way, of in zip(ways, rows, strict=True):
-        end = first + len(way.part) * len(of)
-        out[of] = way.times @ ns[first:end].reshape(len(way.part), len(of))
-        first = end
-    return out
+    return [(way, of, np.floor(way.part[:, None] * asked.size[of] + _WHOLE).astype("i8")) for way, of in zip(ways, rows, strict=True)]
+
+
+class Sums(NamedTuple):
+    """What collectives cost by their algorithms, whatever the letters of the model: sums of edges, those of a row one after the other."""
+
+    row: I8
+    """Per edge."""
+    times: I8
+    what: I8
+    """MESSAGE to FREE."""
+    size: I8
+    """Bytes."""
+    pairs: U1
+
+
+def sums(asked: Collectives, chosen: I8) -> Sums:
+    """Return what `cost` adds up, where messages do not move once posted."""
+    costly = np.flatnonzero((asked.processes > 1) & operations.COLLECTIVE[asked.op])
+    parts = [Sums(*np.empty((4, 0), "i8"), np.empty(0, "u1"))]
+    for way, of, sizes in _ways(asked.take(costly), chosen[costly]) if len(costly) else ():
+        edges = [np.repeat(column, len(of)) for column in (way.times, way.cost, way.pairs)]
+        parts.append(Sums(np.tile(costly[of], len(way.part)), edges[0], edges[1], sizes.ravel(), edges[2]))
+    whole = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.argsort(whole[0], kind="stable")
+    return Sums(*(column[order] for column in whole))
 
 
 class _Way(NamedTuple):

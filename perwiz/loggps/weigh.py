@@ -19,7 +19,7 @@ from perwiz.loggps import instances, interfaces
 from perwiz.loggps.interfaces import CUT as CUT
 from perwiz.loggps.keys import NO_LIMIT, POSTED
 from perwiz.loggps.links import flows
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
 from perwiz.trace.arrays import I4, I8, Mask, chunks
@@ -267,7 +267,11 @@ class Gaps:
 
     def after(self, calls: I4) -> I8:
         """Return the ns from the return of sending calls, those of messages, to that of the next send of their process, int64 per call."""
-        return self._model.gap_after(sent(self._trace, self._model, self._largest[calls], self._size), self._bytes[calls])
+        return self._model.gap_after(*self.sent_by(calls))
+
+    def sent_by(self, calls: I4) -> tuple[Sent, I8]:
+        """Return the largest message of each of some sending calls, and the bytes of all of its messages."""
+        return sent(self._trace, self._model, self._largest[calls], self._size), self._bytes[calls]
 
 
 def work(trace: Trace, model: Model, size: I8 | None = None, network: Model | None = None, placed: Trace | None = None) -> I8:

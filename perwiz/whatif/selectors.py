@@ -358,6 +358,13 @@ def init_calls(trace: Trace) -> I8:
     return np.flatnonzero(np.isin(trace.calls.op, operations.INITS))
 
 
+def last_calls(trace: Trace, calls: I8) -> I8:
+    """Return the last of some calls (rows, ascending) on each location, -1 where there is none."""
+    out = np.full(len(trace.locations), NONE, "i8")
+    out[trace.calls.location[calls]] = calls
+    return out
+
+
 def finalize_calls(trace: Trace) -> I8:
     """Return the calls of MPI_Finalize, rows."""
     return np.flatnonzero(np.isin(trace.calls.op, operations.FINALIZES))

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 
 import numpy as np
 import pytest
 
+import build
+import perwiz
 from build import Builder
+from perwiz.loggps import instances
+from perwiz.loggps.algorithms.edges import costs
+from perwiz.loggps.collectives import CollectiveCost
 from perwiz.loggps.instances import sizes
+
+SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
 
 
 def counted(*routines):
@@ -51,3 +59,20 @@ def test_sizes__of_one_process():
     b.everyone("Allreduce", bytes=32)
     b.everyone("Bcast", root=0, bytes=8)
     assert sizes(b.trace()).tolist() == [32, 8]
+
+
+@pytest.mark.parametrize("trace", [perwiz.read(SRTEST), build.CATALOGUE["nonblocking_collectives"]()], ids=["srtest", "nonblocking"])
+def test_forms__add_up_to_work(trace):
+    """What a page adds up from `forms` on another network is what `work` says there; of kinds the model knows, and of others."""
+    known = CollectiveCost("MPI_Barrier", 3, "all", 0, 70_000.0, 0.0)
+    model = dataclasses.replace(build.hand_model(), collectives=(known,))
+    rows = np.flatnonzero(trace.members.done >= 0)
+    of = instances.forms(trace, rows, model)
+    assert of.now[of.group].tolist() == instances.work(trace, rows, model).tolist()
+    for changes in ("L_ns=0", "L_ns=9123,G_ns_per_byte=0.0371"):
+        network = model.with_changes(changes)
+        ns = of.sums.times * costs(network, of.sums.what, of.sums.size, of.sums.pairs)
+        there = np.rint(np.bincount(of.sums.row, ns, int(of.kind.max()) + 1))[of.kind]
+        grown = np.where(of.here > 0, of.explained * there / np.maximum(of.here, 1), there)
+        then = np.where(of.known, np.rint(of.stays + grown), there)[of.group]
+        assert then.tolist() == instances.work(trace, rows, model, network).tolist()

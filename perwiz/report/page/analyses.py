@@ -17,8 +17,9 @@ from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, parse_all
 from perwiz.whatif.limits.critical import Critical, critical_of
 from perwiz.whatif.predict import Prediction, predict
+from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.ranking import Ranking, rank
-from perwiz.whatif.run import Run, Start, machine_of, replayed
+from perwiz.whatif.run import Run, Start, graph_of, machine_of, replay_of, replayed, settled, under
 from perwiz.whatif.stages import go_on
 from perwiz.whatif.worth.domino import Domino, domino_of
 
@@ -30,6 +31,19 @@ Tell = Callable[[int, int], object]
 
 def silent(done: int, steps: int) -> None:
     """Tell nobody."""
+
+
+OTHERS, FEW, MANY = 4, 50_000, 200_000
+"""Changes of the list that runs of the page are predicted under, for runs of up to FEW calls, and of more than MANY, of which the page does
+not answer itself."""
+
+
+def changed(run: Run, change: Change) -> Run:
+    """Return what a run becomes under a change, receives keeping the messages they took."""
+    trace, machine, asked = run.trace, run.machine, [change.hypothesis]
+    if settled(trace, run.weighted.model, asked):
+        return under(dataclasses.replace(run, weighted=dataclasses.replace(run.weighted, weight=run.weighted.weight.copy())), asked)
+    return under(replay_of(run.clocks, graph_of(trace, machine.model, asked), machine), asked)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,6 +82,18 @@ class Report:
     comparison: Comparison | None
     """With a measured run, if one was given."""
     command: str
+    """That made the page."""
+    ask: str
+    """The command that asks further questions of the same run."""
+
+    @functools.cached_property
+    def others(self) -> list[tuple[Change, Run]]:
+        """What becomes of the run under changes of the list that it is not predicted under already, the largest gain first; without any
+        hypotheses asked for.
+        """
+        shown, calls = int(pays(self.ranked)), len(self.run.trace.calls)
+        most = 0 if self.asked or FEW < calls <= MANY else OTHERS
+        return [(line.change, changed(self.run, line.change)) for line in self.ranking.lines[shown:most]]
 
     @functools.cached_property
     def states(self) -> WaitStates:
@@ -92,6 +118,7 @@ def gathered(
     clock: str = "clc",
     against: Trace | None = None,
     command: str = "",
+    ask: str = "perwiz predict TRACE",
     tell: Tell = silent,
 ) -> Report:
     """Return every analysis of a trace that the page shows; arguments as in `perwiz.predict`, `against` a run to compare with.
@@ -124,4 +151,5 @@ def gathered(
         asked=bool(asked),
         comparison=comparison,
         command=command,
+        ask=ask,
     )

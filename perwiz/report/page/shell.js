@@ -1,7 +1,8 @@
 // The page: data in, elements out, what is chosen, and the tabs. The contract with panels stands at the top of html.py.
 const page = window.perwiz = (function () {
   const panels = {}, listeners = {}, drawn = new Set(), resizers = [];
-  let base = 0;
+  let base = 0, answering;
+  const timeline = new Promise((done) => { answering = done; });
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
   const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
@@ -97,6 +98,20 @@ const page = window.perwiz = (function () {
 
   function facts(pairs) {
     return node("dl", {}, ...pairs.flatMap(([label, text]) => [node("dt", {}, label), node("dd", {}, text)]));
+  }
+
+  // A button that copies a text.
+  function copying(text, label = "copy") {
+    const button = node("button", {type: "button", onclick: async () => {
+      const area = node("textarea", {class: "away"}, text());
+      document.body.append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      button.textContent = done ? "copied" : "not copied";
+      setTimeout(() => { button.textContent = label; }, 1200);
+    }}, label);
+    return button;
   }
 
   function canvas(box, height, paint) {
@@ -202,12 +217,13 @@ const page = window.perwiz = (function () {
       again();
     });
     window.addEventListener("afterprint", () => open((tabs.querySelector("[aria-selected=true]") || {id: "tab-" + listed[0].id}).id.slice(4)));
-    if (listed.length) await open(listed[0].id);
+    const first = listed.length ? open(listed[0].id) : null;
     if (panels.timeline) await panels.timeline.draw(document.getElementById("timeline"), data("timeline"));
+    await first;
     document.documentElement.dataset.ready = Math.round(performance.now());
     tell("ready");
   }
 
-  return {panel: (id, one) => { panels[id] = one; }, column, columns, node, time, share, size, colour, table, facts, canvas, on, tell,
+  return {panel: (id, one) => { panels[id] = one; }, column, columns, node, time, share, size, colour, table, facts, canvas, on, tell, copying, timeline, answering: (found) => answering(found),
     open, start: () => start().catch(failed), show: (place) => tell("show", place)};
 })();

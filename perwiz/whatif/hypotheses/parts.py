@@ -10,7 +10,7 @@ from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.resources import remembered
-from perwiz.trace.tables import STREAM
+from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.devices import for_devices
@@ -74,9 +74,8 @@ def _stretches(segments: Segments, text: str, number: str) -> Parts:
 def between_init_and_finalize(segments: Segments) -> Mask:
     """Return which segments are neither before MPI_Init nor behind MPI_Finalize of their process; all where the trace does not show it."""
     trace = segments.trace
-    begins, ends = np.full(len(trace.locations), -1), np.full(len(trace.locations), len(trace.calls))
-    for rows, bound in ((selectors.init_calls(trace), begins), (selectors.finalize_calls(trace), ends)):
-        bound[trace.calls.location[rows]] = rows
+    begins, ends = (selectors.last_calls(trace, rows) for rows in (selectors.init_calls(trace), selectors.finalize_calls(trace)))
+    ends[ends == NONE] = len(trace.calls)
     behind = segments.gap - segments.location
     return np.asarray((behind > begins[segments.location]) & (behind <= ends[segments.location]))
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from perwiz.report.page.analyses import Report
-from perwiz.report.page.panels import curve, efficiency, fixes, health, messages, phases, states, waits
+from perwiz.report.page.panels import curve, efficiency, fixes, health, live, messages, phases, states, waits
 
 PANELS: tuple[tuple[str, str, Callable[[Report], Any]], ...] = (
     ("fixes", "Fixes", fixes.document),
+    ("live", "What if", lambda report: live.document(report.run, report.ask, report.others)),
     ("states", "Wait states", lambda report: states.document(report.states)),
     ("waits", "Waits", lambda report: waits.document(report.run)),
     ("messages", "Messages", lambda report: messages.document(report.run)),

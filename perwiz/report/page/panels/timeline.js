@@ -1,7 +1,7 @@
 // The timeline: two panes over one axis of time, moved by wheel, drag and keys; what is chosen is told in words beside them.
 page.panel("timeline", {async draw(box, doc) {
   const node = page.node, time = page.time, data = await tlLoad(doc), unit = data.unit, lines = data.timelines;
-  const whole = Math.max(1, ...lines.map((one) => Math.max(one.span, one.makespan / unit)));
+  let whole = Math.max(1, ...lines.map((one) => Math.max(one.span, one.makespan / unit)));
   const layers = {messages: true, steps: true, critical: false, domino: true};
   const view = {data, from: data.origin / unit, to: whole, top: 0, gutter: 92, ratio: 1, layers, ink: null, chosen: null, current: null, lane: 0};
   const closed = new Map(data.runs.map((run) => [run, new Set()])), places = new Map(data.runs.map((run) => [run, tlPlaces(run)]));
@@ -45,9 +45,29 @@ page.panel("timeline", {async draw(box, doc) {
   const panes = [pane(0), pane(1)];
   const tip = node("div", {id: "tip", hidden: true}), detail = node("aside", {id: "detail", "aria-live": "polite"});
   const button = (label, title, action) => node("button", {type: "button", title, "aria-label": title, onclick: action}, label);
-  const tl = {view, data, lines, panes, whole, tip, button, set, show, choose, bound, zoom, pan, again, step, groups, toggle};
+  const tl = {view, data, lines, panes, tip, button, set, show, choose, bound, zoom, pan, again, step, groups, toggle, get whole() { return whole; }};
   tl.search = tlSearch(tl);
   Object.assign(tl, tlTeller(tl), tlLink(tl));
+  // A timeline that a panel makes of the first run: a copy of the recorded one, to be written over.
+  const add = (name) => {
+    const one = tlCopy(lines[0], name), index = lines.push(one) - 1;
+    panes.forEach((some) => some.choice.append(node("option", {value: index}, name)));
+    set(panes[1], index);
+    return one;
+  };
+  const changed = (one, name) => {
+    one.name = name;
+    one.levels.clear();
+    const index = lines.indexOf(one);
+    for (const some of panes) {
+      some.choice.querySelector(`[value="${index}"]`).textContent = name;
+      if (some.timeline === one) set(some, index);
+    }
+    whole = Math.max(whole, one.span, one.makespan / unit);
+    paint();
+    clearTimeout(one.later);
+    one.later = setTimeout(tlIdle, 400, one, tlJobs(tlPlaces(one.run)), one.version = {});
+  };
   const help = () => detail.replaceChildren(node("h2", {}, "Mouse and keys"), page.facts([["wheel", "zoom at the pointer"], ["shift + wheel", "pan"],
     ["alt + wheel", "other rows"], ["drag", "pan"], ["click", "choose a call, open or close a group"], ["\u2190 \u2192", "pan"], ["\u2191 \u2193", "other row"],
     ["+ \u2212 0", "zoom in, out, whole run"], ["n p", "next call, call before"], ["z", "zoom to the call"], ["Enter g", "open or close a group, all groups"],
@@ -132,6 +152,7 @@ page.panel("timeline", {async draw(box, doc) {
   // place: {timeline, call: row of calls, from, to in ns, run, location}
   function show(place) {
     if (place.timeline !== undefined) set(panes[0], place.timeline);
+    if (place.other !== undefined) set(panes[1], lines.indexOf(lines.filter((one) => one.run === data.runs[0] && !one.copied).at(place.other)));
     const run = place.run || 0;
     if (place.call !== undefined && place.call >= 0) {
       const line = (panes.find((one) => one.timeline && one.timeline.run === data.runs[run]) || panes[0]).timeline;
@@ -206,6 +227,7 @@ page.panel("timeline", {async draw(box, doc) {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); tl.search.focus(); }
   });
   page.view = view;
+  page.answering({unit, run: data.runs[0], line: lines[0], add, changed});
   page.tell("select", null);
   tl.recall();
   paint();

@@ -16,7 +16,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report.page.tables import PanelData, column, size
-from perwiz.report.picture.lanes import GROUP, GROUPS, WAITING, kernels, origin
+from perwiz.report.picture.lanes import GROUP, GROUPS, WAITING, origin
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import LINKS
@@ -27,8 +27,8 @@ BUDGET = 3_800_000
 """Characters of all columns of the timeline; what is needed at 1 ns may be less."""
 CALLS = 1_000_000
 """Calls of a run that are kept."""
-BANDS = 50_000
-"""Instances of parallel regions, and regions of streams, that are kept."""
+BANDS = 150_000
+"""Instances of user regions that are kept, those that last longest."""
 _NAME = 300
 
 
@@ -147,6 +147,7 @@ class _Run:
             "site": column(trace.site[keep]) if len(trace.site) else None,
             "messages": self._messages(),
             "links": self._links() if len(trace.links) else None,
+            "parallel": np.flatnonzero(trace.parallel).tolist(),
             "bands": self._bands(),
         }
 
@@ -184,24 +185,19 @@ class _Run:
     def _bands(self) -> PanelData:
         regions, rows = self.trace.regions, self.bands
         return {
-            "all": len(_eligible(self.trace)),
+            "all": len(regions),
             "location": column(regions.location[rows], running=True),
             "path": column(regions.path[rows]),
             "instance": column(regions.instance[rows], running=True),
         }
 
 
-def _eligible(trace: Trace) -> I8:
-    """Return the instances of parallel regions and the outermost regions of streams."""
-    return np.union1d(np.flatnonzero(trace.parallel[trace.region_names]), kernels(trace))
-
-
 def _bands(trace: Trace) -> I8:
-    """Return those of them that are kept: all, or of too many the longest."""
-    rows = _eligible(trace)
+    """Return the instances of regions that are kept: all, or of too many the longest."""
     times = trace.timeline.regions
-    length = (times.leave - times.enter)[rows]
-    return rows if len(rows) <= BANDS else np.sort(rows[np.argpartition(length, len(rows) - BANDS)[len(rows) - BANDS :]])
+    length = times.leave - times.enter
+    count = len(length)
+    return np.arange(count) if count <= BANDS else np.sort(np.argpartition(length, count - BANDS)[count - BANDS :])
 
 
 def _timelines(run: _Run, number: int, unit: int) -> list[PanelData]:
@@ -228,7 +224,7 @@ def _timelines(run: _Run, number: int, unit: int) -> list[PanelData]:
                 "gap": column(written[0]),
                 "length": column(written[1]),
                 "waits": _waits(run, moments.waits, unit, run.shown.moments[0].waits if out else None),
-                "bands": _band_times(run, moments.timeline, unit),
+                "bands": _band_times(run, moments.timeline, unit, run.shown.moments[0].timeline if out else None),
             }
         )
     return out
@@ -272,9 +268,18 @@ def _waiting(run: _Run, waits: Waits, unit: int) -> tuple[I8, I8]:
     return time, np.where(time > 0, run.place[waits.partner[run.keep]], -1)
 
 
-def _band_times(run: _Run, timeline: Timeline, unit: int) -> PanelData:
+def _band_times(run: _Run, timeline: Timeline, unit: int, first: Timeline | None) -> PanelData:
+    """Return when regions begin and how long they last; behind a first timeline by how much that differs from there."""
+    enter, length = _bands_in(run, timeline, unit)
+    if first is not None:
+        before = _bands_in(run, first, unit)
+        enter, length = enter - before[0], length - before[1]
+    return {"enter": column(enter, running=True), "length": column(length)}
+
+
+def _bands_in(run: _Run, timeline: Timeline, unit: int) -> tuple[I8, I8]:
     enter, leave = (_units(timeline, times[run.bands], unit) for times in (timeline.regions.enter, timeline.regions.leave))
-    return {"enter": column(enter, running=True), "length": column(leave - enter)}
+    return enter, leave - enter
 
 
 def _overlays(runs: Sequence[_Run], overlays: Overlays) -> dict[str, Any]:

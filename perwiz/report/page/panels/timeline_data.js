@@ -77,6 +77,8 @@ function tlTimeline(doc, own, run, before) {
       leave[k] = now += length[k];
     }
   }
+  const base = before.find((one) => one.run === run);
+  for (let k = 0; base && k < own.bands.enter.length; k++) { own.bands.enter[k] += base.bands.enter[k]; own.bands.length[k] += base.bands.length[k]; }
   const first = before.find((one) => one.run === run && one.wait), wait = own.waits && (first ? first.wait.slice() : new Float64Array(n));
   const partner = own.waits && (first ? first.partner.slice() : new Int32Array(n).fill(-1));
   for (let k = 0; wait && k < own.waits.call.length; k++) {
@@ -94,15 +96,23 @@ function tlTimeline(doc, own, run, before) {
   return made;
 }
 
+function tlCopy(one, name) {
+  const same = (some) => some && some.slice();
+  const made = {...one, name, copied: true, enter: same(one.enter), leave: same(one.leave), wait: same(one.wait), partner: same(one.partner),
+    begin: same(one.begin), end: same(one.end), bands: {enter: same(one.bands.enter), length: same(one.bands.length)}, levels: new Map()};
+  return made;
+}
+
 // Levels of detail of locations and of groups of them: shares of every kind (0 to 255) per bin, halved in number from level to level.
 // Made when the page is idle; until then all calls are looked at.
-function tlIdle(one, jobs) {
+function tlIdle(one, jobs, version) {
+  if (version !== one.version) return;
   const until = performance.now() + 8;
   while (jobs.length && performance.now() < until) {
     const {key, members} = jobs.pop();
     one.levels.set(key, tlLevels(one, members));
   }
-  if (jobs.length) setTimeout(tlIdle, 12, one, jobs);
+  if (jobs.length) setTimeout(tlIdle, 12, one, jobs, version);
 }
 
 // What needs levels, the largest last: they are made first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
+from perwiz.report import blocks
 from perwiz.report.domino.records import first_bound, first_line, pays
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
@@ -14,7 +15,8 @@ from perwiz.trace.arrays import I8, Ints
 from perwiz.whatif.compare.compare import Comparison
 from perwiz.whatif.limits.critical import Critical
 from perwiz.whatif.predict import Prediction
-from perwiz.whatif.run import replayed
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.run import Run, replayed
 
 
 def document(report: Report, budget: int = BUDGET) -> PanelData:
@@ -26,14 +28,16 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
     if prediction:
         made_by = str(prediction.predicted.origin) if report.asked else _first(report)
         moments.append(Moments(made_by, prediction.predicted, prediction.waits_after, _order(prediction)))
-    runs, pairs = [Shown(run.trace, moments)], None
+    last = len(moments) - 1
+    moments += [_other(change, predicted) for change, predicted in report.others]
+    runs, pairs, measured = [Shown(run.trace, moments)], None, -1
     if report.comparison:
-        measured = report.comparison.second.trace
-        waits = replayed(measured, run.weighted.model, "none").waits
-        runs.append(Shown(measured, [Moments(f"re-measured: {measured.path}", measured.timeline, waits)]))
+        again = report.comparison.second.trace
+        waits = replayed(again, run.weighted.model, "none").waits
+        runs.append(Shown(again, [Moments(f"re-measured: {again.path}", again.timeline, waits)]))
         pairs = _pairs(report.comparison, prediction)
-    last = sum(len(shown.moments) for shown in runs) - 1
-    panes = (last - 1 if report.comparison and report.asked else 0), last or -1
+        measured = len(moments)
+    panes = (last if report.comparison and report.asked else 0), measured if report.comparison else last or -1
     overlays = Overlays(report.domino.path, run.makespan - report.domino.value, _stretches(report.critical), pairs, panes)
     return timeline.document(runs, overlays, budget)
 
@@ -43,6 +47,12 @@ def _first(report: Report) -> str:
     line, bound = first_line(report.ranked) if pays(report.ranked) else None, first_bound(report.ranked)
     named = f"under the first change: {line.head.change}" if line else f"at best: {bound.head.change}" if bound else "unchanged"
     return f"predicted {words.shown(named, 300)}"
+
+
+def _other(change: Change, predicted: Run) -> Moments:
+    """Return the run under another change of the list."""
+    order = None if predicted.order is None else np.argsort(predicted.order.call)
+    return Moments(f"predicted under {words.shown(blocks.option(change.question), 300)}", predicted.recorded_rows(), predicted.waits, order)
 
 
 def _order(prediction: Prediction) -> I8 | None:

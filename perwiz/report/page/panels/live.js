@@ -1,0 +1,177 @@
+// What-ifs: ticks and sliders make a question, the page sweeps its graph and shows the run that it gives, and how to ask perwiz the same.
+page.panel("live", {draw(box, data) {
+  return data.why ? liveNone(box, data, data.why) : livePanel(box, data);
+}});
+
+function liveNone(box, data, why) {
+  box.append(page.node("p", {}, "This page does not answer further questions itself: " + why + ". ", page.node("code", {}, liveServe(data)), " does."));
+  if (data.changes.length) box.append(liveChanges(data.changes));
+}
+
+function liveServe(data) { return data.command.replace(/^perwiz predict/, "perwiz report") + " --serve"; }
+
+// As shlex.quote of Python has it.
+function liveQuoted(text) { return /^[A-Za-z0-9@%+=:,.\/_-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\"'\"'") + "'"; }
+
+// Runs predicted already: each is a timeline of the page.
+function liveChanges(changes) {
+  const {node, time, share} = page;
+  return node("div", {}, node("h3", {}, "Predicted already"), page.table(["change", "gain", "", "makespan"], changes.map((row) => ({title: "show this run below the recorded one",
+    go: () => page.show({other: row.timeline}), cells: [node("code", {class: "change"}, row.option), time(row.gain), share(row.gain), time(row.makespan)]})), {left: [0]}));
+}
+
+// A question: what does not wait, how fast ranks compute, what regions take, and the network.
+function liveQuestion(data, run) {
+  const ticked = {sites: new Set(), regions: new Set(), ranks: new Set(), calls: new Set()}, speeds = new Map(), scales = new Map(), network = {};
+  const inside = new Map();
+  const options = () => {
+    const changes = [...(network.L === undefined ? [] : ["L_ns=" + network.L]), ...(network.G === undefined ? [] : ["G_ns_per_byte=" + network.G])], out = [];
+    if (changes.length) out.push("--network " + changes.join(","));
+    for (const [rank, factor] of [...speeds].sort((a, b) => a[0] - b[0])) out.push("--speed rank:" + rank + "=" + factor);
+    for (const [row, factor] of scales) out.push("--scale " + liveQuoted(row.text + "=" + factor));
+    for (const row of ticked.sites) out.push("--zero-wait " + liveQuoted("site:" + row.text));
+    for (const row of ticked.regions) out.push("--zero-wait " + liveQuoted("region:" + row.text));
+    for (const rank of ticked.ranks) out.push("--zero-wait rank:" + rank);
+    for (const call of ticked.calls) out.push("--zero-wait e" + call);
+    return out;
+  };
+  // Paths inside a region, at any depth.
+  const paths = (name) => {
+    if (!inside.has(name)) {
+      const within = [];
+      run.doc.path_parents.forEach((parent, k) => { within[k] = run.doc.path_names[k] === name || (parent >= 0 && within[parent]); });
+      inside.set(name, within);
+    }
+    return inside.get(name);
+  };
+  const waits = () => {
+    if (![...Object.values(ticked)].some((some) => some.size)) return null;
+    const mask = new Uint8Array(run.count), sites = new Set([...ticked.sites].map((row) => row.number)), places = run.doc.processes.map((rank) => ticked.ranks.has(rank));
+    const regions = [...ticked.regions].map((row) => paths(row.row));
+    for (let call = 0; call < run.count; call++) {
+      mask[call] = sites.has(data.siteOf[call]) || places[run.location[call]] || regions.some((within) => within[run.path[call]]) ? 1 : 0;
+    }
+    for (const call of ticked.calls) mask[call] = 1;
+    return mask;
+  };
+  const asked = () => ({waits: waits(), speeds: [...speeds].sort((a, b) => a[0] - b[0]).map(([rank, factor]) => ({rank, factor})),
+    scales: [...scales].map(([row, factor]) => ({row: row.row, factor})), ...network});
+  const clear = () => {
+    Object.values(ticked).forEach((some) => some.clear());
+    speeds.clear();
+    scales.clear();
+    delete network.L;
+    delete network.G;
+  };
+  return {ticked, speeds, scales, network, options, asked, clear};
+}
+
+async function livePanel(box, data) {
+  const {node, time, share} = page, {unit, run, line, add, changed} = await page.timeline;
+  if (unit !== 1) return liveNone(box, data, "its times had to be rounded to fit into it");
+  data.siteOf = await page.column(data.site_of);
+  data.sites.forEach((row, k) => { row.number = k + 1; });
+  data.bounded = data.bounded && run.bands.path.length === run.doc.bands.all;
+  const graph = await liveLoad(data.graph, run, line), question = liveQuestion(data, run), {ticked} = question;
+  const answer = node("p", {class: "answer", "aria-live": "polite"}), code = node("code", {class: "command"}), widgets = [], chosen = node("span", {});
+  let mine = null, due = 0;
+
+  const update = () => {
+    due = 0;
+    const began = performance.now(), options = question.options(), swept = liveSwept(graph, question.asked()), makespan = liveMakespan(graph, swept.time);
+    if (options.length || mine) {
+      mine = mine || add("predicted here");
+      liveShow(graph, swept, mine);
+      changed(mine, options.length ? "predicted: " + options.join(" ") : "predicted: nothing is changed");
+    }
+    const gain = line.makespan - makespan;
+    answer.replaceChildren(node("b", {}, time(line.makespan)), " recorded", ...(options.length ? [" \u2192 ", node("b", {}, time(makespan)), " predicted, ",
+      gain < 0 ? "loss " : "gain ", node("b", {}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")")] : ": tick what is not to wait, or drag"));
+    code.textContent = options.length ? [data.command, ...options].join(" ") + data.keep : "";
+    copy.hidden = nothing.hidden = !options.length;
+    box.dataset.makespan = makespan;
+    box.dataset.tick = (performance.now() - began).toFixed(1);
+  };
+  const soon = () => { if (!due) due = setTimeout(update, 0); };
+  const copy = page.copying(() => code.textContent), nothing = node("button", {type: "button", onclick: () => { question.clear(); widgets.forEach((reset) => reset()); update(); }}, "nothing");
+
+  const tick = (some, what, label) => {
+    const input = node("input", {type: "checkbox", "aria-label": label, onchange: () => { if (input.checked) some.add(what); else some.delete(what); soon(); }});
+    widgets.push(() => { input.checked = some.has(what); });
+    input.checked = some.has(what);
+    return input;
+  };
+  // A slider of powers of two about 1; `set` is told the factor, undefined where it stands in the middle.
+  const slider = (label, words, set) => {
+    const note = node("output", {}, words(undefined)), input = node("input", {type: "range", min: -4, max: 4, step: 0.25, value: 0, "aria-label": label, oninput: () => {
+      const factor = +input.value ? 2 ** +input.value : undefined;
+      set(factor);
+      note.textContent = words(factor);
+      soon();
+    }});
+    widgets.push(() => { input.value = 0; note.textContent = words(undefined); });
+    return node("span", {class: "slider"}, input, note);
+  };
+  const list = (title, said, rows) => rows.length ? node("section", {}, node("h3", {}, title), node("p", {class: "quiet"}, said), node("div", {class: "ticks"}, ...rows)) : null;
+  const short = (factor) => +factor.toPrecision(3);
+  const row = (...cells) => node("div", {}, ...cells);
+  const alone = liveAlone(graph, data.siteOf);
+
+  const sites = data.sites.map((one) => row(node("label", {}, tick(ticked.sites, one, one.name + " does not wait"), one.name),
+    node("span", {class: "quiet"}, one.calls + (one.calls === 1 ? " call waits " : " calls wait ") + time(one.waits) + " in all"), alone(one)));
+  const regions = data.regions.map((one) => row(node("label", {}, tick(ticked.regions, one, "calls in " + one.name + " do not wait"), one.name),
+    node("span", {class: "quiet"}, time(one.waits) + " waiting")));
+  const ranks = data.ranks.map((rank) => row(node("label", {}, tick(ticked.ranks, rank, "rank " + rank + " does not wait"), "rank " + rank),
+    data.bounded ? slider("speed of rank " + rank, (factor) => factor ? "computes " + short(factor) + " times as fast" : "as recorded",
+      (factor) => { if (factor) question.speeds.set(rank, short(factor)); else question.speeds.delete(rank); }) : null));
+  const scales = data.bounded ? data.computing.map((one) => row(node("span", {}, one.name), slider("time of " + one.name, (factor) => factor ? "takes " + short(factor) + " of its time" : "as recorded",
+    (factor) => { if (factor) question.scales.set(one, short(factor)); else question.scales.delete(one); }))) : [];
+  box.append(node("div", {class: "asked"}, answer, node("p", {}, code, " ", copy, " ", nothing)), node("p", {}, chosen),
+    node("div", {class: "whatifs"}, list("Calls that do not wait", "They go on as if their partners had come; the partners come when they did.", sites),
+      list("Inside a region nothing waits", "Calls made in it, at any depth.", regions),
+      list("Ranks", data.bounded ? "Tick: none of its calls waits. Drag: it computes faster or slower." : "Tick: none of its calls waits.", ranks),
+      list("Computation of a region", "What is computed inside it; MPI calls keep their work.", scales), liveNetworkPart(data, graph, slider, question, list, row),
+      data.changes.length ? liveChanges(data.changes) : null));
+  page.on("select", (value) => {
+    chosen.replaceChildren();
+    if (value && value.run === 0) chosen.append(node("label", {}, tick(ticked.calls, value.id, "e" + value.id + " does not wait"), " e" + value.id + ", the chosen call, does not wait"));
+  });
+  page.on("tick", ({call}) => { ticked.calls.add(call); widgets.forEach((reset) => reset()); update(); });
+  page.live = {graph, question, update, quoted: liveQuoted, ask: (asked) => liveSwept(graph, asked), show: (swept, one) => liveShow(graph, swept, one)};
+  update();
+}
+
+// What each site gains alone, asked when nothing else is to be done.
+function liveAlone(graph, siteOf) {
+  const {node, time} = page, jobs = [];
+  const next = () => {
+    const job = jobs.shift();
+    if (!job) return;
+    job();
+    setTimeout(next, 30);
+  };
+  setTimeout(next, 300);
+  return (one) => {
+    const out = node("span", {class: "quiet"}, "");
+    jobs.push(() => {
+      const mask = new Uint8Array(graph.calls);
+      for (let call = 0; call < graph.calls; call++) mask[call] = siteOf[call] === one.number ? 1 : 0;
+      const gain = graph.line.makespan - liveMakespan(graph, liveSwept(graph, {waits: mask, speeds: [], scales: []}).time);
+      out.textContent = gain > 0 ? "; alone gains " + time(gain) : "; alone gains nothing";
+    });
+    return out;
+  };
+}
+
+function liveNetworkPart(data, graph, slider, question, list, row) {
+  const {node, time} = page, {why, latency} = data.graph.network, costs = data.graph.model.costs;
+  if (why) return list("Network", why, [row("")]);
+  const most = (k) => Math.max(...costs.map((one) => one[k])), L = most(LIVE_L) || 1000, G = most(LIVE_G) || 0.1, {network} = question;
+  const rate = (g) => (1 / g).toPrecision(3) + " GB/s", told = (now, k) => (most(k) ? now : "none found;") + (costs.some((other) => other[k] !== costs[0][k]) ? " at most, as recorded" : " as recorded");
+  return list("Network", "A value dragged to is that of all messages.", [
+    latency ? row(node("span", {}, "latency L"), slider("latency", (factor) => factor ? time(Math.round(L * factor)) : told(time(L), LIVE_L),
+      (factor) => { if (factor) network.L = Math.round(L * factor); else delete network.L; }))
+      : row(node("span", {class: "quiet"}, "latency L: what lets messages move here depends on it; perwiz predict --network L_ns=... answers")),
+    row(node("span", {}, "bandwidth 1/G"), slider("bandwidth", (factor) => factor ? rate(+(G / factor).toPrecision(4)) : told(rate(G), LIVE_G),
+      (factor) => { if (factor) network.G = +(G / factor).toPrecision(4); else delete network.G; }))]);
+}

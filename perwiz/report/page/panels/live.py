@@ -1,0 +1,123 @@
+"""The panel of what-ifs: what can be ticked, the graph that the page answers from, and runs that are predicted already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz import words
+from perwiz.report import blocks
+from perwiz.report.page.panels import live_graph
+from perwiz.report.page.tables import PanelData, column
+from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.tables import STREAM
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.matching import matching
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.run import Run
+
+SITES, REGIONS = 250, 60
+"""Call sites and regions that can be ticked, those that wait longest."""
+_NAME = 120
+
+
+def document(run: Run, ask: str, others: Sequence[tuple[Change, Run]] = ()) -> PanelData:
+    """Return what can be ticked, and the graph; without it why the page has none.
+
+    `ask` is the command that asks further questions of the run, `others` are the runs under changes that are timelines of the page.
+    """
+    why = live_graph.why_not(run)
+    out: PanelData = {"why": why, "command": ask, "changes": _changes(run, others)}
+    if why:
+        return out
+    trace = run.trace
+    at, sites = _sites(run)
+    table = trace.messages
+    location = trace.calls.location
+    order = np.lexsort((table.send, location[table.receive_done], location[table.send]))
+    return out | {
+        "keep": _chooses(run),
+        "site_of": column(at),
+        "sites": sites,
+        "regions": _regions(run),
+        "computing": _computing(trace),
+        "ranks": np.unique(trace.locations.process).tolist(),
+        "streams": np.flatnonzero(trace.locations.kind == STREAM).tolist(),
+        "bounded": live_graph.bounded(run),
+        "graph": live_graph.document(run, order),
+    }
+
+
+def _changes(recorded: Run, others: Sequence[tuple[Change, Run]]) -> list[PanelData]:
+    """Return what the runs under changes gain; `timeline` counts from the end."""
+    return [
+        {
+            "option": words.shown(blocks.option(change.question), 300),
+            "gain": recorded.makespan - run.makespan,
+            "makespan": run.makespan,
+            "timeline": k - len(others),
+        }
+        for k, (change, run) in enumerate(others)
+    ]
+
+
+def _sites(run: Run) -> tuple[I8, list[PanelData]]:
+    """Return (per call 0, or which of the call sites from 1, the sites), by what their calls wait, the longest first."""
+    which, parts = selectors.sites(run.trace)
+    texts = [selectors.site(*names) for names in parts]
+    waits, count = np.zeros(len(texts), "i8"), np.bincount(which, minlength=len(texts))
+    np.add.at(waits, which, run.waits.time)
+    chosen = [k for k in np.lexsort((np.arange(len(texts)), -waits)).tolist() if waits[k] and _told(texts[k])][:SITES]
+    number = np.zeros(len(texts), "i8")
+    number[chosen] = np.arange(1, len(chosen) + 1)
+    rows = [{"name": words.shown(texts[k], _NAME), "text": texts[k], "calls": int(count[k]), "waits": int(waits[k])} for k in chosen]
+    return number[which], rows
+
+
+def _regions(run: Run) -> list[PanelData]:
+    """Return the regions inside which calls wait, the longest first; `name` is the row of names."""
+    trace = run.trace
+    waits = _inside(trace, trace.calls.path, run.waits.time)
+    rows = [k for k in np.argsort(-waits, kind="stable").tolist() if waits[k] and _told(trace.names[k])][:REGIONS]
+    named = [(k, trace.names[k]) for k in rows]
+    return [{"row": k, "name": words.shown(name, _NAME), "text": name, "waits": int(waits[k])} for k, name in named]
+
+
+def _computing(trace: Trace) -> list[PanelData]:
+    """Return the regions that last longest, all instances together, without what they call; `name` is the row of names."""
+    regions, times = trace.regions, trace.timeline.regions
+    lasts = times.leave - times.enter
+    own, inner = lasts.copy(), np.flatnonzero(regions.parent >= 0)
+    np.subtract.at(own, regions.parent[inner], lasts[inner])
+    total = np.zeros(len(trace.names), "i8")
+    np.add.at(total, trace.region_names, own)
+    rows = [k for k in np.argsort(-total, kind="stable").tolist() if total[k] > 0 and _told(trace.names[k])][:REGIONS]
+    shown = [(k, trace.names[k]) for k in rows if "," not in trace.names[k]]
+    return [{"row": k, "name": words.shown(name, _NAME), "text": name} for k, name in shown]
+
+
+def _inside(trace: Trace, path: Ints, value: I8) -> I8:
+    """Return the sum of what calls have, per region inside which they were made at any depth, each call once."""
+    out = np.zeros(len(trace.names), "i8")
+    by_path = np.zeros(len(trace.paths) + 1, "i8")
+    np.add.at(by_path, path, value)
+    for k in range(len(trace.paths)):
+        at, seen = k, set()
+        while at >= 0:
+            seen.add(int(trace.paths.region[at]))
+            at = int(trace.paths.parent[at])
+        out[list(seen)] += by_path[k]
+    return out
+
+
+def _told(name: str) -> bool:
+    """Return whether a name can be copied to a shell as it stands."""
+    return name.isprintable()
+
+
+def _chooses(run: Run) -> str:
+    """Return the option that keeps what receives took, where they could take other messages in another run."""
+    found = matching(run, run)
+    return " --keep-matches" if found.wildcards or found.waits or found.possible or found.fetches else ""

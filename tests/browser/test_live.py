@@ -1,0 +1,166 @@
+"""The page answers what-ifs itself: to the nanosecond what `perwiz predict` says, on the samples, and as fast as one drags."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shlex
+
+import numpy as np
+import pytest
+
+import build
+import perwiz
+from browser.chromium import PATH, Chromium
+from perwiz import cli
+from perwiz.report.page import html
+from perwiz.report.page.analyses import changed
+from perwiz.report.page.html import Panel
+from perwiz.report.page.panels import live, live_graph, timeline
+from perwiz.report.page.panels.timeline import Moments, Overlays, Shown
+from perwiz.whatif.predict import predict
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.run import replayed
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
+ALL = "waits: new Uint8Array(perwiz.live.graph.calls).fill(1), "
+QUESTIONS = (
+    (["zero-wait all"], ALL + "speeds: [], scales: []"),
+    (["speed rank:1=1.7"], "speeds: [{rank: 1, factor: 1.7}], scales: []"),
+    (["network G_ns_per_byte=13.7"], "G: 13.7, speeds: [], scales: []"),
+    (["network L_ns=0"], "L: 0, speeds: [], scales: []"),
+    (
+        ["network L_ns=9123,G_ns_per_byte=0.0371", "speed rank:1=0.59", "zero-wait all"],
+        f"L: 9123, G: 0.0371, {ALL} speeds: [{{rank: 1, factor: 0.59}}], scales: []",
+    ),
+)
+SHOWN = """(() => {
+  const g = perwiz.live.graph, {enter, length} = g.line.bands, swept = perwiz.live.ask({%s});
+  const line = {enter: [], leave: [], begin: [], end: [], wait: [], partner: [], bands: {enter: enter.slice(), length: length.slice()}};
+  perwiz.live.show(swept, line);
+  return [line.enter, line.leave, line.wait, [...line.bands.enter], line.makespan];
+})()"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return one browser for all tests."""
+    with Chromium() as found:
+        yield found
+
+
+def opened(browser, path, run, ask="perwiz predict x", others=()):
+    """Show a page of the timeline of a run and its what-ifs."""
+    moments = [Moments("measured", run.trace.timeline, run.waits)]
+    moments += [Moments(change.question, one.recorded_rows()) for change, one in others]
+    panels = [
+        Panel("timeline", "Timeline", timeline.document([Shown(run.trace, moments)], Overlays())),
+        Panel("live", "What if", live.document(run, ask, others)),
+    ]
+    head = {"trace": "x", "asked": [], "predicted": None, "comparison": None, "span": None, "shares": [], "doubts": [], "best": []}
+    head |= {"recorded": run.makespan, "shares_of": run.makespan, "lanes": "", "calls": 0, "noun": "", "messages": 0, "waiting": 0}
+    page = path / "page.html"
+    page.write_text(html.page("x", head | {"incomplete": False}, panels), encoding="utf-8")
+    browser.open(page)
+    browser.until("!!(perwiz.live || document.querySelector('#panel-live p'))")
+
+
+def asked(browser, run, question, model=None):
+    """Assert that the page says what `predict` says of a question, for every call."""
+    texts, words = question
+    said = predict(run.trace, texts, model, clock="none", draws=0, keep_matches=True)
+    enter, leave, wait, bands, makespan = browser.run(SHOWN % words)
+    begin, calls = int(run.trace.timeline.locations.enter.min()), said.predicted.calls
+    np.testing.assert_array_equal(enter, calls.enter - begin)
+    np.testing.assert_array_equal(leave, calls.leave - begin)
+    np.testing.assert_array_equal(wait, said.waits_after.time)
+    np.testing.assert_array_equal(bands, said.predicted.regions.enter - begin)
+    assert makespan == said.predicted.makespan
+
+
+@pytest.mark.parametrize("name", ["srtest.alog", "halo-before", "team-static.alog.gz", "farm.alog.gz", "ping-pong-otf2-papi"])
+def test_questions__as_predict(browser, tmp_path, name):
+    trace = perwiz.read(str(TRACES / name))
+    run = replayed(trace)
+    opened(browser, tmp_path, run)
+    for question in QUESTIONS:
+        asked(browser, run, question)
+    used = np.unique(run.trace.region_names).tolist()
+    for row in used[:1]:
+        words = f"speeds: [{{rank: 1, factor: 1.5}}], scales: [{{row: {row}, factor: 0.37}}]"
+        asked(browser, run, (["speed rank:1=1.5", f"scale {trace.names[row]}=0.37"], words))
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"empty", "one_process"}))
+def test_questions__of_awkward_traces(browser, tmp_path, name):
+    """Rendezvous, probes, prefixes, devices, gaps between sends: under the model that the trace was made with."""
+    model = build.hand_model()
+    run = replayed(build.CATALOGUE[name](), model, "none")
+    opened(browser, tmp_path, run)
+    if not browser.run("!!perwiz.live"):
+        assert not len(run.trace.calls) or run.replay_error
+        return
+    ranks = run.trace.locations.process
+    for question in QUESTIONS[:4] if 1 in ranks else QUESTIONS[:1]:
+        asked(browser, run, question, model)
+
+
+def test_ticks__read_as_a_command(browser, tmp_path, capsys):
+    """What is ticked and dragged is copied as words that the command line takes; it prints the same makespan."""
+    path = str(TRACES / "srtest.alog")
+    opened(browser, tmp_path, replayed(perwiz.read(path)), f"perwiz predict {path}")
+    browser.run("document.querySelector('[aria-label=\"MPI_Recv does not wait\"]').click()")
+    browser.run(
+        "(() => { const s = document.querySelector('[aria-label=\"speed of rank 2\"]'); s.value = 1;"
+        " s.dispatchEvent(new Event('input')); })()"
+    )
+    browser.until("document.querySelector('#panel-live code.command').textContent.includes('speed')")
+    command = browser.run("document.querySelector('#panel-live code.command').textContent")
+    assert command == f"perwiz predict {path} --speed rank:2=2 --zero-wait site:MPI_Recv"
+    assert cli.main([*shlex.split(command)[1:], "--json", "--draws", "0"]) == 0
+    makespan = json.loads(capsys.readouterr().out)["predicted_ns"]
+    assert browser.run("+document.getElementById('panel-live').dataset.makespan") == makespan
+    head = browser.run("document.querySelector('#panel-live .answer').innerText")
+    assert f"{perwiz.predict(perwiz.read(path), ['speed rank:2=2', 'zero-wait site:MPI_Recv']).predicted.makespan / 1e6:.1f} ms" in head
+    second = browser.run("document.querySelectorAll('.bar select')[1].selectedOptions[0].textContent")
+    assert second == "predicted: --speed rank:2=2 --zero-wait site:MPI_Recv"
+    browser.run("[...document.querySelectorAll('#panel-live button')].find((one) => one.textContent === 'nothing').click()")
+    assert browser.run("+document.getElementById('panel-live').dataset.makespan") == 412_568_000
+    assert browser.complaints() == []
+
+
+def test_choices__keep_what_receives_took(browser, tmp_path):
+    """A farm hears whoever comes first: perwiz predict would match anew, the page does not, and its command says so."""
+    path = str(TRACES / "farm.alog.gz")
+    opened(browser, tmp_path, replayed(perwiz.read(path)))
+    browser.run("document.querySelector('[aria-label=\"rank 1 does not wait\"]').click()")
+    browser.until("document.querySelector('#panel-live code.command').textContent")
+    assert browser.run("document.querySelector('#panel-live code.command').textContent").endswith("--zero-wait rank:1 --keep-matches")
+
+
+def test_names__are_quoted_for_a_shell(browser, tmp_path):
+    """As shlex.quote of Python has it; a region of such a name is asked about under its own name."""
+    opened(browser, tmp_path, replayed(perwiz.read(str(TRACES / "srtest.alog"))))
+    texts = ["a", "a b", "it's", '"$x"', "rank:2=0.5", "é", "", "<b>", "a\\b", "x;rm"]
+    found = browser.run(f"{json.dumps(texts[:-4] + texts[-3:])}.map((text) => perwiz.live.quoted(text))")
+    assert found == [shlex.quote(text) for text in texts[:-4] + texts[-3:]]
+    assert browser.run('perwiz.live.quoted("é")') == shlex.quote("é")
+
+
+def test_large__says_who_answers(browser, tmp_path, monkeypatch):
+    """Beyond the size the page has runs predicted already, to switch between, and names the command that answers."""
+    monkeypatch.setattr(live_graph, "MANY", 20)
+    run = replayed(perwiz.read(str(TRACES / "srtest.alog")), "default")
+    change = Change("wait", "call", "zero-wait e25", "", 403_130_934)
+    opened(browser, tmp_path, run, "perwiz predict srtest.alog", [(change, changed(run, change))])
+    told = browser.run("document.getElementById('panel-live').innerText")
+    assert "the run has 36 calls; a page answers by itself for up to 20" in told
+    assert "perwiz report srtest.alog --serve" in told
+    browser.click_on("#panel-live tr.go")
+    assert browser.run("document.querySelectorAll('.bar select')[1].selectedOptions[0].textContent") == "zero-wait e25"
+    assert "403.1 ms, 9.437 ms shorter" in browser.run("document.querySelectorAll('.bar')[1].innerText")
+    assert [cell.strip() for cell in browser.run("document.querySelector('#panel-live tr.go').innerText").split("\t")] == [
+        *("--zero-wait e25", "9.437 ms", "2.3 %", "403.1 ms")
+    ]

@@ -1,0 +1,178 @@
+"""Looking around in the page: ranges, functions, tables, search by time, what is alike, keys without focus, a phone, paper."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+import build
+import perwiz
+from browser.chromium import PATH, Chromium
+from perwiz.report.page import html
+from perwiz.report.page.html import Panel
+from perwiz.report.page.panels import live, timeline
+from perwiz.report.page.panels.timeline import Moments, Overlays, Shown
+from perwiz.whatif.run import replayed
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
+SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
+DETAIL = "document.getElementById('detail').innerText"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return one browser for all tests."""
+    with Chromium() as found:
+        yield found
+
+
+def written(path, run):
+    """Return a page of the timeline of a run and its what-ifs."""
+    moments = [Moments("measured", run.trace.timeline, run.waits)]
+    shown = timeline.document([Shown(run.trace, moments)], Overlays())
+    panels = [Panel("timeline", "Timeline", shown), Panel("live", "What if", live.document(run, "perwiz predict x"))]
+    head = {"trace": "x", "asked": [], "predicted": None, "comparison": None, "span": None, "shares": [], "doubts": [], "best": []}
+    head |= {"recorded": run.makespan, "shares_of": run.makespan, "lanes": "", "calls": 36, "noun": "call", "messages": 0, "waiting": 0}
+    page = path / "page.html"
+    page.write_text(html.page("x", head | {"incomplete": False}, panels), encoding="utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
+def srtest(tmp_path_factory):
+    """Return the page of srtest.alog."""
+    return written(tmp_path_factory.mktemp("srtest"), replayed(perwiz.read(SRTEST), "default"))
+
+
+def place(browser, moment, row=0, down=8):
+    """Return where a moment, ns, of a row is on the screen."""
+    return browser.run(
+        "(() => { const r = document.querySelector('.area canvas').getBoundingClientRect(), v = perwiz.view, w = r.width - v.gutter;"
+        f" return [r.x + v.gutter + ({moment} - v.from) / (v.to - v.from) * w, r.y + 20 + v.rows()[{row}].y + {down}]; }})()"
+    )
+
+
+def test_range__its_profile(browser, srtest):
+    """From 100 to 150 ms ranks 0 waits in its barrier, and the others are not there yet."""
+    browser.open(srtest)
+    (a, y), (b, _) = place(browser, 100e6), place(browser, 150e6)
+    browser.mouse("mousePressed", a, y, modifiers=8)
+    browser.mouse("mouseMoved", b, y, buttons=1, modifiers=8)
+    browser.mouse("mouseReleased", b, y, modifiers=8)
+    browser.frame()
+    told = browser.run(DETAIL)
+    assert told.startswith("In the range\nof\nmeasured\nfrom\n")
+    low, high = browser.run("perwiz.view.range")
+    assert (low, high) == (pytest.approx(100e6, abs=1e6), pytest.approx(150e6, abs=1e6))
+    assert "in calls\n" in told
+    assert "(100.0 %)\nwaiting" in told
+    assert browser.run("document.querySelector('#detail table').innerText").split("\n")[-1].startswith("MPI_Barrier\t1\t")
+    browser.key("Escape")
+    assert browser.run("perwiz.view.range") is None
+    assert browser.complaints() == []
+
+
+def test_keys__without_focus_and_back(browser, srtest):
+    browser.open(srtest)
+    span = "perwiz.view.to - perwiz.view.from"
+    whole = browser.run(span)
+    browser.key("+")
+    assert browser.run(span) == pytest.approx(whole / 2, rel=0.02)
+    browser.run("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'Backspace', bubbles: true}))")
+    assert browser.run(span) == pytest.approx(whole, rel=0.02)
+    browser.key("n")
+    assert browser.run(DETAIL).startswith("e0 MPI_Barrier")
+
+
+def test_times__to_the_nanosecond(browser, srtest):
+    browser.open(srtest)
+    browser.run("perwiz.show({call: 25})")
+    times = replayed(perwiz.read(SRTEST), "default").trace.timeline
+    entered = int(times.calls.enter[25] - times.locations.enter.min())
+    assert f" = {entered:_} ns".replace("_", "\u202f") in browser.run(DETAIL)
+
+
+def test_search__by_time(browser, srtest):
+    """As many as wait so long; all are listed beside, and a click goes there."""
+    browser.open(srtest)
+    waits = replayed(perwiz.read(SRTEST), "default").waits.time
+    recv = [row for row in range(36) if waits[row] > 10_000_000]
+    browser.click_on("input[type=search]")
+    browser.type("wait>10ms")
+    browser.key("Enter")
+    assert browser.run("document.querySelector('.search [role=status]').textContent") == f"1 of {len(recv)}"
+    assert browser.run("document.querySelectorAll('.hits tr.go').length") == len(recv)
+    browser.click_on(".hits tr.go", 1)
+    assert browser.run("document.querySelector('.hits') === null")
+
+
+def test_tables__sort_filter_copy(browser, srtest):
+    browser.open(srtest)
+    rows = [["e2", "9.5 ms"], ["e10", "412.6 us"], ["e1", "-"], *([f"e{k}", f"{k} ns"] for k in range(20, 27))]
+    browser.run(
+        f"(() => {{ const t = perwiz.table(['call', 'time'], {rows!r}.map((cells) => ({{cells}}))); t.id = 'made';"
+        " document.getElementById('panel-live').prepend(t); })()"
+    )
+    cells = "[...document.querySelectorAll('#made tbody tr:not([hidden])')].map((row) => row.cells[0].textContent)"
+    browser.click_on("#made th", 1)
+    assert browser.run(cells)[:3] == ["e2", "e10", "e26"]
+    browser.click_on("#made th", 0)
+    assert browser.run(cells)[::9] == ["e26", "e1"]
+    browser.click_on("#made .filter")
+    browser.type("e2")
+    assert browser.run(cells) == [*(f"e{k}" for k in range(26, 19, -1)), "e2"]
+    browser.run("window.copied = ''; document.addEventListener('copy', () => { window.copied = document.activeElement.value; })")
+    browser.click_on("#made .tabletools button")
+    assert browser.run("window.copied").split("\n")[:2] == ["call\ttime", "e26\t26 ns"]
+
+
+def test_functions__a_stack_and_told_where_nothing_is_called(browser, tmp_path):
+    """Thick rows have the functions below the calls; where only computation is the innermost is told."""
+    run = replayed(build.nested_regions(), build.hand_model())
+    browser.open(written(tmp_path, run))
+    regions, times = run.trace.regions, run.trace.timeline.regions
+    inner = int((regions.parent >= 0).argmax())
+    browser.run("perwiz.view.lane = 60; document.body.dispatchEvent(new KeyboardEvent('keydown', {key: ']', bubbles: true}))")
+    browser.frame()
+    assert browser.run("perwiz.view.rows()[0].bar") == 20
+    moment = int(times.enter[inner] + times.leave[inner]) // 2 - int(run.trace.timeline.locations.enter.min())
+    depth = browser.run(f"perwiz.view.data.runs[0].depth[{int(regions.path[inner])}]")
+    browser.mouse("mouseMoved", *place(browser, moment, int(regions.location[inner]), 20 + 12 * depth + 5))
+    browser.frame()
+    tip = browser.run("document.getElementById('tip').innerText").split("\n")
+    assert tip[0] == browser.run(f"perwiz.view.data.runs[0].regions[{int(regions.path[inner])}]")
+    assert tip[1:5] == ["rank", str(int(regions.location[inner])), "instance", str(int(regions.instance[inner]))]
+
+
+def test_alike__ranks_by_what_they_do(browser, tmp_path):
+    """Every third of twelve ranks computes three times as long as the others, which wait for it."""
+    b = build.Builder(12)
+    for _ in range(6):
+        for rank in range(12):
+            b.compute(rank, 3000 if rank % 3 == 0 else 1000)
+        b.everyone("Barrier")
+    browser.open(written(tmp_path, replayed(b.trace(), build.hand_model())))
+    browser.run("[...document.querySelectorAll('button')].find((one) => one.textContent === 'alike').click()")
+    rows = browser.run("perwiz.view.rows().map((row) => [row.label, row.members])")
+    assert [label for label, _ in rows] == ["4 \u2248 rank 0", "8 \u2248 rank 1"]
+    assert sorted(rows[0][1]) == [0, 3, 6, 9]
+
+
+def test_phone__lanes_are_as_wide_as_it(browser, srtest):
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    browser.open(srtest)
+    assert browser.run("document.querySelector('.area canvas').clientWidth") > 300
+    assert browser.run("document.documentElement.scrollWidth") <= 390
+    browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
+
+
+def test_old_browser__is_told(browser, srtest, tmp_path):
+    """One that cannot inflate is told why; one that cannot even read the script finds a sentence."""
+    text = srtest.read_text(encoding="utf-8")
+    assert '<header id="head"><p id="old">Nothing is drawn yet. If this stays, the browser is too old' in text
+    made = browser.call("Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream")["identifier"]
+    browser.call("Page.navigate", url=srtest.as_uri())
+    said = browser.until("document.querySelector('.warning[role=alert]') && document.querySelector('.warning[role=alert]').innerText")
+    assert said == "This page cannot be drawn here: the browser is too old (it has no DecompressionStream)"
+    browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=made)
