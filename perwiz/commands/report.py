@@ -14,11 +14,14 @@ _ENDING = """
 The page is one file without any network access: it can be opened from disk, kept and mailed. Its timeline shows the measured run and,
 where there are, the one with corrected clocks, the one predicted under the hypotheses (without any: under the first change of perwiz
 domino if it pays, else under what is at best) and the re-measured one, two at a time above each other; the fixes are ranked by what the
-whole run gains.
+whole run gains. In its panel "What if" waits, call sites, regions and ranks are ticked, speeds and the network dragged: it answers by
+itself for up to 200000 calls. With --serve a browser on this machine, given the address that is printed, asks the same of any trace, and
+whatever else perwiz predict does; the address holds a token, and requests of other hosts and origins are refused.
 
 examples:
   perwiz report run.alog -o run.html
   perwiz report run.alog --zero-wait op:MPI_Barrier -o run.html
+  perwiz report run.otf2 --serve
   perwiz report before.alog --advance e25 --against after.alog -o both.html
 
 exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of the two is the same, 4 done but a trace is incomplete
@@ -28,7 +31,9 @@ exit codes: 0 done, 2 usage or model, 3 a trace cannot be read, or no call of th
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz report`."""
     options.trace(parser)
-    parser.add_argument("-o", dest="output", metavar="FILE", required=True, help="the page to write (.html)")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="the page to write (.html)")
+    meaning = "serve the page to a browser on this machine until Ctrl-C, and answer its questions, however large the trace is"
+    parser.add_argument("--serve", action="store_true", help=meaning)
     parser.add_argument("--against", metavar="MEASURED", help="a trace of the changed program, to hold the prediction against")
     options.hypotheses(parser)
     options.iterations(parser)
@@ -53,10 +58,15 @@ def run(args: argparse.Namespace) -> int:
     with Progress("analysing", noun="step") as progress:
         report = gathered(trace, hypotheses, machine, args.clock, against, _command(args), _ask(args), progress)
     with Progress("making the page", noun="panel") as progress:
-        page = pages.page(report, progress)
-    files.write({args.output: partial(files.write_text, page)})
-    written = "" if args.quiet else f"{words.shown(args.output)}, {words.size(len(page))}: "
+        page = pages.page(report, progress) if args.output else ""
+        server = pages.server(report, progress) if args.serve else None
+    if args.output:
+        files.write({args.output: partial(files.write_text, page)})
+    written = "" if args.quiet or not page else f"{words.shown(args.output)}, {words.size(len(page))}: "
     terminal.show(partial(pages.line, report, written))
+    if server:
+        print(f"open {server.address} (Ctrl-C ends)", flush=True)
+        server.until_interrupted()
     return INCOMPLETE if report.incomplete else DONE
 
 
@@ -64,9 +74,11 @@ def _check(args: argparse.Namespace) -> None:
     """Raise UsageError if the page cannot be written, or both traces are standard input, before anything is read."""
     from perwiz.errors import UsageError
 
-    if not args.output.lower().endswith((".html", ".htm")):
+    if args.output is None and not args.serve:
+        raise UsageError("nowhere to write the page to, must be -o FILE.html, or --serve")
+    if args.output is not None and not args.output.lower().endswith((".html", ".htm")):
         raise UsageError(f"{args.output}: no name for a page, must end in .html")
-    files.check([args.output], [args.trace, args.against, args.model, *options.networks(args.hypotheses)])
+    files.check([args.output] if args.output else [], [args.trace, args.against, args.model, *options.networks(args.hypotheses)])
 
 
 def _command(args: argparse.Namespace) -> str:
@@ -75,7 +87,8 @@ def _command(args: argparse.Namespace) -> str:
 
     settings = [*(["--against", args.against] if args.against else []), *options.settings(args)]
     asked = map(blocks.option, args.hypotheses)
-    return " ".join([shlex.join(["perwiz", "report", args.trace]), *asked, shlex.join([*settings, "-o", args.output])])
+    output = ["-o", args.output] if args.output else ["--serve"]
+    return " ".join([shlex.join(["perwiz", "report", args.trace]), *asked, shlex.join([*settings, *output])])
 
 
 def _ask(args: argparse.Namespace) -> str:

@@ -200,13 +200,17 @@ class Sums(NamedTuple):
 def sums(asked: Collectives, chosen: I8) -> Sums:
     """Return what `cost` adds up, where messages do not move once posted."""
     costly = np.flatnonzero((asked.processes > 1) & operations.COLLECTIVE[asked.op])
-    parts = [Sums(*np.empty((4, 0), "i8"), np.empty(0, "u1"))]
-    for way, of, sizes in _ways(asked.take(costly), chosen[costly]) if len(costly) else ():
-        edges = [np.repeat(column, len(of)) for column in (way.times, way.cost, way.pairs)]
-        parts.append(Sums(np.tile(costly[of], len(way.part)), edges[0], edges[1], sizes.ravel(), edges[2]))
-    whole = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    order = np.argsort(whole[0], kind="stable")
-    return Sums(*(column[order] for column in whole))
+    ways = _ways(asked.take(costly), chosen[costly]) if len(costly) else []
+    row = np.concatenate([np.tile(costly[of], len(way.part)) for way, of, _ in ways] or [costly])
+    order = np.argsort(row, kind="stable")
+
+    def column(number: int) -> I8:
+        none = np.empty(0, "i8")
+        return np.concatenate([none, *(np.repeat(way[number], len(of)) for way, of, _ in ways)])[order].astype("i8")
+
+    size = np.concatenate([np.empty(0, "i8"), *(sizes.ravel() for _, _, sizes in ways)])[order]
+    what, times, pairs = (column(_Way._fields.index(name)) for name in ("cost", "times", "pairs"))
+    return Sums(row[order], times, what, size, pairs.astype("u1"))
 
 
 class _Way(NamedTuple):

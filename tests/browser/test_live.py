@@ -154,7 +154,7 @@ def test_large__says_who_answers(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(live_graph, "MANY", 20)
     run = replayed(perwiz.read(str(TRACES / "srtest.alog")), "default")
     change = Change("wait", "call", "zero-wait e25", "", 403_130_934)
-    opened(browser, tmp_path, run, "perwiz predict srtest.alog", [(change, changed(run, change))])
+    opened(browser, tmp_path, run, "perwiz predict srtest.alog", [(change, changed(run, [change.hypothesis]))])
     told = browser.run("document.getElementById('panel-live').innerText")
     assert "the run has 36 calls; a page answers by itself for up to 20" in told
     assert "perwiz report srtest.alog --serve" in told

@@ -309,7 +309,7 @@ def test_device__kernels_by_name_beneath_their_process(browser, tmp_path):
     browser.mouse("mouseMoved", x + 5000 * per, y)
     browser.frame()
     assert browser.run("document.getElementById('tip').innerText").split("\n") == [
-        *("kernel", "stream", "0.1", "instance", "2", "begins", "4.100 us", "lasts", "2.500 us")
+        *("kernel", "stream", "0.1", "instance", "2", "begins", "4.100 us = 4\u202f100 ns", "lasts", "2.500 us = 2\u202f500 ns")
     ]
     browser.run("document.querySelector('canvas').focus()")
     seen(browser, "device")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
@@ -14,7 +14,7 @@ from perwiz.report.domino.records import DominoDocument, first_bound, pays
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.health import Health
-from perwiz.whatif.hypotheses.base import Asked, parse_all
+from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.limits.critical import Critical, critical_of
 from perwiz.whatif.predict import Prediction, predict
 from perwiz.whatif.ranking.change import Change
@@ -38,9 +38,9 @@ OTHERS, FEW, MANY = 4, 50_000, 200_000
 not answer itself."""
 
 
-def changed(run: Run, change: Change) -> Run:
-    """Return what a run becomes under a change, receives keeping the messages they took."""
-    trace, machine, asked = run.trace, run.machine, [change.hypothesis]
+def changed(run: Run, asked: Sequence[Hypothesis]) -> Run:
+    """Return what a run becomes under hypotheses, receives keeping the messages they took. Raises UsageError if one does not fit."""
+    trace, machine = run.trace, run.machine
     if settled(trace, run.weighted.model, asked):
         return under(dataclasses.replace(run, weighted=dataclasses.replace(run.weighted, weight=run.weighted.weight.copy())), asked)
     return under(replay_of(run.clocks, graph_of(trace, machine.model, asked), machine), asked)
@@ -93,7 +93,7 @@ class Report:
         """
         shown, calls = int(pays(self.ranked)), len(self.run.trace.calls)
         most = 0 if self.asked or FEW < calls <= MANY else OTHERS
-        return [(line.change, changed(self.run, line.change)) for line in self.ranking.lines[shown:most]]
+        return [(line.change, changed(self.run, [line.change.hypothesis])) for line in self.ranking.lines[shown:most]]
 
     @functools.cached_property
     def states(self) -> WaitStates:

@@ -64,17 +64,26 @@ class Panel:
     data: Any
 
 
-def page(title: str, head: dict[str, Any], panels: Sequence[Panel]) -> str:
-    """Return the page: `head` is the data of its top (see `page.head`), `title` the name of the window."""
+def page(title: str, head: dict[str, Any], panels: Sequence[Panel], served: bool = False) -> str:
+    """Return the page: `head` is the data of its top (see `page.head`), `title` the name of the window.
+
+    One that is `served` may ask whoever sent it, nobody else.
+    """
     script = '(function () {\n"use strict";\n' + "\n".join(_file(name) for name in MODULES) + "\npage.start();\n})();\n"
     style = palette.style() + _file("page.css")
     return Template(_file("page.html")).substitute(
         title=html.escape(title),
-        policy=f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; base-uri 'none'; form-action 'none'",
+        policy=_policy(digest(script), digest(style), served),
         style=style,
         script=script,
-        data="\n".join(block(f"data-{name}", value) for name, value in _data(head, panels)),
+        data="\n".join(block(f"data-{name}", value) for name, value in _data(head | {"served": served}, panels)),
     )
+
+
+def _policy(script: str, style: str, served: bool) -> str:
+    """Return the policy of the page, which keeps its browser from any request and from any code but these two."""
+    asks = "connect-src 'self'; " if served else ""
+    return f"default-src 'none'; {asks}script-src '{script}'; style-src '{style}'; base-uri 'none'; form-action 'none'"
 
 
 def _data(head: dict[str, Any], panels: Sequence[Panel]) -> list[tuple[str, Any]]:

@@ -12,7 +12,8 @@ from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
 from perwiz.report.page.panels import PANELS, timeline_runs
-from perwiz.report.page.panels.timeline import BUDGET
+from perwiz.report.page.panels.timeline import BUDGET, Answered
+from perwiz.report.page.serve import Answers, Server
 from perwiz.report.page.tables import PanelData, size
 from perwiz.report.picture.lanes import noun
 from perwiz.trace.tables import STREAM
@@ -22,6 +23,14 @@ from perwiz.whatif.compare.compare import Comparison
 def page(report: Report, tell: Tell = silent) -> str:
     """Return the page of a report; `tell` is told how many of how many panels are done."""
     return html.page(f"perwiz: {words.shown(report.run.trace.path)}", head(report), panels(report, tell))
+
+
+def server(report: Report, tell: Tell = silent) -> Server:
+    """Return what serves the page of a report on this machine and answers its questions, however large the run is; `tell` as in `page`."""
+    tabs = panels(report, tell)
+    shown, overlays = timeline_runs.shown(report)
+    answers = Answers(report.run, Answered(shown[0], overlays, tabs[0].data["unit"]))
+    return Server(html.page(f"perwiz: {words.shown(report.run.trace.path)}", head(report), tabs, served=True), answers.answer)
 
 
 def panels(report: Report, tell: Tell = silent) -> list[Panel]:

@@ -3,6 +3,9 @@ const page = window.perwiz = (function () {
   const panels = {}, listeners = {}, drawn = new Set(), resizers = [];
   let base = 0, answering;
   const timeline = new Promise((done) => { answering = done; });
+  const LATER = new Set(["time goes to", "not tried"]);  // labels that the top tells only when asked
+  const FEW = 8;  // rows that need no filter
+  const SMALL = 20000;  // calls of a run whose panels are drawn before they are opened, so that all of it prints
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
   const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
@@ -59,6 +62,9 @@ const page = window.perwiz = (function () {
 
   const time = (ns) => scaled(ns, UNITS), size = (bytes) => scaled(bytes, SIZES);
 
+  // To the nanosecond, in groups of three digits.
+  const exact = (ns) => String(Math.round(ns)).replace(/\B(?=(\d{3})+$)/g, "\u202f") + " ns";
+
   // Of the whole that all of the page is of, if no other is given.
   function share(part, whole = base) {
     const percent = 100 * part / whole;
@@ -69,7 +75,33 @@ const page = window.perwiz = (function () {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
-  // head: texts; rows: {cells: [text or node], go: f, title: text}; options: {left: [columns], caption: text}
+  // What a cell sorts by: an amount with its unit, a share, the number of a call; else its text.
+  function sortable(text) {
+    const found = /^[<>]?\s*(-?[\d.]+(?:e[+-]?\d+)?)\s*(s|ms|us|ns|%|B|kB|MB|GB|TB|to .*)?\b/.exec(text.trim()), call = /^e(\d+)$/.exec(text.trim());
+    if (call) return +call[1];
+    if (!found) return text.trim() === "-" || !text.trim() ? -Infinity : text;
+    const unit = [...UNITS, ...SIZES].find(([, name]) => name === found[2]);
+    return +found[1] * (unit ? unit[0] : 1);
+  }
+
+  // A head that sorts its column, largest first and then smallest first.
+  function sorting(body, head, k) {
+    const go = () => {
+      const down = head.getAttribute("aria-sort") !== "descending", rows = [...body.children];
+      head.parentNode.querySelectorAll("[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const keys = new Map(rows.map((row) => [row, sortable(row.children[k].textContent)]));
+      const order = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? 1 : -1;
+      rows.sort((a, b) => order(keys.get(a), keys.get(b)) * (down ? -1 : 1));
+      body.append(...rows);
+    };
+    head.tabIndex = 0;
+    head.addEventListener("click", go);
+    head.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); } });
+  }
+
+  // head: texts; rows: {cells: [text or node], go: f, title: text}; options: {left: [columns], caption: text}. Heads sort; what has more
+  // than FEW rows has a field that filters them; a table is copied as lines of cells with tabs between.
   function table(head, rows, options) {
     const left = new Set((options || {}).left || [0]), side = (k) => left.has(k) ? "left" : "";
     const body = node("tbody", {});
@@ -91,9 +123,20 @@ const page = window.perwiz = (function () {
       }
       body.append(line);
     }
-    const caption = (options || {}).caption;
-    return node("table", {}, caption ? node("caption", {}, caption) : null,
-      node("thead", {}, node("tr", {}, ...head.map((text, k) => node("th", {scope: "col", class: side(k)}, text)))), body);
+    const caption = (options || {}).caption, heads = node("tr", {}, ...head.map((text, k) => text ? node("th", {scope: "col", class: side(k), title: "sort"}, text) : node("td", {})));
+    [...heads.children].forEach((one, k) => { if (head[k] && rows.length > 1) sorting(body, one, k); });
+    const made = node("table", {}, caption || rows.length > 2 ? node("caption", {}, caption || "", tools()) : null, node("thead", {}, heads), body);
+    return made;
+
+    function tools() {
+      if (rows.length < 3) return "";
+      const shown = () => [...body.children].filter((row) => !row.hidden), written = (row) => [...row.children].map((cell) => cell.textContent.trim()).join("\t");
+      const filter = node("input", {type: "search", class: "filter", placeholder: "filter", "aria-label": "filter the rows of this table", oninput: () => {
+        const asked = filter.value.toLowerCase();
+        for (const row of body.children) row.hidden = !row.textContent.toLowerCase().includes(asked);
+      }});
+      return node("span", {class: "tabletools"}, " ", rows.length > FEW ? filter : null, copying(() => [heads, ...shown()].map(written).join("\n")));
+    }
   }
 
   function facts(pairs) {
@@ -184,7 +227,9 @@ const page = window.perwiz = (function () {
     for (const doubt of head.doubts) box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "Doubtful: "), doubt + "."));
     box.append(node("h1", {}, head.trace), answer, node("p", {class: "sub"}, told.join(" \u00b7 ")));
     if (asked) box.append(node("p", {class: "sub"}, "asked: ", node("code", {}, head.asked.join("; "))));
-    box.append(facts(head.best));
+    const first = head.best.filter(([label]) => label && !LATER.has(label)), rest = head.best.filter((one) => !first.includes(one));
+    box.append(facts(first));
+    if (rest.length) box.append(node("details", {}, node("summary", {}, "how sure, and what else"), facts(rest)));
   }
 
   function failed(error) {
@@ -196,6 +241,7 @@ const page = window.perwiz = (function () {
   async function start() {
     const head = data("head"), tabs = document.getElementById("tabs"), place = document.getElementById("panels");
     base = head.shares_of;
+    window.perwiz.served = head.served;
     headline(head);
     const listed = head.panels.filter((panel) => panel.id !== "timeline" && panels[panel.id]);
     for (const {id, title} of listed) {
@@ -206,24 +252,32 @@ const page = window.perwiz = (function () {
     tabs.addEventListener("keydown", (event) => {
       const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
       if (!step) return;
-      const all = [...tabs.children], next = all[(all.indexOf(document.activeElement) + step + all.length) % all.length];
+      const all = [...tabs.querySelectorAll("[role=tab]")], next = all[(all.indexOf(document.activeElement) + step + all.length) % all.length];
       next.focus();
       next.click();
     });
     const again = () => listed.forEach(({id}) => drawn.has(id) && resized(id)) || resizers.forEach((one) => one());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { tell("colours"); again(); });
+    const whole = async () => {
+      listed.forEach(({id}) => { document.getElementById("panel-" + id).hidden = false; });
+      await Promise.all(listed.map(({id}) => draw(id)));
+      window.print();
+    };
+    tabs.append(node("button", {type: "button", class: "printing", title: "draw all panels, then print", onclick: whole}, "print all"));
     window.addEventListener("beforeprint", () => {
       listed.forEach(({id}) => { document.getElementById("panel-" + id).hidden = false; draw(id); });
+      document.querySelectorAll("details").forEach((one) => { one.open = true; });
       again();
     });
     window.addEventListener("afterprint", () => open((tabs.querySelector("[aria-selected=true]") || {id: "tab-" + listed[0].id}).id.slice(4)));
     const first = listed.length ? open(listed[0].id) : null;
     if (panels.timeline) await panels.timeline.draw(document.getElementById("timeline"), data("timeline"));
     await first;
+    if (head.calls <= SMALL) setTimeout(() => listed.reduce((before, {id}) => before.then(() => draw(id)), Promise.resolve()), 2000);
     document.documentElement.dataset.ready = Math.round(performance.now());
     tell("ready");
   }
 
-  return {panel: (id, one) => { panels[id] = one; }, column, columns, node, time, share, size, colour, table, facts, canvas, on, tell, copying, timeline, answering: (found) => answering(found),
+  return {panel: (id, one) => { panels[id] = one; }, column, columns, node, time, exact, share, size, colour, table, facts, canvas, on, tell, copying, timeline, answering: (found) => answering(found),
     open, start: () => start().catch(failed), show: (place) => tell("show", place)};
 })();

@@ -23,6 +23,7 @@ page.panel("curve", {draw(box, data) {
     context.lineWidth = 1;
     ticks(0, right, 6).forEach((v) => { line([[v, from], [v, high]]); chText(context, amount(v), px(v), tall - 6, v < right * 0.98 ? "center" : "right"); });
     ticks(from, high, 4).forEach((v) => { line([[0, v], [right, v]]); chText(context, time(v), 64, py(v) + 4, "right"); });
+    if (from > 0) chText(context, "the axis begins at " + time(from), 74, tall - 26, "left");
     context.setLineDash([5, 4]);
     context.strokeStyle = page.colour("--quiet");
     let free = 0;  // where the label before ends

@@ -1,6 +1,6 @@
 // What-ifs: ticks and sliders make a question, the page sweeps its graph and shows the run that it gives, and how to ask perwiz the same.
 page.panel("live", {draw(box, data) {
-  return data.why ? liveNone(box, data, data.why) : livePanel(box, data);
+  return data.why && !(page.served && data.sites) ? liveNone(box, data, data.why) : livePanel(box, data);
 }});
 
 function liveNone(box, data, why) {
@@ -24,17 +24,22 @@ function liveChanges(changes) {
 function liveQuestion(data, run) {
   const ticked = {sites: new Set(), regions: new Set(), ranks: new Set(), calls: new Set()}, speeds = new Map(), scales = new Map(), network = {};
   const inside = new Map();
-  const options = () => {
+  // Hypotheses, as `perwiz predict` takes them behind its shell.
+  const texts = () => {
     const changes = [...(network.L === undefined ? [] : ["L_ns=" + network.L]), ...(network.G === undefined ? [] : ["G_ns_per_byte=" + network.G])], out = [];
-    if (changes.length) out.push("--network " + changes.join(","));
-    for (const [rank, factor] of [...speeds].sort((a, b) => a[0] - b[0])) out.push("--speed rank:" + rank + "=" + factor);
-    for (const [row, factor] of scales) out.push("--scale " + liveQuoted(row.text + "=" + factor));
-    for (const row of ticked.sites) out.push("--zero-wait " + liveQuoted("site:" + row.text));
-    for (const row of ticked.regions) out.push("--zero-wait " + liveQuoted("region:" + row.text));
-    for (const rank of ticked.ranks) out.push("--zero-wait rank:" + rank);
-    for (const call of ticked.calls) out.push("--zero-wait e" + call);
-    return out;
+    if (changes.length) out.push("network " + changes.join(","));
+    for (const [rank, factor] of [...speeds].sort((a, b) => a[0] - b[0])) out.push("speed rank:" + rank + "=" + factor);
+    for (const [row, factor] of scales) out.push("scale " + row.text + "=" + factor);
+    for (const row of ticked.sites) out.push("zero-wait site:" + row.text);
+    for (const row of ticked.regions) out.push("zero-wait region:" + row.text);
+    for (const rank of ticked.ranks) out.push("zero-wait rank:" + rank);
+    for (const call of ticked.calls) out.push("zero-wait e" + call);
+    return out.concat(made.further.split(";").map((text) => text.trim().replace(/^--/, "")).filter(Boolean));
   };
+  const options = () => texts().map((text) => {
+    const word = text.split(" ", 1)[0];
+    return "--" + word + " " + liveQuoted(text.slice(word.length).trim());
+  });
   // Paths inside a region, at any depth.
   const paths = (name) => {
     if (!inside.has(name)) {
@@ -62,28 +67,53 @@ function liveQuestion(data, run) {
     scales.clear();
     delete network.L;
     delete network.G;
+    made.further = "";
   };
-  return {ticked, speeds, scales, network, options, asked, clear};
+  const made = {further: "", ticked, speeds, scales, network, texts, options, asked, clear};
+  return made;
 }
 
 async function livePanel(box, data) {
-  const {node, time, share} = page, {unit, run, line, add, changed} = await page.timeline;
-  if (unit !== 1) return liveNone(box, data, "its times had to be rounded to fit into it");
+  const {node, time, share} = page, {unit, run, line, add, changed, replace} = await page.timeline;
+  if (unit !== 1 && !page.served) return liveNone(box, data, "its times had to be rounded to fit into it");
   data.siteOf = await page.column(data.site_of);
   data.sites.forEach((row, k) => { row.number = k + 1; });
-  data.bounded = data.bounded && run.bands.path.length === run.doc.bands.all;
-  const graph = await liveLoad(data.graph, run, line), question = liveQuestion(data, run), {ticked} = question;
+  if (!page.served) data.bounded = data.bounded && run.bands.path.length === run.doc.bands.all;
+  const graph = data.graph && unit === 1 ? await liveLoad(data.graph, run, line) : null, question = liveQuestion(data, run), {ticked} = question;
   const answer = node("p", {class: "answer", "aria-live": "polite"}), code = node("code", {class: "command"}), widgets = [], chosen = node("span", {});
-  let mine = null, due = 0;
+  const more = page.served ? node("input", {type: "search", class: "further", placeholder: "balance-time all", "aria-label": "another question",
+    title: "what perwiz predict asks with an option, without the two dashes; several with ; between", onchange: () => { question.further = more.value; soon(); }}) : null;
+  let mine = null, due = 0, asking = 0;
 
   const update = () => {
     due = 0;
-    const began = performance.now(), options = question.options(), swept = liveSwept(graph, question.asked()), makespan = liveMakespan(graph, swept.time);
+    const options = question.options(), began = performance.now();
+    if (!graph || question.further) return ask(options, began);
+    const swept = liveSwept(graph, question.asked()), makespan = liveMakespan(graph, swept.time);
     if (options.length || mine) {
       mine = mine || add("predicted here");
       liveShow(graph, swept, mine);
-      changed(mine, options.length ? "predicted: " + options.join(" ") : "predicted: nothing is changed");
+      changed(mine, named(options));
     }
+    return told(options, makespan, began);
+  };
+
+  const named = (options) => options.length ? "predicted: " + options.join(" ") : "predicted: nothing is changed";
+
+  // Asks who serves the page; only what was asked last is shown.
+  const ask = async (options, began) => {
+    const turn = ++asking, reply = await fetch("ask", {method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify(question.texts())});
+    const {error, makespan, timeline} = await reply.json();
+    if (turn !== asking) return;
+    if (error) return void answer.replaceChildren(node("span", {role: "alert"}, error));
+    if (options.length || mine) {
+      mine = mine || add("predicted here");
+      await replace(mine, timeline, named(options));
+    }
+    told(options, makespan, began);
+  };
+
+  const told = (options, makespan, began) => {
     const gain = line.makespan - makespan;
     answer.replaceChildren(node("b", {}, time(line.makespan)), " recorded", ...(options.length ? [" \u2192 ", node("b", {}, time(makespan)), " predicted, ",
       gain < 0 ? "loss " : "gain ", node("b", {}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")")] : ": tick what is not to wait, or drag"));
@@ -115,7 +145,7 @@ async function livePanel(box, data) {
   const list = (title, said, rows) => rows.length ? node("section", {}, node("h3", {}, title), node("p", {class: "quiet"}, said), node("div", {class: "ticks"}, ...rows)) : null;
   const short = (factor) => +factor.toPrecision(3);
   const row = (...cells) => node("div", {}, ...cells);
-  const alone = liveAlone(graph, data.siteOf);
+  const alone = graph ? liveAlone(graph, data.siteOf) : () => null;
 
   const sites = data.sites.map((one) => row(node("label", {}, tick(ticked.sites, one, one.name + " does not wait"), one.name),
     node("span", {class: "quiet"}, one.calls + (one.calls === 1 ? " call waits " : " calls wait ") + time(one.waits) + " in all"), alone(one)));
@@ -126,12 +156,14 @@ async function livePanel(box, data) {
       (factor) => { if (factor) question.speeds.set(rank, short(factor)); else question.speeds.delete(rank); }) : null));
   const scales = data.bounded ? data.computing.map((one) => row(node("span", {}, one.name), slider("time of " + one.name, (factor) => factor ? "takes " + short(factor) + " of its time" : "as recorded",
     (factor) => { if (factor) question.scales.set(one, short(factor)); else question.scales.delete(one); }))) : [];
-  box.append(node("div", {class: "asked"}, answer, node("p", {}, code, " ", copy, " ", nothing)), node("p", {}, chosen),
+  if (more) widgets.push(() => { more.value = question.further; });
+  box.append(...[node("div", {class: "asked"}, answer, node("p", {}, code, " ", copy, " ", nothing)), node("p", {}, chosen),
+    more ? node("p", {}, node("label", {}, "another question ", more)) : null,
     node("div", {class: "whatifs"}, list("Calls that do not wait", "They go on as if their partners had come; the partners come when they did.", sites),
       list("Inside a region nothing waits", "Calls made in it, at any depth.", regions),
       list("Ranks", data.bounded ? "Tick: none of its calls waits. Drag: it computes faster or slower." : "Tick: none of its calls waits.", ranks),
-      list("Computation of a region", "What is computed inside it; MPI calls keep their work.", scales), liveNetworkPart(data, graph, slider, question, list, row),
-      data.changes.length ? liveChanges(data.changes) : null));
+      list("Computation of a region", "What is computed inside it; MPI calls keep their work.", scales), data.graph ? liveNetworkPart(data, slider, question, list, row) : null,
+      data.changes.length ? liveChanges(data.changes) : null)].filter(Boolean));
   page.on("select", (value) => {
     chosen.replaceChildren();
     if (value && value.run === 0) chosen.append(node("label", {}, tick(ticked.calls, value.id, "e" + value.id + " does not wait"), " e" + value.id + ", the chosen call, does not wait"));
@@ -163,7 +195,7 @@ function liveAlone(graph, siteOf) {
   };
 }
 
-function liveNetworkPart(data, graph, slider, question, list, row) {
+function liveNetworkPart(data, slider, question, list, row) {
   const {node, time} = page, {why, latency} = data.graph.network, costs = data.graph.model.costs;
   if (why) return list("Network", why, [row("")]);
   const most = (k) => Math.max(...costs.map((one) => one[k])), L = most(LIVE_L) || 1000, G = most(LIVE_G) || 0.1, {network} = question;

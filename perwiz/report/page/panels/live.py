@@ -30,7 +30,7 @@ def document(run: Run, ask: str, others: Sequence[tuple[Change, Run]] = ()) -> P
     """
     why = live_graph.why_not(run)
     out: PanelData = {"why": why, "command": ask, "changes": _changes(run, others)}
-    if why:
+    if not len(run.trace.calls):
         return out
     trace = run.trace
     at, sites = _sites(run)
@@ -46,7 +46,7 @@ def document(run: Run, ask: str, others: Sequence[tuple[Change, Run]] = ()) -> P
         "ranks": np.unique(trace.locations.process).tolist(),
         "streams": np.flatnonzero(trace.locations.kind == STREAM).tolist(),
         "bounded": live_graph.bounded(run),
-        "graph": live_graph.document(run, order),
+        "graph": None if why else live_graph.document(run, order),
     }
 
 

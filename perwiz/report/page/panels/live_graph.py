@@ -16,6 +16,7 @@ from perwiz.loggps.algorithms.shape import FREE
 from perwiz.loggps.keys import LETTERS, POSTED
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
+from perwiz.loggps.rounds import Sums
 from perwiz.loggps.weigh import CUT, Gaps, holding, lags, synchronous
 from perwiz.report.page.analyses import MANY
 from perwiz.report.page.tables import PanelData, column
@@ -114,7 +115,7 @@ def _network(run: Run, gaps: I8) -> PanelData:
     forms = instances.forms(trace, rows, model)
     order = np.argsort(trace.members.done[rows], kind="stable")
     keep = forms.sums.what != FREE
-    sums = instances.rounds.Sums(*(values[keep] for values in forms.sums))
+    sums = Sums(*(values[keep] for values in forms.sums))
     of = Sent(sums.size, pairs=sums.pairs)
     cause = graph.cause[gaps]
     largest, passed = Gaps(trace, model, trace.messages.bytes).sent_by(cause)

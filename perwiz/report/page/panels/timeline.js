@@ -2,11 +2,12 @@
 page.panel("timeline", {async draw(box, doc) {
   const node = page.node, time = page.time, data = await tlLoad(doc), unit = data.unit, lines = data.timelines;
   let whole = Math.max(1, ...lines.map((one) => Math.max(one.span, one.makespan / unit)));
-  const layers = {messages: true, steps: true, critical: false, domino: true};
+  const layers = {messages: true, functions: true, steps: true, critical: false, domino: true};
   const view = {data, from: data.origin / unit, to: whole, top: 0, gutter: 92, ratio: 1, layers, ink: null, chosen: null, current: null, lane: 0};
   const closed = new Map(data.runs.map((run) => [run, new Set()])), places = new Map(data.runs.map((run) => [run, tlPlaces(run)]));
-  for (const run of data.runs) if (run.doc.processes.length > 32) closeAll(run, true);
-  let due = 0;
+  for (const run of data.runs) if (run.doc.processes.length > 64) closeAll(run, true);
+  const before = [];
+  let due = 0, moved = 0;
 
   function closeAll(run, yes) {
     const set = closed.get(run), walk = (at) => at.kids.forEach((kid) => { if (kid.kids) { if (yes) set.add(kid.key); walk(kid); } });
@@ -45,8 +46,9 @@ page.panel("timeline", {async draw(box, doc) {
   const panes = [pane(0), pane(1)];
   const tip = node("div", {id: "tip", hidden: true}), detail = node("aside", {id: "detail", "aria-live": "polite"});
   const button = (label, title, action) => node("button", {type: "button", title, "aria-label": title, onclick: action}, label);
-  const tl = {view, data, lines, panes, tip, button, set, show, choose, bound, zoom, pan, again, step, groups, toggle, get whole() { return whole; }};
+  const tl = {view, data, lines, panes, tip, button, set, show, choose, bound, zoom, pan, again, step, groups, toggle, back, select, profile, get whole() { return whole; }};
   tl.search = tlSearch(tl);
+  tl.map = tlMap(tl);
   Object.assign(tl, tlTeller(tl), tlLink(tl));
   // A timeline that a panel makes of the first run: a copy of the recorded one, to be written over.
   const add = (name) => {
@@ -71,9 +73,10 @@ page.panel("timeline", {async draw(box, doc) {
   const help = () => detail.replaceChildren(node("h2", {}, "Mouse and keys"), page.facts([["wheel", "zoom at the pointer"], ["shift + wheel", "pan"],
     ["alt + wheel", "other rows"], ["drag", "pan"], ["click", "choose a call, open or close a group"], ["\u2190 \u2192", "pan"], ["\u2191 \u2193", "other row"],
     ["+ \u2212 0", "zoom in, out, whole run"], ["n p", "next call, call before"], ["z", "zoom to the call"], ["Enter g", "open or close a group, all groups"],
-    ["[ ]", "thinner, thicker rows"], ["/", "search"], ["Esc", "choose nothing"]]));
-  const toggles = [["messages", "messages"], ["steps", "parallel steps"], ["critical", "critical path"], ["domino", "domino path"]]
-    .map(([name, text]) => {
+    ["[ ]", "thinner, thicker rows"], ["shift + drag", "a range of time: its profile"], ["v", "profile of what is seen"], ["Backspace", "what was seen before"], ["/", "search"], ["Esc", "choose nothing"]]));
+  const regions = data.runs.some((run) => run.bands.path.length), steps = data.runs.some((run) => run.parallel.some(Boolean));
+  const toggles = [["messages", "messages"], ...(regions ? [["functions", "functions"]] : []), ...(steps ? [["steps", "parallel steps"]] : []), ["critical", "critical path"],
+    ...(data.path.length ? [["domino", "domino path"]] : [])].map(([name, text]) => {
       const input = node("input", {type: "checkbox", onchange: () => { layers[name] = input.checked; again(); }});
       input.checked = layers[name];
       return node("label", {}, input, text);
@@ -83,10 +86,11 @@ page.panel("timeline", {async draw(box, doc) {
     ...data.groups.map((name, k) => used.has(k) ? node("li", {}, node("i", {class: TL_COLOURS[k]}), name) : null).filter(Boolean),
     node("li", {}, node("i", {class: "idle"}), "computation"));
   box.append(node("div", {class: "tools"}, tl.search.box, button("\u2212", "zoom out (-)", () => zoom(2)), button("+", "zoom in (+)", () => zoom(0.5)),
-    button("whole run", "show the whole run (0)", () => show({from: 0, to: whole * unit})),
+    button("back", "what was seen before (Backspace)", () => tl.back()), button("profile", "what the time in sight, or in the range chosen with shift and drag, goes to (v)", () => tl.profile()), button("whole run", "show the whole run (0)", () => show({from: 0, to: whole * unit})),
     data.runs.some((run) => places.get(run).kids.some((kid) => kid.kids)) ?
-      button("groups", "close or open all groups (g)", groups) : null, ...toggles, button("?", "mouse and keys", help)),
-    node("div", {class: "stage"}, node("div", {class: "panes"}, panes[0].box, panes[1].box), detail), node("div", {class: "foot"}, legend,
+      button("groups", "close or open all groups (g)", groups) : null,
+    data.runs.some((run) => new Set(run.doc.processes).size > 8) ? button("alike", "group processes that behave alike, or as they are placed", alike) : null, ...toggles, button("?", "mouse and keys", help)),
+    tl.map.canvas, node("div", {class: "stage"}, node("div", {class: "panes"}, panes[0].box, panes[1].box), detail), node("div", {class: "foot"}, legend,
       node("span", {class: "quiet"}, tlLeft(data))), tip);
   panes.forEach((one, k) => set(one, doc.panes[k]));
 
@@ -97,12 +101,27 @@ page.panel("timeline", {async draw(box, doc) {
     again();
   }
 
+  // Groups of processes that behave alike, or again those of their places.
+  function alike() {
+    const yes = !view.alike;
+    view.alike = yes;
+    for (const run of data.runs) {
+      const line = lines.find((some) => some.run === run), top = tlPlaces(run, yes ? tlAlike(line, run === data.runs[0] ? data.origin / unit : 0) : undefined);
+      places.set(run, top);
+      closeAll(run, true);
+      for (const some of lines) if (some.run === run) setTimeout(tlIdle, 50, some, tlJobs(top).filter(({key}) => !some.levels.has(key)), some.version);
+    }
+    view.top = 0;
+    again();
+  }
+
   function layout(one) {
     const top = places.get(one.timeline.run), shut = closed.get(one.timeline.run), room = one.canvas.clientHeight - TL_AXIS - 4;
+    const {run} = one.timeline, stack = layers.functions && run.bands.path.length > 0, deepest = stack ? Math.min(5, Math.max(...run.depth) + 1) : 0;
     const count = tlRows(top, shut, 1).rows.filter((row) => row.kind !== "open").length;
     const heads = tlRows(top, shut, 0).height;
-    const fit = Math.max(5, Math.min(36, Math.floor((room - Math.min(heads, room / 3)) / Math.max(1, count))));
-    one.layout = tlRows(top, shut, view.lane || fit);
+    const fit = Math.max(2, Math.min(stack ? 20 + TL_STRIP * Math.max(2, deepest) : 36, Math.floor((room - Math.min(heads, room / 3)) / Math.max(1, count))));
+    one.layout = tlRows(top, shut, view.lane || fit, stack);
   }
 
   function again() {
@@ -123,6 +142,7 @@ page.panel("timeline", {async draw(box, doc) {
     const most = Math.max(...shown.map((one) => one.layout.height - one.canvas.clientHeight + TL_AXIS + 4));
     view.top = Math.max(0, Math.min(view.top, most));
     shown.forEach((one) => tlPaint(one, view));
+    tl.map.paint();
     box.dataset.paint = (performance.now() - began).toFixed(1);
   }
 
@@ -135,12 +155,36 @@ page.panel("timeline", {async draw(box, doc) {
   };
 
   function bound(from, to) {
+    keep();
     const span = Math.max(Math.min(20, whole), Math.min(to - from, whole * 1.02)), middle = (from + to) / 2;
     view.from = Math.max(-0.01 * whole, Math.min(middle - span / 2, whole * 1.01 - span));
     view.to = view.from + span;
     again();
     tl.remember();
   }
+
+  // What was seen before: kept where nothing moved for a while.
+  function keep() {
+    const now = performance.now();
+    if (now - moved > 500) before.push([view.from, view.to]);
+    if (before.length > 100) before.shift();
+    moved = now;
+  }
+
+  function back() {
+    const last = before.pop();
+    moved = performance.now();
+    if (last) bound(...last);
+  }
+
+  // A range of time, chosen by dragging with shift; its profile is told beside.
+  function select(a, b) {
+    view.range = a === null ? null : [Math.min(a, b), Math.max(a, b)];
+    if (a === null) page.tell("select", view.chosen);
+    again();
+  }
+
+  function profile() { detail.replaceChildren(...tlProfile(tl, panes[0].timeline, view.range || [Math.max(0, view.from), view.to])); }
 
   function zoom(factor, at) {
     const middle = at === undefined ? (view.from + view.to) / 2 : at;
@@ -225,9 +269,17 @@ page.panel("timeline", {async draw(box, doc) {
   window.addEventListener("hashchange", tl.recall);
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); tl.search.focus(); }
+    else if (event.target === document.body && !event.defaultPrevented) panes[0].press(event);
   });
   page.view = view;
-  page.answering({unit, run: data.runs[0], line: lines[0], add, changed});
+  // The timeline that a server answers, in place of a copy.
+  const replace = async (one, doc, name) => {
+    const fresh = tlTimeline(doc, await tlColumns(doc), data.runs[0], lines);
+    for (const key of ["enter", "leave", "wait", "partner", "begin", "end", "bands", "span", "makespan", "order", "slot"]) one[key] = fresh[key];
+    fresh.version = {};
+    changed(one, name);
+  };
+  page.answering({unit, run: data.runs[0], line: lines[0], add, changed, replace});
   page.tell("select", null);
   tl.recall();
   paint();

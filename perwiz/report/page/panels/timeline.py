@@ -21,6 +21,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import LINKS
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.run import Run
 from perwiz.whatif.waits import Waits
 
 BUDGET = 3_800_000
@@ -90,6 +91,19 @@ def document(runs: Sequence[Shown], overlays: Overlays, budget: int = BUDGET) ->
     }
 
 
+class Answered:
+    """Makes timelines of a page that is there: of the first run, as differences from its first timeline, in the unit of the page."""
+
+    def __init__(self, shown: Shown, overlays: Overlays, unit: int) -> None:
+        self._run, self._unit = _Run(shown, _kept(shown, overlays)), unit
+
+    def of(self, run: Run) -> PanelData:
+        """Return the timeline of another run of these calls."""
+        order = None if run.order is None else np.argsort(run.order.call)
+        first, then = self._run.shown.moments[0], Moments("asked", run.recorded_rows(), run.waits, order)
+        return _timelines(self._run.over([first, then]), 0, self._unit)[1]
+
+
 def _span(runs: Sequence[Shown]) -> int:
     return max((moments.timeline.makespan for shown in runs for moments in shown.moments), default=0)
 
@@ -118,6 +132,10 @@ class _Run:
         self.place[keep] = np.arange(len(keep))
         self.location = self.trace.calls.location[keep].astype("i8")
         self.bands = _bands(self.trace)
+
+    def over(self, moments: Sequence[Moments]) -> _Run:
+        """Return the run with other timelines, the same of its calls kept."""
+        return _Run(Shown(self.trace, moments), self.keep)
 
     def tables(self) -> PanelData:
         """Return what does not depend on times."""

@@ -30,9 +30,11 @@ async function tlRun(doc) {
   doc.counts.forEach((count, k) => { first[k + 1] = first[k] + count; location.fill(k, first[k], first[k + 1]); });
   const names = doc.path_names.map((name) => doc.names[name]);
   doc.path_parents.forEach((parent, k) => { if (parent >= 0) names[k] = names[parent] + "/" + names[k]; });
+  const depth = doc.path_parents.map(() => 0), steps = new Set(doc.parallel), parallel = doc.path_names.map((name) => steps.has(name));
+  doc.path_parents.forEach((parent, k) => { if (parent >= 0) depth[k] = depth[parent] + 1; });
   const op = new Uint8Array(cols.op), group = new Uint8Array(op.length);
   for (let k = 0; k < op.length; k++) group[k] = doc.op_groups[op[k]];
-  const run = {doc, first, location, op, group, path: cols.path, id: cols.id, site: cols.site, messages, links, bands, regions: names, count: op.length};
+  const run = {doc, first, location, op, group, path: cols.path, id: cols.id, site: cols.site, messages, links, bands, depth, parallel, regions: names, count: op.length};
   run.label = (row) => "e" + (run.id ? run.id[row] : row);
   run.isStream = (k) => doc.kinds !== null && doc.kinds[k] === TL_STREAM;
   run.rank = (k) => doc.processes[k] + (doc.threads && doc.threads[k] ? "." + doc.threads[k] : "");
@@ -89,8 +91,8 @@ function tlTimeline(doc, own, run, before) {
   if (slot) own.order.forEach((row, k) => { slot[row] = k; });
   const made = {name: doc.name, makespan: doc.makespan, run, gap, length, enter, leave, wait, partner, order: own.order, slot,
     begin: doc.enter, end: doc.leave, bands: own.bands, span: Math.max(1, ...doc.leave)};
-  made.row = (k) => own.order ? own.order[k] : k;
-  made.at = (row) => slot ? slot[row] : row;
+  made.row = function (k) { return this.order ? this.order[k] : k; };
+  made.at = function (row) { return this.slot ? this.slot[row] : row; };
   made.levels = new Map();
   setTimeout(tlIdle, 50, made, tlJobs(tlPlaces(run)));
   return made;
@@ -207,15 +209,16 @@ function tlFill(a, b, width, acc, kind, weight) {
 
 // The tree of places: metahosts and nodes where there are several, blocks of ranks where many processes have no node, and processes that
 // have threads or streams.
-function tlPlaces(run) {
+function tlPlaces(run, alike) {
   const {doc} = run, order = doc.processes.map((_, k) => k);
   order.sort((a, b) => doc.processes[a] - doc.processes[b] || (doc.threads ? doc.threads[a] - doc.threads[b] : 0));
   const several = (values) => new Set(values).size > 1, keys = [];
-  if (several(doc.metahosts)) keys.push((k) => doc.metahost_names[doc.metahosts[k]] || "metahost " + doc.metahosts[k]);
-  if (several(doc.nodes)) keys.push((k) => doc.nodes[k] < 0 ? "node unknown" : doc.node_names[doc.nodes[k]] || "node " + doc.nodes[k]);
+  if (alike) keys.push((k) => alike[doc.processes[k]]);
+  else if (several(doc.metahosts)) keys.push((k) => doc.metahost_names[doc.metahosts[k]] || "metahost " + doc.metahosts[k]);
+  if (!alike && several(doc.nodes)) keys.push((k) => doc.nodes[k] < 0 ? "node unknown" : doc.node_names[doc.nodes[k]] || "node " + doc.nodes[k]);
   const top = {label: "", key: "", kids: [], members: order};
   const ranks = [...new Set(order.map((k) => doc.processes[k]))];
-  if (!keys.length && ranks.length > 32) {
+  if (!keys.length && ranks.length > 64) {
     const block = 2 ** Math.ceil(Math.log2(ranks.length / 16)), place = new Map(ranks.map((rank, at) => [rank, Math.floor(at / block)]));
     keys.push((k) => {
       const mine = ranks.slice(place.get(doc.processes[k]) * block, (place.get(doc.processes[k]) + 1) * block);
@@ -232,7 +235,41 @@ function tlPlaces(run) {
       kid.members.push(k);
       at = kid;
     }
-    at.kids.push({label: (run.isStream(k) ? "stream " : "rank ") + run.rank(k), key: at.key + "/" + k, place: k, members: [k]});
+    at.kids.push({label: (run.isStream(k) ? "stream " : "rank ") + run.rank(k), key: at.key + "/" + k, place: k, members: [k], stream: run.isStream(k)});
   }
   return top;
+}
+
+// Names of groups of processes that behave alike, by rank: shares of calls, waiting and computation in parts of the run, gathered around
+// processes that are far from each other; as few groups as tell them apart, at most TL_GROUPS.
+const TL_GROUPS = 10, TL_PARTS = 12, TL_NEAR = 0.1;
+
+function tlAlike(one, from) {
+  const {run} = one, {processes} = run.doc, ranks = [...new Set(processes)], length = TL_PARTS * TL_KINDS, dt = (one.span - from) / TL_PARTS;
+  const shares = ranks.map((rank) => {
+    const acc = new Float32Array(length), place = processes.indexOf(rank);
+    tlExact(one, run.first[place], run.first[place + 1], from, dt, TL_PARTS, acc, 1);
+    return acc;
+  });
+  const far = (a, b) => { let sum = 0; for (let k = 0; k < length; k++) sum += Math.abs(a[k] - b[k]); return sum / TL_PARTS; };
+  let centres = [shares[0]], of = [];
+  const gather = () => { of = shares.map((some) => { const away = centres.map((one) => far(some, one)); return away.indexOf(Math.min(...away)); }); };
+  for (gather(); centres.length < Math.min(TL_GROUPS, ranks.length); gather()) {
+    const away = shares.map((some, k) => far(some, centres[of[k]])), most = Math.max(...away);
+    if (most < TL_NEAR) break;
+    centres.push(shares[away.indexOf(most)]);
+  }
+  for (let turn = 0; turn < 4; turn++) {
+    centres = centres.map((old, group) => {
+      const mean = new Float32Array(length), mine = shares.filter((_, k) => of[k] === group);
+      for (const some of mine) for (let k = 0; k < length; k++) mean[k] += some[k] / mine.length;
+      return mine.length ? mean : old;
+    });
+    gather();
+  }
+  const names = centres.map((centre, group) => {
+    const mine = ranks.map((_, k) => k).filter((k) => of[k] === group), nearest = mine.reduce((best, k) => best < 0 || far(shares[k], centre) < far(shares[best], centre) ? k : best, -1);
+    return mine.length + (mine.length === 1 ? ": rank " : " \u2248 rank ") + (nearest < 0 ? "" : ranks[nearest]);
+  });
+  return Object.fromEntries(ranks.map((rank, k) => [rank, names[of[k]]]));
 }

@@ -1,13 +1,28 @@
-// The region of a stream under a point, as its row of bands, or -1.
-function tlKernel({run, bands}, {row, moment, gutter}) {
-  if (!row || row.kind !== "lane" || gutter || !run.isStream(row.place)) return -1;
-  return run.bands.location.findIndex((place, k) => place === row.place && bands.enter[k] <= moment && moment <= bands.enter[k] + bands.length[k]);
+// The innermost region under a point of a lane, or of the stack below its calls that at its depth, as its row of bands, or -1.
+function tlBandAt({run, bands}, {row, moment, gutter, y}, top) {
+  if (!row || row.kind !== "lane" || gutter) return -1;
+  const {location, path} = run.bands, strip = row.bar < row.height ? Math.floor((y - TL_AXIS + top - row.y - row.bar) / TL_STRIP) : -1;
+  let best = -1;
+  for (let k = 0; k < location.length; k++) {
+    if (location[k] !== row.place || bands.enter[k] > moment || moment > bands.enter[k] + bands.length[k]) continue;
+    const depth = run.depth[path[k]];
+    if (strip >= 0 ? depth === strip : best < 0 || depth >= run.depth[path[best]]) best = k;
+  }
+  return best;
 }
 
-function tlKernelTold({run, bands}, k, unit) {
-  const {time, node} = page;
-  return [node("b", {}, run.regions[run.bands.path[k]]), page.facts([["stream", run.rank(run.bands.location[k])], ["instance", run.bands.instance[k]],
-    ["begins", time(bands.enter[k] * unit)], ["lasts", time(bands.length[k] * unit)]])];
+// What is computed under a point of a lane where no call is: the region, and from which call to which.
+function tlComputes(tl, timeline, {row, moment}, band) {
+  const {run, bands} = timeline, {node} = page, {exactly} = tl, place = row.place, first = run.first[place], end = run.first[place + 1];
+  if (band >= 0 && run.isStream(place)) {
+    return [node("b", {}, run.regions[run.bands.path[band]]), page.facts([["stream", run.rank(place)], ["instance", run.bands.instance[band]],
+      ["begins", exactly(bands.enter[band])], ["lasts", exactly(bands.length[band])]])];
+  }
+  const next = tlAfter(timeline.enter, first, end, moment), from = next > first ? timeline.leave[next - 1] : timeline.begin[place], to = next < end ? timeline.enter[next] : timeline.end[place];
+  const call = (slot) => run.label(timeline.row(slot)) + " " + run.doc.ops[run.op[timeline.row(slot)]];
+  return [node("b", {}, band >= 0 ? run.regions[run.bands.path[band]] : "computation"), page.facts([["rank", run.rank(place)],
+    ...(band >= 0 ? [["instance", run.bands.instance[band]], ["begins", exactly(bands.enter[band])], ["lasts", exactly(bands.length[band])]] : []),
+    ["computes", (next > first ? "from the return of " + call(next - 1) : "from the start") + (next < end ? " to " + call(next) : " to the end")], ["for", exactly(to - from)]])];
 }
 
 // Mouse and keys of a pane.
@@ -35,19 +50,29 @@ function tlListen(one, tl) {
   function hover(event) {
     const at = under(event), run = data.runs.indexOf(one.timeline.run);
     one.canvas.style.cursor = at.call >= 0 || (at.row && at.row.kind !== "lane" && at.gutter) ? "pointer" : "default";
-    const tables = data.runs[run], kernel = at.call < 0 ? tlKernel(one.timeline, at) : -1;
-    tip.hidden = at.call < 0 && kernel < 0 && !(at.row && at.row.kind === "closed");
+    const tables = data.runs[run], {timeline} = one, lane = at.row && at.row.kind === "lane" && !at.gutter, stacked = lane && at.y - TL_AXIS + view.top > at.row.y + at.row.bar;
+    const alive = lane && at.moment >= timeline.begin[at.row.place] && at.moment <= timeline.end[at.row.place];
+    const call = stacked ? -1 : at.call, band = call < 0 && alive ? tlBandAt(timeline, at, view.top) : -1;
+    const computes = call < 0 && alive && (band >= 0 || !(timeline.run.isStream(at.row.place) || stacked));
+    tip.hidden = call < 0 && !computes && !(at.row && at.row.kind === "closed");
     if (tip.hidden) return;
-    tip.replaceChildren(...(at.call >= 0
-      ? [node("b", {}, tables.label(at.call) + " " + tables.doc.ops[tables.op[at.call]]), page.facts(tl.facts(run, at.call, one.timeline, false))]
-      : kernel >= 0 ? tlKernelTold(one.timeline, kernel, data.unit)
+    tip.replaceChildren(...(call >= 0
+      ? [node("b", {}, tables.label(call) + " " + tables.doc.ops[tables.op[call]]), page.facts(tl.facts(run, call, timeline, false))]
+      : computes ? tlComputes(tl, timeline, at, band)
       : [node("b", {}, at.row.label), " " + at.row.members.length + (tables.doc.threads ? " lanes" : " processes") + "; click the name to open"]));
     const width = tip.offsetWidth, height = tip.offsetHeight;
     tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8)) + "px";
     tip.style.top = (event.clientY + 18 + height > innerHeight ? Math.max(4, event.clientY - height - 12) : event.clientY + 18) + "px";
   }
 
+  const fingers = new Map();
   let drag = null;
+
+  // Of two fingers: how far they are apart, and the moment between them.
+  function pinched() {
+    const [a, b] = fingers.values(), area = canvas.getBoundingClientRect(), per = (view.to - view.from) / (area.width - view.gutter);
+    return {apart: Math.max(10, Math.abs(a - b)), middle: view.from + ((a + b) / 2 - area.left - view.gutter) * per, span: view.to - view.from};
+  }
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
     const scale = event.deltaMode === 1 ? 16 : 1, at = under(event);
@@ -56,11 +81,23 @@ function tlListen(one, tl) {
     else tl.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY * scale / 300))), Math.max(view.from, at.moment));
   }, {passive: false});
   canvas.addEventListener("pointerdown", (event) => {
-    drag = {x: event.clientX, y: event.clientY, from: view.from, to: view.to, top: view.top, moved: false};
+    fingers.set(event.pointerId, event.clientX);
+    drag = {x: event.clientX, y: event.clientY, from: view.from, to: view.to, top: view.top, moved: false, range: event.shiftKey ? under(event).moment : null};
+    if (fingers.size === 2) drag.pinch = pinched();
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!drag) return hover(event);
+    if (fingers.has(event.pointerId)) fingers.set(event.pointerId, event.clientX);
+    if (drag.pinch && fingers.size === 2) {
+      const now = pinched();
+      drag.moved = true;
+      return tl.zoom(drag.pinch.span * drag.pinch.apart / now.apart / (view.to - view.from), now.middle);
+    }
+    if (drag.range !== null) {
+      drag.moved = true;
+      return tl.select(drag.range, Math.max(view.from, under(event).moment));
+    }
     const dx = event.clientX - drag.x, dy = event.clientY - drag.y;
     if (Math.hypot(dx, dy) > 3) drag.moved = true;
     if (!drag.moved) return;
@@ -70,8 +107,10 @@ function tlListen(one, tl) {
     tl.bound(drag.from + by, drag.to + by);
   });
   canvas.addEventListener("pointerup", (event) => {
-    const click = drag && !drag.moved;
+    const click = drag && !drag.moved, ranged = drag && drag.range !== null && drag.moved;
+    fingers.delete(event.pointerId);
     drag = null;
+    if (ranged) tl.profile();
     tip.hidden = true;
     if (!click) return;
     const at = under(event), run = data.runs.indexOf(one.timeline.run);
@@ -80,9 +119,12 @@ function tlListen(one, tl) {
     else if (at.row && at.gutter) tl.toggle(one, at.row);
     tl.again();
   });
+  canvas.addEventListener("pointercancel", (event) => { fingers.delete(event.pointerId); drag = null; });
   canvas.addEventListener("dblclick", (event) => { const at = under(event); tl.zoom(0.25, at.moment); });
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
-  canvas.addEventListener("keydown", (event) => {
+  canvas.addEventListener("keydown", press);
+  one.press = press;
+  function press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const rows = one.layout.rows, at = Math.max(0, rows.findIndex((row) => row.key === view.current));
     const move = (by) => {
@@ -97,12 +139,12 @@ function tlListen(one, tl) {
       ArrowUp: () => move(-1), ArrowDown: () => move(1), PageUp: () => move(-10), PageDown: () => move(10),
       "+": () => tl.zoom(0.5), "=": () => tl.zoom(0.5), w: () => tl.zoom(0.5), "-": () => tl.zoom(2), s: () => tl.zoom(2),
       0: () => tl.bound(0, tl.whole), Home: () => tl.bound(0, view.to - view.from), End: () => tl.bound(tl.whole - view.to + view.from, tl.whole),
-      n: () => tl.step(1), p: () => tl.step(-1), Escape: () => tl.choose(null), g: tl.groups, Enter: () => tl.toggle(one, rows[at]),
+      n: () => tl.step(1), p: () => tl.step(-1), Escape: () => { if (view.range) tl.select(null); else tl.choose(null); }, Backspace: tl.back, v: tl.profile, g: tl.groups, Enter: () => tl.toggle(one, rows[at]),
       z: () => view.chosen && tl.show(view.chosen), "/": () => tl.search.focus(),
       "[": () => { view.lane = Math.max(2, (one.layout.rows.find((row) => row.kind === "lane") || {height: 8}).height - 2); tl.again(); },
       "]": () => { view.lane = Math.min(60, (one.layout.rows.find((row) => row.kind === "lane") || {height: 8}).height + 2); tl.again(); },
     };
     const action = keys[event.key];
     if (action) { event.preventDefault(); action(); }
-  });
+  }
 }

@@ -1,5 +1,5 @@
 // Paints a pane of the timeline: bars as pixels, whatever the zoom; over them bands, messages, paths, names and marks as lines.
-const TL_AXIS = 20, TL_HEAD = 16, TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
+const TL_AXIS = 20, TL_HEAD = 16, TL_STRIP = 12, TL_STACKED = 26, TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
 
 function tlPixel(name) {
   const [r, g, b] = page.colour(name).match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
@@ -13,11 +13,12 @@ function tlInk() {
   return ink;
 }
 
-// Rows from top to bottom: lanes, closed groups, and the heads of open ones.
-function tlRows(top, closed, height) {
+// Rows from top to bottom: lanes, closed groups, and the heads of open ones. `bar` is how much of its height the calls of a lane take:
+// with `stack` user functions stand below them.
+function tlRows(top, closed, height, stack) {
   const rows = [];
   let y = 0;
-  const add = (row, tall) => { rows.push({...row, y, height: tall}); y += tall; };
+  const add = (row, tall) => { rows.push({...row, y, height: tall, bar: row.kind === "lane" && tall >= TL_STACKED && !row.stream && stack ? Math.min(20, Math.floor(tall / 2)) : tall}); y += tall; };
   const walk = (at, depth) => {
     for (const kid of at.kids) {
       if (kid.place !== undefined) add({...kid, kind: "lane", depth}, height);
@@ -42,7 +43,7 @@ function tlPaint(pane, view) {
     if (row.kind === "open") continue;
     acc.fill(0);
     tlShares(timeline, row, view.from, dt, plot, acc);
-    tlBars(pixels, plot, image.height, row, view, acc, tlAlive(timeline, row.members, view.from, dt, plot), ink);
+    tlBars(pixels, plot, image.height, row.bar < row.height ? {...row, height: row.bar} : row, view, acc, tlAlive(timeline, row.members, view.from, dt, plot), ink);
   }
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.fillStyle = ink.paperCss;
@@ -106,6 +107,7 @@ function tlOver(pane, view, size) {
   if (view.layers.critical && pane.timeline === view.data.timelines[0]) tlCritical(pane, view, size);
   if (view.layers.domino && pane.timeline.run === view.data.runs[0]) tlDomino(pane, view);
   tlChosen(pane, view);
+  tlRange(pane, view, size);
   const end = pane.x(pane.timeline.makespan / view.data.unit);
   context.fillStyle = ink.textCss;
   context.fillRect(Math.round(end), TL_AXIS, 1, Math.min(size.height, pane.layout.height - view.top + TL_AXIS));
@@ -114,27 +116,45 @@ function tlOver(pane, view, size) {
   tlAxis(pane, view, size);
 }
 
+// Kernels of streams and parallel steps, and user functions as a stack below the calls of their lane.
 function tlBands(pane, view, size) {
-  const {context, timeline} = pane, {enter, length} = timeline.bands, {location, path, instance} = timeline.run.bands;
-  let last = new Map();
+  const {context, timeline} = pane, {run} = timeline, {enter, length} = timeline.bands, {location, path, instance} = run.bands, last = new Map();
   context.strokeStyle = view.ink.bandCss;
-  context.fillStyle = view.ink.quietCss;
   for (let k = 0; k < enter.length; k++) {
     if (enter[k] > view.to || enter[k] + length[k] < view.from) continue;
     const row = pane.rowOf.get(location[k]);
     if (!row || row.kind !== "lane" || row.height < 5) continue;
-    const kernel = timeline.run.isStream(location[k]);
-    if (!kernel && !view.layers.steps) continue;
     const y = pane.y(row), a = Math.round(pane.x(enter[k])), b = Math.round(pane.x(enter[k] + length[k]));
-    if (y < 0 || y > size.height || b - a < 3 || last.get(row) === a) continue;
+    if (y < 0 || y > size.height) continue;
+    const kernel = run.isStream(location[k]), step = run.parallel[path[k]] && view.layers.steps;
+    if (row.bar < row.height) tlStrip(pane, view, row, k, a, b, last);
+    if (!(kernel || step) || b - a < 3 || last.get(row) === a) continue;
     last.set(row, a);
+    context.fillStyle = view.ink.quietCss;
     context.globalAlpha = 0.12;
-    if (instance[k] % 2) context.fillRect(a, y - 1, b - a, row.height);
+    if (instance[k] % 2) context.fillRect(a, y - 1, b - a, row.bar);
     context.globalAlpha = 1;
-    context.strokeRect(a + 0.5, y - 0.5, b - a, row.height - 1);
-    const text = timeline.run.regions[path[k]].split("/").pop() + " " + instance[k];
-    if ((kernel ? row.height >= 12 : row === pane.seen[0]) && b - a > 60) context.fillText(text, Math.max(a, view.gutter) + 4, y + row.height / 2, b - a - 8);
+    context.strokeRect(a + 0.5, y - 0.5, b - a, row.bar - 1);
+    const text = run.regions[path[k]].split("/").pop() + " " + instance[k];
+    if ((kernel ? row.height >= 12 : row === pane.seen[0] && row.bar === row.height) && b - a > 60) context.fillText(text, Math.max(a, view.gutter) + 4, y + row.bar / 2, b - a - 8);
   }
+}
+
+// A user function, at its depth below the calls; of those narrower than a dot one.
+function tlStrip(pane, view, row, k, a, b, last) {
+  const {context, timeline} = pane, {run} = timeline, path = run.bands.path[k], depth = run.depth[path], y = pane.y(row) + row.bar + TL_STRIP * depth, key = row.key + "|" + depth;
+  if (row.bar + TL_STRIP * (depth + 1) > row.height || (b - a < 1 && last.get(key) === a)) return;
+  last.set(key, a);
+  const left = Math.max(a, view.gutter), wide = Math.max(1, b - left);
+  context.fillStyle = view.ink.bandCss;
+  context.globalAlpha = path % 2 ? 0.55 : 0.38;
+  context.fillRect(left, y, Math.max(1, wide - (wide > 3 ? 1 : 0)), TL_STRIP - 1);
+  context.globalAlpha = 1;
+  if (wide < 30) return;
+  context.fillStyle = view.ink.textCss;
+  let text = run.regions[path].split("/").pop();
+  while (text.length > 2 && context.measureText(text).width > wide - 6) text = text.slice(0, -2) + "\u2026";
+  if (text.length > 2) context.fillText(text, left + 3, y + TL_STRIP / 2);
 }
 
 // Goes through the calls in sight of the lanes that show few enough to tell them apart.
@@ -157,13 +177,13 @@ function tlName(pane, view, size, row, slot) {
   const a = Math.max(view.gutter, pane.x(timeline.enter[slot])), b = Math.min(size.width, pane.x(timeline.leave[slot]));
   if (b - a < 3) return;
   context.fillStyle = ink.paperCss;
-  context.fillRect(b - 0.5, pane.y(row), 0.5, row.height - 2);
-  if (b - a < 34 || row.height < 12) return;
+  context.fillRect(b - 0.5, pane.y(row), 0.5, row.bar - 2);
+  if (b - a < 34 || row.bar < 12) return;
   const waits = timeline.wait && run.group[call] !== TL_IDLE && pane.x(timeline.enter[slot] + timeline.wait[call]) - a > 24;
   const name = run.doc.ops[run.op[call]].replace("MPI_", "");
   const text = [name + " " + run.label(call), name].find((words) => context.measureText(words).width < b - a - 8);
   context.fillStyle = ink.on[waits ? TL_WAIT : run.group[call]];
-  if (text) context.fillText(text, a + 4, pane.y(row) + row.height / 2);
+  if (text) context.fillText(text, a + 4, pane.y(row) + row.bar / 2);
 }
 
 // Messages, and dotted the links of threads and devices, of the calls in sight, where there are few.
@@ -193,7 +213,7 @@ function tlArrow(pane, from, to, width) {
   const one = pane.rowOf.get(location[from]), other = pane.rowOf.get(location[to]);
   if (!one || !other || one === other) return;
   const down = other.y > one.y, a = pane.x(timeline.enter[timeline.at(from)]), b = pane.x(timeline.leave[timeline.at(to)]);
-  const y0 = pane.y(one) + (down ? one.height - 2 : 0), y1 = pane.y(other) + (down ? 0 : other.height - 2);
+  const y0 = pane.y(one) + (down ? one.bar - 2 : 0), y1 = pane.y(other) + (down ? 0 : other.bar - 2);
   const length = Math.hypot(b - a, y1 - y0) || 1, u = (b - a) / length * 6, v = (y1 - y0) / length * 6;
   context.lineWidth = width;
   context.beginPath();
@@ -216,7 +236,7 @@ function tlCritical(pane, view, size) {
     if (!row) continue;
     const a = pane.x(begin[k] / unit), b = pane.x((begin[k] + length[k]) / unit);
     if (row === lastRow && b - lastX < 1) continue;
-    const y = pane.y(row) + row.height - Math.min(5, row.height / 2);
+    const y = pane.y(row) + row.bar - Math.min(5, row.bar / 2);
     if (lastRow) context.lineTo(a, y); else context.moveTo(a, y);
     context.lineTo(b, y);
     lastX = b;
@@ -235,7 +255,7 @@ function tlDomino(pane, view) {
   view.data.path.forEach((call, k) => {
     const row = call < 0 ? null : pane.rowOf.get(timeline.run.location[call]);
     if (!row) return;
-    const slot = timeline.at(call), x = pane.x((timeline.enter[slot] + timeline.leave[slot]) / 2), y = pane.y(row) + row.height / 2 - 1;
+    const slot = timeline.at(call), x = pane.x((timeline.enter[slot] + timeline.leave[slot]) / 2), y = pane.y(row) + row.bar / 2 - 1;
     context.strokeStyle = view.ink.chosenCss;
     context.lineWidth = 1.5;
     context.setLineDash([4, 3]);
@@ -264,7 +284,7 @@ function tlChosen(pane, view) {
   if (!row) return;
   const a = pane.x(timeline.enter[slot]), b = pane.x(timeline.leave[slot]);
   context.lineWidth = 2;
-  context.strokeRect(a - 1, pane.y(row) - 1, Math.max(2, b - a + 2), row.height);
+  context.strokeRect(a - 1, pane.y(row) - 1, Math.max(2, b - a + 2), row.bar);
 }
 
 function tlLabels(pane, view, size) {
@@ -272,14 +292,15 @@ function tlLabels(pane, view, size) {
   let free = 0;
   context.fillStyle = view.ink.paperCss;
   context.fillRect(0, TL_AXIS, view.gutter - 2, size.height);
+  const place = (row) => Math.max(TL_AXIS + 7, pane.y(row) + row.height / 2 - 1), marked = pane.seen.find((row) => row.key === view.current);
   for (const row of pane.seen) {
-    const y = Math.max(TL_AXIS + 7, pane.y(row) + row.height / 2 - 1), current = view.current === row.key;
+    const y = place(row), current = row === marked;
     if (current) {
       context.fillStyle = view.ink.chosenCss;
       context.fillRect(0, pane.y(row), 3, Math.max(2, row.height - 2));
     }
-    if (y < free) continue;
-    free = y + 13;
+    if (!current && (y < free || (marked && Math.abs(y - place(marked)) < 13))) continue;
+    free = Math.max(free, y + 13);
     const sign = row.kind === "closed" ? "\u25b8 " : row.kind === "open" ? "\u25be " : "";
     context.fillStyle = row.kind === "lane" && !current ? view.ink.quietCss : view.ink.textCss;
     const left = 6 + 8 * row.depth;
@@ -304,6 +325,13 @@ function tlAxis(pane, view, size) {
     context.fillStyle = view.ink.quietCss;
     const text = (at / scale[0]).toFixed(digits) + " " + scale[1];
     if (x + 4 + context.measureText(text).width < size.width) context.fillText(text, x + 4, 9);
+  }
+  context.fillStyle = view.ink.chosenCss;
+  if (view.hits && view.hits.run === pane.timeline.run) {
+    for (const row of view.hits.rows) {
+      const x = Math.round(pane.x(pane.timeline.enter[pane.timeline.at(row)]));
+      if (x >= view.gutter && x <= size.width) context.fillRect(x - 1, TL_AXIS - 6, 2, 5);
+    }
   }
   context.fillStyle = view.ink.lineCss;
   context.fillRect(view.gutter, TL_AXIS - 1, size.plot, 1);

@@ -21,6 +21,11 @@ from perwiz.whatif.run import Run, replayed
 
 def document(report: Report, budget: int = BUDGET) -> PanelData:
     """Return the data of the timeline panel."""
+    return timeline.document(*shown(report), budget)
+
+
+def shown(report: Report) -> tuple[list[Shown], Overlays]:
+    """Return the runs with their timelines, and what is drawn over them."""
     run, prediction, clocks = report.run, report.prediction, report.run.clocks
     moments = [Moments("corrected" if clocks.correction else str(run.trace.timeline.origin), run.trace.timeline, run.waits)]
     if clocks.correction:
@@ -38,8 +43,7 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
         pairs = _pairs(report.comparison, prediction)
         measured = len(moments)
     panes = (last if report.comparison and report.asked else 0), measured if report.comparison else last or -1
-    overlays = Overlays(report.domino.path, run.makespan - report.domino.value, _stretches(report.critical), pairs, panes)
-    return timeline.document(runs, overlays, budget)
+    return runs, Overlays(report.domino.path, run.makespan - report.domino.value, _stretches(report.critical), pairs, panes)
 
 
 def _first(report: Report) -> str:

@@ -6,7 +6,7 @@ function tlLeft(data) {
     if (gone) said.push(gone + " of " + doc.calls + " calls, the shortest, are left out");
     const lost = doc.messages.all - run.messages.send.length, bands = doc.bands.all - run.bands.path.length;
     if (lost) said.push(lost + " of " + doc.messages.all + " messages, whose calls are left out, too");
-    if (bands) said.push(bands + " of " + doc.bands.all + " parallel steps and kernels, the shortest, are left out");
+    if (bands) said.push(bands + " of " + doc.bands.all + " regions, the shortest, are left out");
   });
   if (data.origin) said.push("the view begins where the last process has left MPI_Init");
   if (unit > 1) said.push("times here are rounded to " + page.time(unit) + "; figures in the panels are exact");
@@ -18,6 +18,7 @@ function tlLeft(data) {
 // told(chosen): the same for all timelines, to stand beside them.
 function tlTeller(tl) {
   const {node, time} = page, {data, lines, button} = tl, {unit} = data;
+  const told = (units) => unit > 1 || units < 1000 ? time(units * unit) : time(units) + " = " + page.exact(units);
 
   function facts(run, call, timeline, links) {
     const tables = data.runs[run], slot = timeline.at(call), place = tables.location[call], said = [];
@@ -26,9 +27,9 @@ function tlTeller(tl) {
     said.push([tables.isStream(place) ? "stream" : "rank", tables.rank(place)]);
     if (tables.path[call] >= 0) said.push(["region", tables.regions[tables.path[call]]]);
     if (tables.site && tables.site[call] >= 0) said.push(["source", tables.doc.sites[tables.site[call]]]);
-    said.push(["entered", time(timeline.enter[slot] * unit)], ["lasts", time((timeline.leave[slot] - timeline.enter[slot]) * unit)]);
+    said.push(["entered", told(timeline.enter[slot])], ["lasts", told(timeline.leave[slot] - timeline.enter[slot])]);
     if (timeline.wait) {
-      said.push(["waits", timeline.wait[call] ? time(timeline.wait[call] * unit) : "not"]);
+      said.push(["waits", timeline.wait[call] ? told(timeline.wait[call]) : "not"]);
       if (timeline.partner[call] >= 0) said.push(["for", link(timeline.partner[call])]);
     }
     if (!run) {
@@ -53,7 +54,7 @@ function tlTeller(tl) {
     return said;
   }
 
-  function told({run, call}) {
+  function whole({run, call}) {
     const tables = data.runs[run], out = [node("h2", {}, tables.label(call) + " " + tables.doc.ops[tables.op[call]])];
     const first = lines.find((one) => one.run === tables);
     out.push(page.facts(facts(run, call, first, true)));
@@ -61,13 +62,14 @@ function tlTeller(tl) {
       const row = tl.view.callIn(one);
       if (one === first || row < 0) continue;
       const slot = one.at(row);
-      out.push(node("h3", {}, one.name), page.facts([["call", one.run.label(row)], ["entered", time(one.enter[slot] * unit)],
-        ["lasts", time((one.leave[slot] - one.enter[slot]) * unit)], ...(one.wait ? [["waits", one.wait[row] ? time(one.wait[row] * unit) : "not"]] : [])]));
+      out.push(node("h3", {}, one.name), page.facts([["call", one.run.label(row)], ["entered", told(one.enter[slot])],
+        ["lasts", told(one.leave[slot] - one.enter[slot])], ...(one.wait ? [["waits", one.wait[row] ? told(one.wait[row]) : "not"]] : [])]));
     }
+    if (!run && page.live) out.push(node("p", {}, button("what if it does not wait", "asked in the panel What if", () => { page.open("live"); page.tell("tick", {call: tables.id ? tables.id[call] : call}); })));
     out.push(node("p", {}, button("\u2190", "call before (p)", () => tl.step(-1)), button("\u2192", "next call (n)", () => tl.step(1)),
       button("zoom to it", "zoom to the call (z)", () => tl.show({run, call})), button("\u00d7", "choose nothing (Esc)", () => tl.choose(null))));
     return out;
   }
 
-  return {facts, told};
+  return {facts, told: whole, exactly: told};
 }

@@ -71,7 +71,7 @@ def _chart(title: str, names: list[str], edges: I8, value: I8, write: Callable[[
         each = ", ".join(f"{name} {write(part)}" for name, part in zip(names, row, strict=True) if part)
         lines.append(f"{_span(edges, k)}: {write(sum(row))}{f' ({each})' if each else ''}")
     most = max(1, int(value.sum(axis=1).max(initial=0)))
-    return {"title": title, "bars": np.round(value / most, 5).tolist(), "said": lines}
+    return {"title": title, "bars": np.round(value / most, 5).tolist(), "said": lines, "most": write(most)}
 
 
 def _round(ns: int) -> str:
