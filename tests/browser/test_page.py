@@ -122,7 +122,7 @@ def test_numbers__are_written_as_the_commands_write_them(browser, srtest):
 def test_canvas__is_painted(browser, srtest):
     """Rank 0 waits in its first barrier from the start (vermilion, #c8501e), and rank 2 has not begun (white)."""
     browser.open(srtest)
-    read = "[...document.querySelector('canvas').getContext('2d').getImageData({x}, {y}, 1, 1).data]"
+    read = "[...document.querySelector('.area canvas').getContext('2d').getImageData({x}, {y}, 1, 1).data]"
     row = "perwiz.view.gutter + 30"
     assert browser.run(read.format(x=row, y=35)) == [200, 80, 30, 255]
     assert browser.run(read.format(x=row, y=87)) == [255, 255, 255, 255]
@@ -131,7 +131,7 @@ def test_canvas__is_painted(browser, srtest):
 def test_wheel__zooms_at_the_pointer(browser, srtest):
     browser.open(srtest)
     left, top, width = browser.run(
-        "(() => { const r = document.querySelector('canvas').getBoundingClientRect(), g = perwiz.view.gutter;"
+        "(() => { const r = document.querySelector('.area canvas').getBoundingClientRect(), g = perwiz.view.gutter;"
         " return [r.x + g, r.y, r.width - g]; })()"
     )
     browser.mouse("mouseWheel", left + width / 2, top + 40, deltaX=0, deltaY=-300)
@@ -144,8 +144,10 @@ def test_wheel__zooms_at_the_pointer(browser, srtest):
 
 def test_drag__pans(browser, srtest):
     browser.open(srtest, "#t=100000000-200000000")
-    x, y = browser.run("(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x + 400, r.y + 60]; })()")
-    width = browser.run("document.querySelector('canvas').clientWidth - perwiz.view.gutter")
+    x, y = browser.run(
+        "(() => { const r = document.querySelector('.area canvas').getBoundingClientRect(); return [r.x + 400, r.y + 60]; })()"
+    )
+    width = browser.run("document.querySelector('.area canvas').clientWidth - perwiz.view.gutter")
     browser.mouse("mousePressed", x, y)
     browser.mouse("mouseMoved", x + width / 10, y, buttons=1)
     browser.mouse("mouseReleased", x + width / 10, y)
@@ -155,7 +157,9 @@ def test_drag__pans(browser, srtest):
 
 def test_hover__tells_the_call(browser, srtest):
     browser.open(srtest)
-    x, y = browser.run("(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x + 200, r.y + 32]; })()")
+    x, y = browser.run(
+        "(() => { const r = document.querySelector('.area canvas').getBoundingClientRect(); return [r.x + 200, r.y + 32]; })()"
+    )
     browser.mouse("mouseMoved", x, y)
     browser.frame()
     tip = browser.run("document.getElementById('tip').innerText")
@@ -210,14 +214,14 @@ def test_fragment__goes_there_and_follows(browser, srtest):
     assert view(browser) == (300, 400)
     assert detail(browser).startswith("e12 MPI_Barrier")
     assert browser.run("[...document.querySelectorAll('.bar select')].map((one) => one.value)") == ["1", "-1"]
-    browser.run("document.querySelector('canvas').focus()")
+    browser.run("document.querySelector('.area canvas').focus()")
     browser.key("0")
     browser.until("location.hash.includes('call=e12') && !location.hash.includes('t=300000000')")
 
 
 def test_keys__go_from_call_to_call(browser, srtest):
     browser.open(srtest)
-    browser.run("document.querySelector('canvas').focus()")
+    browser.run("document.querySelector('.area canvas').focus()")
     browser.key("ArrowDown")
     browser.key("ArrowDown")
     browser.key("n")
@@ -249,7 +253,7 @@ def test_dark_and_print(browser, srtest):
     browser.frame()
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
     seen(browser, "dark")
-    assert browser.run("[...document.querySelector('canvas').getContext('2d').getImageData(2, 2, 1, 1).data]") == [20, 23, 27, 255]
+    assert browser.run("[...document.querySelector('.area canvas').getContext('2d').getImageData(2, 2, 1, 1).data]") == [20, 23, 27, 255]
     browser.call("Emulation.setEmulatedMedia", features=[])
     assert len(browser.call("Page.printToPDF")["data"]) > 10_000
     quiet(browser)
@@ -303,7 +307,7 @@ def test_device__kernels_by_name_beneath_their_process(browser, tmp_path):
     assert "idle thread or device" in browser.run("document.querySelector('.legend').innerText")
     assert "8 calls" in browser.run("document.getElementById('head').innerText")
     x, y, per = browser.run(
-        "(() => { const r = document.querySelector('canvas').getBoundingClientRect(), v = perwiz.view, row = v.rows()[2];"
+        "(() => { const r = document.querySelector('.area canvas').getBoundingClientRect(), v = perwiz.view, row = v.rows()[2];"
         " return [r.x + v.gutter, r.y + 20 + row.y + row.height / 2, (r.width - v.gutter) / (v.to - v.from)]; })()"
     )
     browser.mouse("mouseMoved", x + 5000 * per, y)
@@ -311,7 +315,7 @@ def test_device__kernels_by_name_beneath_their_process(browser, tmp_path):
     assert browser.run("document.getElementById('tip').innerText").split("\n") == [
         *("kernel", "stream", "0.1", "instance", "2", "begins", "4.100 us = 4\u202f100 ns", "lasts", "2.500 us = 2\u202f500 ns")
     ]
-    browser.run("document.querySelector('canvas').focus()")
+    browser.run("document.querySelector('.area canvas').focus()")
     seen(browser, "device")
     browser.key("g")
     browser.frame()
@@ -325,7 +329,9 @@ def test_many_ranks__are_grouped(browser, tmp_path):
     browser.open(page)
     kinds = "perwiz.view.rows().map((row) => row.kind)"
     assert browser.run(kinds) == ["closed"] * 16
-    x, y = browser.run("(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x + 20, r.y + 28]; })()")
+    x, y = browser.run(
+        "(() => { const r = document.querySelector('.area canvas').getBoundingClientRect(); return [r.x + 20, r.y + 28]; })()"
+    )
     browser.click(x, y)
     assert browser.run(kinds) == ["open", *["lane"] * 16, *["closed"] * 15]
     seen(browser, "many-ranks")
@@ -347,7 +353,7 @@ def test_awkward_traces(browser, tmp_path, name):
     browser.open(written(tmp_path / "page.html", build.CATALOGUE[name]()))
     for number in range(browser.run("document.querySelectorAll('[role=tab]').length")):
         browser.click_on("[role=tab]", number)
-    browser.run("document.querySelector('canvas').focus()")
+    browser.run("document.querySelector('.area canvas').focus()")
     for key in "n+p-g0":
         browser.key(key)
     quiet(browser)

@@ -199,6 +199,7 @@ const page = window.perwiz = (function () {
   function resized(id) { if (panels[id].resized) panels[id].resized(); }
 
   function headline(head) {
+    document.getElementById("old").remove();
     const asked = head.asked.length > 0, answer = node("p", {class: "answer"}, node("b", {}, time(head.recorded)), " recorded");
     if (head.predicted !== null) {
       const gain = head.recorded - head.predicted;
