@@ -122,10 +122,10 @@ def test_numbers__are_written_as_the_commands_write_them(browser, srtest):
 def test_canvas__is_painted(browser, srtest):
     """Rank 0 waits in its first barrier from the start (vermilion, #c8501e), and rank 2 has not begun (white)."""
     browser.open(srtest)
-    read = "[...document.querySelector('.area canvas').getContext('2d').getImageData({x}, {y}, 1, 1).data]"
-    row = "perwiz.view.gutter + 30"
-    assert browser.run(read.format(x=row, y=35)) == [200, 80, 30, 255]
-    assert browser.run(read.format(x=row, y=87)) == [255, 255, 255, 255]
+    read = "[...document.querySelector('.area canvas').getContext('2d').getImageData(perwiz.view.gutter + 30, {}, 1, 1).data]"
+    place = "20 + perwiz.view.rows()[{}].y + 3"
+    assert browser.run(read.format(place.format(0))) == [200, 80, 30, 255]
+    assert browser.run(read.format(place.format(2))) == [255, 255, 255, 255]
 
 
 def test_wheel__zooms_at_the_pointer(browser, srtest):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pathlib
 
 import numpy as np
@@ -155,8 +156,7 @@ def test_messages__the_most_is_dark_on_paper_and_bright_in_the_dark(browser, pag
     pixel = "[...document.querySelector('#panel-messages canvas').getContext('2d').getImageData(36 + 15, 18 + 95, 1, 1).data]"
     assert browser.run(pixel) == [0, 32, 77, 255]
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    browser.frame()
-    assert browser.run(pixel) == [255, 234, 70, 255]
+    browser.until(f"{pixel}.join() === '255,234,70,255'")
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
@@ -209,8 +209,6 @@ def test_canvas__is_painted_in_the_dark_too(browser, pages, panel):
     )
     light = browser.run(kinds)
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    browser.frame()
-    dark = browser.run(kinds)
-    browser.call("Emulation.setEmulatedMedia", features=[])
     assert light
-    assert set(light) != set(dark)
+    browser.until(f"{kinds}.sort().join() !== {json.dumps(','.join(sorted(light)))}")
+    browser.call("Emulation.setEmulatedMedia", features=[])
