@@ -7,7 +7,7 @@ page.panel("timeline", {async draw(box, doc) {
   const closed = new Map(data.runs.map((run) => [run, new Set()])), places = new Map(data.runs.map((run) => [run, tlPlaces(run)]));
   for (const run of data.runs) if (run.doc.processes.length > 64) closeAll(run, true);
   const before = [];
-  let due = 0, moved = 0;
+  let due = 0, moved = -1e9;
 
   function closeAll(run, yes) {
     const set = closed.get(run), walk = (at) => at.kids.forEach((kid) => { if (kid.kids) { if (yes) set.add(kid.key); walk(kid); } });
