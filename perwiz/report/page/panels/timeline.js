@@ -66,7 +66,9 @@ page.panel("timeline", {async draw(box, doc) {
       if (some.timeline === one) set(some, index);
     }
     whole = Math.max(whole, one.span, one.makespan / unit);
-    paint();
+    const mine = panes.filter((some) => some.timeline === one);
+    if (one.painted && view.ink && !due) mine.forEach((some) => tlPaint(some, view)); else paint();
+    one.painted = mine.length > 0 && panes.every((some) => some.timeline !== one || some.canvas.width > 0);
     clearTimeout(one.later);
     one.later = setTimeout(tlIdle, 400, one, tlJobs(tlPlaces(one.run)), one.version = {});
   };
