@@ -88,4 +88,4 @@ def test_refusals__name_of_the_page(capsys, tmp_path):
         assert main(["report", SRTEST, "-o", str(tmp_path / name)]) == 2
         assert complaint in capsys.readouterr().err
     assert main(["report", SRTEST]) == 2
-    assert "required: -o" in capsys.readouterr().err
+    assert capsys.readouterr().err == "perwiz: nowhere to write the page to, must be -o FILE.html, or --serve\n"
