@@ -26,6 +26,7 @@ NO_CHOICES = {
     "tasks_fetched": 0,
     "tasks_moved": 0,
     "masters": [],
+    "serving": [],
     "kept_because": None,
 }
 """What a prediction says of matching where nothing was to be chosen."""

@@ -115,6 +115,57 @@ def farm_of_requests(lengths, workers=3, factor=()):
     return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
 
 
+def fixed_farm(of, hears="recv", factor=()):
+    """Return a master that answers each worker with its own next task: `of[w - 1]` are those of worker w, ns, then it is told to end.
+
+    It hears them by a receive from anybody, perhaps behind a "probe", or by a receive for each, "waitany", and works 100 ns times the
+    number of the worker before it answers.
+    """
+    workers = len(of)
+    b, factor = Builder(workers + 1), factor or [1] * workers
+    coming, free, now, requests = [], [WORK] * (workers + 1), 0, {}
+    left = [iter([*tasks, None]) for tasks in of]
+
+    def post(worker):
+        nonlocal now
+        requests[worker] = b.irecv(0, worker, tag=2, at=(now, now + WORK))
+        now += WORK
+
+    for worker in range(1, workers + 1):
+        b.send(worker, 0, tag=2, at=(0, WORK))
+        heapq.heappush(coming, (LATENCY, worker))
+        if hears == "waitany":
+            post(worker)
+    while coming:
+        arrived, worker = heapq.heappop(coming)
+        if hears == "probe":
+            b.call(0, "Probe", peer=-2, tag=-2, comm=0, at=(now, max(now, arrived) + WORK))
+        if hears == "waitany":
+            b.wait(0, requests[worker], at=(now, max(now, arrived) + WORK))
+        before, now = now, max(now, arrived) + WORK
+        if hears == "probe":
+            before, now = now, now + WORK
+        if hears != "waitany":
+            b.recv(0, worker, tag=2, wildcard=hears == "recv", at=(before, now))
+        now += 100 * worker
+        length = next(left[worker - 1])
+        begin = max(free[worker], now + LATENCY) + WORK
+        b.send(0, worker, tag=1, at=(now, now + WORK))
+        b.recv(worker, 0, tag=1, at=(free[worker], begin))
+        now += WORK
+        if length is None:
+            continue
+        if hears == "waitany":
+            post(worker)
+        end = begin + round(length * factor[worker - 1])
+        b.send(worker, 0, tag=2, at=(end, end + WORK))
+        free[worker] = end + WORK
+        heapq.heappush(coming, (end + LATENCY, worker))
+    trace = b.trace()
+    op = np.where(trace.calls.op == operations.OP["MPI_Wait"], operations.OP["MPI_Waitany"], trace.calls.op).astype("u2")
+    return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
+
+
 def counter(lengths, processes=3, factor=(), rounds=1, locks=False):
     """Return processes that take tasks of these lengths from a counter of rank 0, then meet in a barrier; `rounds` times.
 

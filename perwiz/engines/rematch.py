@@ -40,17 +40,20 @@ class Programs:
     location `target`, or to the sender of what came in the turn of the receive `answers`. They can be taken `later` ns after; what
     completes their receive returns `arrives` after they are sent and a probe that finds them `found`; the vertex `held` is not before they
     are received, and `holds` after that is posted. With one that carries a task the receiver goes on at the vertex `goes_on` with block
-    `begins`, `own` after the receive was posted; with one that `ends` its tasks, at the `end` of row `ends` + location of places. `rank` is
-    their turn in the recorded run. NONE is none. One sent NONE is there from the start: what a counter gives."""
+    `begins`, or, where its turn goes with it, with none, `own` after the receive was posted or the call entered that chooses; with one that
+    `ends` its tasks, at the `end` of row `ends` + location of places. `rank` is their turn in the recorded run. NONE is none. One sent NONE
+    is there from the start: what a counter gives."""
     receives: np.ndarray[Any, Any]
     """Rows of RECEIVE, sorted by `posted`, the vertex where they are posted by a location, or that which runs `block`: for the location
     `source`, `tag` and `comm`, each perhaps ANY. One that `follows` another is for whoever sent what came in its turn.
-    The vertex `returned` is not before they are complete (NONE: one that chooses, or that the message tells), `probed` not before what they
-    take is found. `rank` is their turn to be completed in the recorded run; one that chooses can complete `later` than its message.
-    A fetch takes what is at its `counter`, a number behind those of locations, so long after it is posted."""
+    The vertex `returned` is not before they are complete (NONE: one that is chosen, or that the message tells), `probed` not before what
+    they take is found. `rank` is their turn to be completed in the recorded run; one that is `chosen` (1), by a call that completes some of
+    several, can complete `later` than its message. A fetch takes what is at its `counter`, a number behind those of locations, so long
+    after it is posted; so does what waits for the end of a turn."""
     choices: np.ndarray[Any, Any]
-    """Rows of CHOICE, sorted by `entered`: calls that complete `needs` of the receives that can be completed, the first ones. They come in
-    the turns of the receives `turns[turn:turn + needs]`, which they completed in the recorded run."""
+    """Rows of CHOICE, sorted by `entered`: calls that complete `needs` of the receives that can be completed, the first ones, and then
+    return at `returned`, or NONE, where what they complete tells where. They come in the turns of the receives
+    `turns[turn:turn + needs]`, which they completed in the recorded run."""
     turns: I4
     places: np.ndarray[Any, Any]
     """Rows of PLACE, per farm and location: the vertex where it goes on when there is no more to do (NONE: no such), `own` after it asked,
@@ -82,7 +85,7 @@ class Matched:
 def rematch(programs: Programs) -> Matched:
     """Return what becomes of programs, compiled."""
     graph, messages, receives, choices = programs.graph, programs.messages, programs.receives, programs.choices
-    size, queues = graph.vertices, len(graph.begun) + len(programs.places)
+    size, queues = graph.vertices, max(len(graph.begun), int(receives["counter"].max(initial=NONE)) + 1)
     binds = np.flatnonzero(programs.weight != CUT)
     source, target = graph.source[binds], graph.targets(binds).astype("i4")
     first = starts(counts(source, size))
@@ -121,7 +124,8 @@ def _awaited(programs: Programs, target: I4) -> I4:
     messages, receives = programs.messages, programs.receives
     for vertex in (messages["held"], messages["goes_on"], receives["returned"], receives["probed"], programs.places["end"]):
         np.add.at(out, vertex[vertex != NONE], 1)
-    np.add.at(out, programs.choices["returned"], programs.choices["needs"])
+    own = programs.choices["returned"] != NONE
+    np.add.at(out, programs.choices["returned"][own], programs.choices["needs"][own])
     return out
 
 
@@ -252,7 +256,7 @@ class _Simulation:
             self._reach(int(message["held"]), posted + int(message["holds"]))
         if receive["probed"] != NONE:
             self._reach(int(receive["probed"]), sent + int(message["found"]))
-        if message["ends"] == message["goes_on"] == receive["returned"] == NONE:
+        if receive["chosen"] > 0:
             self._at(arrives + int(receive["later"]), READY, int(receive["rank"]), self._can_complete, r)
             return
         self.got[r] = m
@@ -260,7 +264,8 @@ class _Simulation:
             place = self.programs.places[message["ends"] + location]
             self._reach(int(place["end"]), max(arrives, posted + int(place["own"])))
         elif message["goes_on"] != NONE:
-            self.seat[message["begins"]] = location
+            if message["begins"] != NONE:
+                self.seat[message["begins"]] = location
             self._reach(int(message["goes_on"]), max(arrives, posted + int(message["own"])))
         else:
             self._reach(int(receive["returned"]), arrives)
@@ -279,6 +284,10 @@ class _Simulation:
             self.got[self.programs.turns[self.choices["turn"][c] + self.choices["needs"][c] - self.lacking[c]]] = self.taken[r]
             self.lacking[c] -= 1
             message = self.messages[self.taken[r]]
-            self._reach(int(self.choices["returned"][c]), self.time[message["send"]] + int(message["arrives"]))
+            arrives = self.time[message["send"]] + int(message["arrives"])
+            if message["goes_on"] == NONE:
+                self._reach(int(self.choices["returned"][c]), arrives)
+            else:
+                self._reach(int(message["goes_on"]), max(arrives, self.time[self.choices["entered"][c]] + int(message["own"])))
         if c is not None and not self.lacking[c]:
             del self.choosing[location]

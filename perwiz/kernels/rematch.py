@@ -56,12 +56,13 @@ Receive = cython.struct(
     probed=cython.int,
     follows=cython.int,
     counter=cython.int,
+    chosen=cython.int,
     rank=cython.longlong,
     later=cython.longlong,
 )
 RECEIVE = np.dtype(
-    [(name, "i4") for name in ["posted", "location", "block", "source", "tag", "comm", "returned", "probed", "follows", "counter"]]
-    + [("rank", "i8"), ("later", "i8")],
+    [(name, "i4") for name in ["posted", "location", "block", "source", "tag", "comm", "returned", "probed", "follows"]]
+    + [("counter", "i4"), ("chosen", "i4"), ("rank", "i8"), ("later", "i8")],
     align=True,
 )
 """A receive that is matched anew, sorted by `posted`."""
@@ -257,19 +258,20 @@ class Matcher:
             self.reach(self.messages[m].held, posted + self.messages[m].holds)
         if self.receives[r].probed != NONE:
             self.reach(self.receives[r].probed, send + self.messages[m].found)
-        if self.messages[m].ends != NONE:
+        if self.receives[r].chosen > 0:
+            self.push(arrives + self.receives[r].later, READY, self.receives[r].rank, r)
+        elif self.messages[m].ends != NONE:
             place: cython.int = self.messages[m].ends + location
             self.got[r] = m
             self.reach(self.places[place].end, max(arrives, posted + self.places[place].own))
         elif self.messages[m].goes_on != NONE:
-            self.seat[self.messages[m].begins] = location
+            if self.messages[m].begins != NONE:
+                self.seat[self.messages[m].begins] = location
             self.got[r] = m
             self.reach(self.messages[m].goes_on, max(arrives, posted + self.messages[m].own))
-        elif self.receives[r].returned != NONE:
+        else:
             self.got[r] = m
             self.reach(self.receives[r].returned, arrives)
-        else:
-            self.push(arrives + self.receives[r].later, READY, self.receives[r].rank, r)
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -331,7 +333,11 @@ class Matcher:
         self.completed[r] = c
         self.got[self.turns[self.choices[c].turn + self.choices[c].needs - self.lacking[c]]] = m
         self.lacking[c] -= 1
-        self.reach(self.choices[c].returned, self.time[self.messages[m].send] + self.messages[m].arrives)
+        arrives: cython.longlong = self.time[self.messages[m].send] + self.messages[m].arrives
+        if self.messages[m].goes_on == NONE:
+            self.reach(self.choices[c].returned, arrives)
+        else:
+            self.reach(self.messages[m].goes_on, max(arrives, self.time[self.choices[c].entered] + self.messages[m].own))
 
     @cython.cfunc
     @cython.exceptval(check=False)

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from build import ANY, NONE, Builder, hand_model
-from farms import counter, farm, farm_of_requests, lengths
+from farms import counter, farm, farm_of_requests, fixed_farm, lengths
 from perwiz.engines.rematch import rematch, simulate
 from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse_all
-from perwiz.whatif.rematch.choices import choices
-from perwiz.whatif.rematch.farms import tasks
 from perwiz.whatif.rematch.programs import opened
+from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import replayed, under
 
 
@@ -24,9 +23,9 @@ def programs(trace, *texts):
     """Return the programs of a trace under hypotheses, tasks elsewhere as long as they were, and on location 2 three times."""
     asked = parse_all(list(texts), trace)
     base = replayed(trace, hand_model(), "none", asked)
-    changed, anew = under(base, asked), choices(trace)
+    changed, of = under(base, asked), handed_out(trace)
     slowness = np.where(np.arange(len(trace.locations)) == 2, 3.0, 1.0)
-    return opened(changed.weighted, base.time, anew, tasks(trace, anew.wild | anew.chosen), (changed.weighted.weight, slowness)).programs
+    return opened(changed.weighted, base.time, of.choices, of.tasks, of.turns, (changed.weighted.weight, slowness)).programs
 
 
 def agree(program):
@@ -50,6 +49,15 @@ def test_farm__of_requests_or_a_counter(made):
     """Whose receive is posted again is who was heard; who fetches first takes the next task, in rounds and behind locks, too."""
     program = programs(made(lengths(12)), "speed rank:1=0.2")
     assert (agree(program).seat != program.home).any()
+
+
+@pytest.mark.parametrize("hears", ["recv", "probe", "waitany"])
+def test_fixed_farm(hears):
+    """What the master does goes with whom it hears."""
+    program = programs(fixed_farm([[400, 9000, 70], [60, 50, 300, 40], [5000]], hears), "speed rank:1=0.2")
+    found = agree(program)
+    assert len(found.order) == program.graph.vertices
+    assert (np.diff(found.order) < 0).any()
 
 
 def test_many_wait():

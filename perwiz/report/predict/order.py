@@ -66,6 +66,8 @@ class Matching(Record):
     """Those that another process runs than in the recorded run."""
     masters: list[Natural]
     """Ranks that hand out tasks."""
+    serving: list[Natural]
+    """Ranks, none of these, that do for each process what they did for it, in the order in which they hear from them."""
     kept_because: str | None
     """Why choices that would change are kept; null if none are, or they were to be."""
 
@@ -95,6 +97,7 @@ def choices(trace: Trace, others: matching.Matching, anew: Rematched | None) -> 
         tasks_fetched=anew.fetched if anew is not None and made else 0,
         tasks_moved=anew.moved if anew is not None and made else 0,
         masters=trace.locations.process[anew.masters].tolist() if anew is not None and made else [],
+        serving=trace.locations.process[anew.serving].tolist() if anew is not None and made else [],
         kept_because=anew.reason or None if anew is not None else None,
         wildcards=others.wildcards,
         receives=[f"e{call}" for call in others.receives.tolist()],
@@ -161,16 +164,22 @@ def _made(others: Matching) -> str:
     if others.recorded_choices_ns is None:
         why = f": {others.kept_because}" if others.kept_because else ""
         return f"the prediction keeps the recorded choices{why}; from the first of these on the run could go another way"
-    ranks = ", ".join(map(str, others.masters[:_NAMED])) + (", ..." if len(others.masters) > _NAMED else "")
-    givers = [f"of rank {ranks}"] if others.masters else []
+    givers = [f"of rank {_ranks(others.masters)}"] if others.masters else []
     givers += ["of a counter"] if others.tasks_fetched else []
     tasks = (
         f"; {others.tasks_moved} of {words.several(others.tasks, 'task')} {' and '.join(givers)} move to whoever asks"
         if others.tasks
         else ""
     )
+    if others.serving:
+        many = "does" if len(others.serving) == 1 else "do"
+        tasks += f"; rank {_ranks(others.serving)} {many} for each process what was done for it, in the order in which they come"
     kept = "if these are no wildcards, so that what they got stays" if others.possible_receives else "with the recorded choices"
     return f"the prediction takes what comes first{tasks}; {kept}: {words.duration(others.recorded_choices_ns)}"
+
+
+def _ranks(ranks: list[int]) -> str:
+    return ", ".join(map(str, ranks[:_NAMED])) + (", ..." if len(ranks) > _NAMED else "")
 
 
 def _others(many: str, calls: list[str], what: str) -> str:

@@ -14,6 +14,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts
 from perwiz.whatif.hypotheses.stretch import Segments, level
+from perwiz.whatif.rematch.farms import farm_of
 
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
 
@@ -69,15 +70,24 @@ class Speed(Computation):
 
 
 class BalanceTime(Computation):
-    """In every one of some parts of the program (`parts`) each process that takes part computes the mean (PerWiz paper, 3.2)."""
+    """In every one of some parts of the program (`parts`) each process that takes part computes the mean (PerWiz paper, 3.2).
+
+    Instances of a region in tasks that processes ask for (`rematch.farms`) all take the mean of those of their farm: the k-th task of one
+    process has nothing to do with the k-th of another.
+    """
 
     word = "balance-time"
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those of the parts balanced; the sum of each part is conserved to the ns."""
         chosen = parts(segments, self.argument)
+        part = chosen.part
+        if self.argument in segments.trace.names:
+            instances = selectors.instances(segments.trace, self.argument)
+            farm = farm_of(segments.trace, instances)
+            part = np.where(farm >= 0, int(part.max(initial=0)) + 1 + farm, part)
         out = length.copy()
-        out[chosen.segment] = level(length[chosen.segment], chosen.group, chosen.part)
+        out[chosen.segment] = level(length[chosen.segment], chosen.group, part)
         return out
 
 

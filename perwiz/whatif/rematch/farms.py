@@ -13,8 +13,10 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
+from perwiz.whatif.rematch.choices import choices
 from perwiz.whatif.rematch.counters import Counters, counters
 
 _TAKES = np.isin(operations.KIND, (operations.RECV, operations.SENDRECV))
@@ -52,9 +54,22 @@ class Tasks:
     """Per call, the task that its entry, and the computation before it, belong to, or NONE."""
 
 
-def tasks(trace: Trace, anew: Mask) -> Tasks:
-    """Return the tasks that move, given which messages may be taken for each other when their receiver completes them, bool per row."""
-    table, location = trace.messages, trace.calls.location
+def farm_of(trace: Trace, instances: I8) -> I8:
+    """Return the farm, or round of tasks from a counter, in whose tasks each of some region instances ends, from 0, or NONE."""
+    found = tasks(trace)
+    of = [np.full(len(farm.answer) - len(farm.workers), number) for number, farm in enumerate(found.farms)]
+    of.append(len(found.farms) + found.counters.round[~found.counters.ends])
+    end = trace.regions.end_call[instances]
+    inside = end < trace.first_calls[trace.regions.location[instances] + 1]
+    task = np.where(inside, np.append(found.goes_on, NONE)[np.where(inside, end, NONE)], NONE)
+    return np.append(_joined(of), NONE)[task]
+
+
+@remembered(2)
+def tasks(trace: Trace) -> Tasks:
+    """Return the tasks that move."""
+    anyhow, table, location = choices(trace), trace.messages, trace.calls.location
+    anew = anyhow.wild | anyhow.chosen
     farms: list[Farm] = []
     for master in np.unique(location[table.receive[anew]]).tolist():
         found = _farm(trace, anew, master)
@@ -100,7 +115,7 @@ def _joined(parts: list[I8]) -> I8:
 
 
 def _farm(trace: Trace, anew: Mask, master: int) -> Farm | None:
-    """Return the farm of a master, or None if it is none."""
+    """Return the farm of a master, or None if it is none, given which messages may be taken for each other, bool per row."""
     table, location = trace.messages, trace.calls.location
     receiver, sender = location[table.receive], location[table.send]
     request = np.flatnonzero(anew & (receiver == master))

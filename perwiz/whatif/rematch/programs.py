@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from perwiz.engines.rematch import CHOICE, MESSAGE, PLACE, RECEIVE, Matched, Pro
 from perwiz.graph.graph import GAP, LOCAL, PROBE, RENDEZVOUS, Graph
 from perwiz.graph.graph import MESSAGE as TO_RECEIVER
 from perwiz.loggps.weigh import CUT, Weighted
-from perwiz.trace.arrays import F8, I4, I8, Mask
+from perwiz.trace import operations
+from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
 from perwiz.trace.tables import ANY, NONE
 from perwiz.whatif.rematch.choices import Choices
 from perwiz.whatif.rematch.counters import latest
 from perwiz.whatif.rematch.farms import Tasks
+from perwiz.whatif.rematch.turns import Turns
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,6 +31,8 @@ class Open:
     """Row of messages that took it in the recorded run, per row of Programs.receives; NONE of fetches, and of what counters give."""
     choosing: I4
     """Row of calls per row of Programs.choices."""
+    along: I8
+    """Per row of Programs.messages, the edge by which it tells when something goes on, or NONE of what counters give."""
     edge: I8
     """Per row of messages: the edge to the call that completes its receive, or NONE."""
     held: I8
@@ -37,13 +41,14 @@ class Open:
     """The edge to the probe that finds it, or NONE."""
     carries: Mask
     """It brings a task, or the end: its receiver goes on with that."""
+    stays: Mask
+    """A probe hears it, and a turn goes with it: the receive behind the probe takes it, whenever that is."""
 
     def drawn(self, weight: I8, elsewhere: I8) -> Programs:
         """Return the programs if edges have other weights: those of another run, and those of tasks on a location of slowness 1."""
         programs, first = self.programs, self.programs.graph.start
         messages, places = programs.messages.copy(), programs.places.copy()
-        real = messages["send"] >= 0
-        messages["arrives"][real] = weight[self.edge[self.message[real]]]
+        messages["arrives"] = np.where(self.along >= 0, weight[self.along], messages["arrives"])
         for rows, name in ((messages, "goes_on"), (places, "end")):
             there = rows[name] >= 0
             rows["own"][there] = weight[first[rows[name][there]]]
@@ -52,13 +57,13 @@ class Open:
         return dataclasses.replace(programs, weight=fixed, messages=messages, places=places, computes=computes)
 
 
-def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, others: tuple[I8, F8]) -> Open:
+def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, turns: Turns, others: tuple[I8, F8]) -> Open:
     """Return the programs of a weighted graph whose recorded run has these `recorded` times, per vertex.
 
     `others` are the weights that computation of tasks has on a location of slowness 1, per edge, and the slowness of each location.
     """
-    trace, graph, weight, table = weighted.trace, weighted.graph, weighted.weight, weighted.trace.messages
-    location, count = trace.calls.location, len(table)
+    graph, weight, table = weighted.graph, weighted.weight, weighted.trace.messages
+    count = len(table)
     edge = _edges(graph, count, graph.kind == TO_RECEIVER)
     of_tasks = _numbered(tasks, count)[0]
     anew = (choices.anew | of_tasks) & (edge != NONE)
@@ -66,37 +71,37 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
     m = np.flatnonzero(anew)
     posted = graph.entered[np.where(choices.probe >= 0, choices.probe, table.receive)]
     held, found = _held_and_found(weighted, choices, posted)
+    turn = _turns(weighted, turns, m, np.where(choices.probe >= 0, found, edge))
     into = np.append(weight, 0)
-    local = graph.start[graph.returned[table.receive]]
-    receives = _rows(RECEIVE, len(m))
-    receives["posted"], receives["location"] = posted[m], location[table.receive[m]]
-    receives["block"] = np.where(of_tasks[m], tasks.goes_on[table.receive[m]], NONE)
-    receives["source"], receives["comm"] = choices.source[m], table.comm[m]
-    receives["tag"] = np.where(of_tasks[m], ANY, choices.tag[m])
-    receives["returned"] = np.where(of_tasks[m] | choices.chosen[m], NONE, graph.returned[table.receive_done[m]])
-    receives["probed"] = np.where(found[m] >= 0, np.repeat(np.arange(graph.vertices), np.diff(graph.start))[found[m]], NONE)
-    receives["rank"][np.lexsort((table.receive[m], table.receive_done[m]))] = np.arange(len(m))
-    receives["later"] = _completed_later(weighted, recorded, choices, m, weight[edge[m]])
+    receives = _posted(weighted, recorded, choices, tasks, m, (posted, edge))
+    receives["probed"] = np.where(found[m] >= 0, graph.targets(found[m]), NONE)
+    receives["returned"][turn.row] = receives["probed"][turn.row] = NONE
     fetches, given = _fetched(weighted, recorded, tasks, len(m))
-    in_turn = np.argsort(np.append(receives["posted"], fetches["posted"]), kind="stable")
+    next_turns, ended_turns = _chained(weighted, tasks, turn, len(m) + len(fetches))
+    receives = np.concatenate([receives, fetches, next_turns])
+    in_turn = np.argsort(receives["posted"], kind="stable")
     row = np.full(count + 1, NONE)
-    row[np.append(m, np.full(len(fetches), count))[in_turn]] = np.arange(len(in_turn))
+    row[np.append(m, np.full(len(receives) - len(m), count))[in_turn]] = np.arange(len(in_turn))
     row[count] = NONE
-    follows = _followed(weighted, tasks, choices, m)
-    receives["follows"] = row[follows]
+    receives["follows"][: len(m)] = row[_followed(weighted, tasks, choices, m)]
 
     messages = _sent(weighted, tasks, m, row)
     messages["held"] = np.where(held[m] >= 0, graph.targets(held[m]), NONE)
     messages["later"] = _later(weighted, recorded, choices, m)
-    messages["arrives"], messages["found"], messages["holds"] = weight[edge[m]], into[found[m]], into[held[m]]
-    receives, messages = np.concatenate([receives, fetches]), np.concatenate([messages, given])
-    m = np.append(m, np.full(len(fetches), NONE))
+    messages["found"], messages["holds"] = into[found[m]], into[held[m]]
+    messages["goes_on"][turn.row], messages["own"][turn.row] = turn.begins, weight[graph.start[turn.begins]]
+    along = edge[m]
+    along[turn.row] = turn.comes
+    along = np.concatenate([along, np.full(len(given), NONE), turn.behind])
+    messages = np.concatenate([messages, given, ended_turns])
+    messages["arrives"] = np.where(along >= 0, into[along], messages["arrives"])
     sent = np.argsort(messages["send"], kind="stable")
 
-    real = m[m >= 0]
-    own = np.append(local[real[of_tasks[real]]], graph.start[graph.returned[tasks.counters.fetch]]).astype("i8")
-    fixed = _fixed(weighted, tasks, (edge[real], held[real][held[real] >= 0], found[real][found[real] >= 0], own))
-    choosing, choice, turns = _choosing(weighted, real[choices.chosen[real]])
+    told = m[turn.found]  # a probe tells of them, and the receive behind it stays
+    comes = (np.setdiff1d(edge[m], edge[told]), held[m][held[m] >= 0], found[m][found[m] >= 0])
+    local = graph.start[graph.returned[np.append(table.receive[m[of_tasks[m]]], tasks.counters.fetch)]].astype("i8")
+    fixed = _fixed(weighted, tasks, turn, (*comes, local, graph.start[turn.begins], turn.behind))
+    choosing, choice, order = _choosing(weighted, m[choices.chosen[m]], turns)
     by_entry = np.argsort(choice["entered"], kind="stable")
 
     block, computes = _blocks(graph, tasks, others[0])
@@ -106,13 +111,88 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, oth
         messages=messages[sent],
         receives=receives[in_turn],
         choices=choice[by_entry],
-        turns=row[turns].astype("i4"),
+        turns=row[order].astype("i4"),
         places=_places(weighted, tasks, others[1]),
         block=block,
         home=tasks.home.astype("i4"),
         computes=computes,
     )
-    return Open(programs, m[sent], m[in_turn], choosing[by_entry], edge, held, found, of_tasks)
+    stays = np.zeros(count, bool)
+    stays[told] = True
+    m = np.append(m, np.full(len(receives) - len(m), NONE))
+    return Open(programs, m[sent], m[in_turn], choosing[by_entry], along[sent], edge, held, found, of_tasks, stays)
+
+
+class _Turns(NamedTuple):
+    """Turns that go with what is heard; vertices and edges are those of the graph."""
+
+    row: I8
+    """Per turn, the row of the message that is heard among those that are matched anew."""
+    found: I8
+    """Rows of those that a probe hears."""
+    location: I8
+    asks: I4
+    """Vertex where the call is entered that hears it."""
+    begins: I4
+    """Vertex where that returns."""
+    ends: I4
+    """Vertex where the last call of the turn returns."""
+    behind: I8
+    """Edge from there to what is entered behind the turn."""
+    comes: I8
+    """Edge over which the message gets to where the turn begins."""
+
+
+def _turns(weighted: Weighted, turns: Turns, m: I8, comes: I8) -> _Turns:
+    """Return the turns that go with one of the messages m, given the edge per message over which it is heard."""
+    graph, calls, first = weighted.graph, weighted.trace.calls, weighted.trace.first_calls
+    kept = np.isin(turns.request, m)
+    request, hears, last, location = (column[kept] for column in (turns.request, turns.hears, turns.last, turns.location))
+    row = np.searchsorted(m, request)
+    behind = np.where(last + 1 < first[location + 1], np.append(graph.entered, NONE)[last + 1], graph.ended[location])
+    probes = operations.KIND[calls.op[hears]] == operations.PROBE
+    return _Turns(
+        row=row,
+        found=row[probes],
+        location=location,
+        asks=graph.entered[hears],
+        begins=graph.returned[hears],
+        ends=graph.returned[last],
+        behind=graph.start[behind].astype("i8"),
+        comes=comes[request],
+    )
+
+
+def _posted(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, m: I8, of: tuple[I4, I8]) -> np.ndarray[Any, Any]:
+    """Return the rows of RECEIVE of some messages; `of` are the vertex where each of all is posted, and the edge it is completed over."""
+    trace, graph, table = weighted.trace, weighted.graph, weighted.trace.messages
+    posted, edge = of
+    of_tasks = _numbered(tasks, len(table))[0]
+    receives = _rows(RECEIVE, len(m))
+    receives["posted"], receives["location"] = posted[m], trace.calls.location[table.receive[m]]
+    receives["block"] = np.where(of_tasks[m], tasks.goes_on[table.receive[m]], NONE)
+    receives["source"], receives["comm"] = choices.source[m], table.comm[m]
+    receives["tag"] = np.where(of_tasks[m], ANY, choices.tag[m])
+    receives["chosen"] = choices.chosen[m]
+    receives["returned"] = np.where(of_tasks[m] | choices.chosen[m], NONE, graph.returned[table.receive_done[m]])
+    receives["rank"][np.lexsort((table.receive[m], table.receive_done[m]))] = np.arange(len(m))
+    receives["later"] = _completed_later(weighted, recorded, choices, m, weighted.weight[edge[m]])
+    return receives
+
+
+def _chained(weighted: Weighted, tasks: Tasks, turn: _Turns, rank: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return what lets who takes turns go on with the next one when one is over, whichever that is: rows of RECEIVE and MESSAGE.
+
+    Where it hears somebody it waits, too, for the end of that turn, which comes like a message: through a counter of its own.
+    """
+    receives, messages = _rows(RECEIVE, len(turn.row)), _rows(MESSAGE, len(turn.row))
+    counter = len(weighted.trace.locations) + int(tasks.counters.round.max(initial=-1)) + 1 + turn.location
+    receives["posted"], receives["location"], receives["returned"] = turn.asks, turn.location, weighted.graph.targets(turn.behind)
+    receives["source"], receives["tag"] = ANY, ANY
+    receives["counter"] = messages["target"] = counter
+    receives["rank"] = messages["rank"] = rank + np.arange(len(turn.row))
+    messages["send"], messages["source"] = turn.ends, turn.location
+    return receives, messages
 
 
 def _sent(weighted: Weighted, tasks: Tasks, m: I8, row: I8) -> np.ndarray[Any, Any]:
@@ -153,16 +233,16 @@ def _held_and_found(weighted: Weighted, choices: Choices, posted: I4) -> tuple[I
     return held, found
 
 
-def _fixed(weighted: Weighted, tasks: Tasks, anew: tuple[I8, ...]) -> I8:
-    """Return the weights without those of edges that are decided anew, and without gaps between the sends of workers."""
+def _fixed(weighted: Weighted, tasks: Tasks, turn: _Turns, anew: tuple[Ints, ...]) -> I8:
+    """Return the weights without those of edges that are decided anew, and without gaps between sends of workers, and of other turns."""
     trace, graph, weight = weighted.trace, weighted.graph, weighted.weight
     location = trace.calls.location
     fixed = weight.copy()
     for edges in anew:
         fixed[edges] = CUT
-    workers = np.concatenate([np.zeros(0, "i8"), *(farm.workers for farm in tasks.farms)])
+    changing = np.concatenate([turn.location, *(farm.workers for farm in tasks.farms)])
     gap = np.flatnonzero(graph.kind == GAP)
-    fixed[gap[np.isin(location[graph.cause[gap]], workers)]] = CUT
+    fixed[gap[np.isin(location[graph.cause[gap]], changing)]] = CUT
     return fixed
 
 
@@ -219,12 +299,16 @@ def _followed(weighted: Weighted, tasks: Tasks, choices: Choices, m: I8) -> I8:
     return out
 
 
-def _choosing(weighted: Weighted, chosen: I8) -> tuple[I4, np.ndarray[Any, Any], I8]:
-    """Return the calls that choose among these messages, the rows of CHOICE, and the messages in the order of their turns."""
+def _choosing(weighted: Weighted, chosen: I8, turns: Turns) -> tuple[I4, np.ndarray[Any, Any], I8]:
+    """Return the calls that choose among these messages, the rows of CHOICE, and the messages in the order of their turns.
+
+    Where they hear somebody whose turn it is then they return as that turn says.
+    """
     graph, table, location = weighted.graph, weighted.trace.messages, weighted.trace.calls.location
     choosing, needs = np.unique(table.receive_done[chosen], return_counts=True)
     choice = _rows(CHOICE, len(choosing))
-    choice["entered"], choice["returned"] = graph.entered[choosing], graph.returned[choosing]
+    choice["entered"] = graph.entered[choosing]
+    choice["returned"] = np.where(np.isin(choosing, turns.hears), NONE, graph.returned[choosing])
     choice["location"], choice["needs"] = location[choosing], needs
     choice["turn"] = np.cumsum(needs) - needs
     return choosing, choice, chosen[np.lexsort((table.receive[chosen], table.receive_done[chosen]))]
@@ -299,8 +383,12 @@ def rewired(weighted: Weighted, found: Open, matched: Matched) -> Weighted:
     carried = (rows["goes_on"] >= 0) | (rows["ends"] >= 0)
     ends = programs.places["end"][np.maximum(rows["ends"], 0) + _taker(receive, matched.seat)]
     goes_on = np.where(rows["goes_on"] >= 0, rows["goes_on"], ends)
-    source[graph.start[goes_on[carried]]] = receive["posted"][carried]
-    real = np.flatnonzero(rows["send"] >= 0)
+    asks = np.append(programs.choices["entered"], NONE)[matched.completed]
+    source[graph.start[goes_on[carried]]] = np.where(asks >= 0, asks, receive["posted"])[carried]
+    over = (receive["counter"] >= 0) & (rows["send"] >= 0)
+    behind = graph.start[receive["returned"][over]]
+    source[behind], weight[behind] = rows["send"][over], rows["arrives"][over]
+    real = np.flatnonzero(found.received >= 0)
     slot = _slots(weighted, found, matched, real)
     receive, rows, message = receive[real], rows[real], found.message[matched.taken[real]]
     source[slot], weight[slot], cause[slot] = rows["send"], rows["arrives"], message
@@ -314,7 +402,7 @@ def rewired(weighted: Weighted, found: Open, matched: Matched) -> Weighted:
     moved = moved[matched.seat[block[moved]] != programs.home[block[moved]]]
     slowness = programs.places["slowness"][matched.seat[block[moved]]]
     weight[moved] = (programs.computes[graph.targets(moved)] * slowness + 0.5).astype("i8")
-    enter, leave = _boundaries(weighted, moved, weight)
+    enter, leave = _boundaries(weighted, np.append(moved, behind), weight)
     made = dataclasses.replace(graph, source=source, cause=cause)
     return _in_order(dataclasses.replace(weighted, weight=weight, graph=made, region_enter=enter, region_leave=leave), matched.order)
 
@@ -339,14 +427,15 @@ def _slots(weighted: Weighted, found: Open, matched: Matched, real: I8) -> I8:
     graph, table, programs = weighted.graph, weighted.trace.messages, found.programs
     received, taken, receive = found.received[real], matched.taken[real], programs.receives[real]
     out, message = found.edge[received], found.message[taken]
-    carried = found.carries[message]
-    out[carried] = found.edge[message[carried]]
+    goes_on = programs.messages["goes_on"][taken] >= 0
+    carried = goes_on | found.carries[message]
+    out[carried] = found.along[taken[carried]]
     last = np.full(graph.vertices, NONE)
     own = found.message[(programs.messages["ends"] >= 0) & (found.message >= 0)]
     last[graph.returned[table.receive[own]]] = found.edge[own]
     ends = programs.messages["ends"][taken] >= 0
     out[ends] = last[programs.places["end"][programs.messages["ends"][taken[ends]] + _taker(receive[ends], matched.seat)]]
-    chosen = np.flatnonzero(matched.completed[real] >= 0)
+    chosen = np.flatnonzero((matched.completed[real] >= 0) & ~goes_on)
     before = table.receive_done[received[chosen]]
     now = found.choosing[matched.completed[real[chosen]]]
     out[chosen[np.argsort(now, kind="stable")]] = out[chosen[np.argsort(before, kind="stable")]]

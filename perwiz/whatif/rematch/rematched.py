@@ -10,6 +10,7 @@ import numpy as np
 from perwiz.engines import rematch as engines
 from perwiz.loggps.weigh import Weighted, measured
 from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -18,6 +19,7 @@ from perwiz.whatif.hypotheses.computation import Speed, number
 from perwiz.whatif.rematch.choices import Choices, choices
 from perwiz.whatif.rematch.farms import Tasks, tasks
 from perwiz.whatif.rematch.programs import Open, opened, rewired
+from perwiz.whatif.rematch.turns import Turns, turns
 from perwiz.whatif.rematch.written import Written, written
 from perwiz.whatif.run import Run, run_of
 
@@ -43,20 +45,28 @@ class Rematched:
     """Those of them that another process runs."""
     masters: I8
     """Locations that hand out tasks."""
+    serving: I8
+    """Locations, no masters, that do for each process what they did for it, in whatever order they hear from them."""
     written: Written | None = None
     """The run as a trace; None if choices are kept, or if calls or regions that tasks begin and end in do not fit each other."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Handed:
-    """What of a trace is matched anew, and the tasks in it that move."""
+    """What of a trace is matched anew, the tasks in it that move, and what else goes with what is heard."""
 
     choices: Choices
     tasks: Tasks
+    turns: Turns
+
+    @property
+    def masters(self) -> I8:
+        """Locations that hand out tasks, or answer each process with its own next one; ascending."""
+        return np.union1d([farm.master for farm in self.tasks.farms], self.turns.location).astype("i8")
 
     def opened(self, before: Weighted, changed: Weighted, recorded: I8, hypotheses: Sequence[Hypothesis]) -> Open:
         """Return the programs of what hypotheses make of a run, which has these `recorded` times per vertex."""
-        return opened(changed, recorded, self.choices, self.tasks, self.elsewhere(before, changed, hypotheses))
+        return opened(changed, recorded, self.choices, self.tasks, self.turns, self.elsewhere(before, changed, hypotheses))
 
     def elsewhere(self, before: Weighted, changed: Weighted, hypotheses: Sequence[Hypothesis]) -> tuple[I8, F8]:
         """Return the weights without the speeds of processes, which are not their tasks', and how much slower each location is."""
@@ -70,10 +80,12 @@ class Handed:
         return apply(before, [hypothesis for hypothesis in hypotheses if hypothesis not in speeds]).weight, slowness
 
 
+@remembered(2)
 def handed_out(trace: Trace) -> Handed:
     """Return what of a trace is matched anew."""
-    found = choices(trace)
-    return Handed(found, tasks(trace, found.wild | found.chosen))
+    found, handed = choices(trace), tasks(trace)
+    moving = [location for farm in handed.farms for location in (farm.master, *farm.workers)]
+    return Handed(found, handed, turns(trace, found, np.array(moving, "i8")))
 
 
 def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> tuple[Run, Rematched]:
@@ -85,13 +97,14 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
     """
     none = np.zeros(0, "i8")
     if changed.order is not None:
-        return changed, Rematched(changed.makespan, "calls come in another order", none, 0, 0, 0, none)
+        return changed, Rematched(changed.makespan, "calls come in another order", none, 0, 0, 0, none, none)
     of = handed_out(base.trace)
     handed, before = of.tasks, dataclasses.replace(base.weighted, weight=measured(base.weighted).weight)
     found = of.opened(before, changed.weighted, base.time, hypotheses)
     masters = np.array([farm.master for farm in handed.farms], "i8")
     fetched = int((~handed.counters.ends).sum())
-    kept = Rematched(changed.makespan, "nothing can be matched anew", none, len(handed.home), fetched, 0, masters)
+    serving = np.unique(of.turns.location)
+    kept = Rematched(changed.makespan, "nothing can be matched anew", none, len(handed.home), fetched, 0, masters, serving)
     if not len(found.programs.receives):
         return changed, kept
     matched = ENGINES[engine](found.programs)
@@ -101,7 +114,7 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
         )
     others = found.message[matched.taken] != found.received
     others &= ~np.append(found.carries, True)[found.received]
-    if _answered(base, found, others, masters):
+    if _answered(base, found, others, np.append(masters, serving)):
         return changed, dataclasses.replace(
             kept, reason="whom a process answers depends on what it got, and no tasks are known that it hands out"
         )
@@ -109,13 +122,14 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
     receives = np.unique(base.trace.messages.receive[found.received[others]]).astype("i8")
     moved = int((matched.seat != found.programs.home).sum())
     posts, table, real = base.trace.messages.receive.astype("i8"), base.trace.messages, found.received != NONE
+    real &= ~np.append(found.stays, False)[found.received]
     posts[found.message[matched.taken[real]]] = table.receive[found.received[real]]
     told = written(base.trace, run.graph, run.recorded_rows(), posts)
     return run, dataclasses.replace(kept, reason="", receives=receives, moved=moved, written=told)
 
 
 def _answered(base: Run, found: Open, others: Mask, masters: I8) -> bool:
-    """Return whether a location, no master, that gets other messages sends any to their senders behind the first of them."""
+    """Return whether a location, none of some masters, that gets other messages sends any to their senders behind the first of them."""
     table, location = base.trace.messages, base.trace.calls.location
     got = found.received[others]
     first = np.full(len(base.trace.locations), len(location))

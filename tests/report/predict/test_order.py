@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from build import Builder, hand_model, untold
 from documents import NO_CHOICES, valid
-from farms import counter, farm, lengths
+from farms import counter, farm, fixed_farm, lengths
 from perwiz import words
 from perwiz.report.predict import document as report
 from perwiz.report.predict import order
@@ -141,6 +141,13 @@ def test_choices__of_tasks():
     assert order.choice_facts(block.matching)[-1] == ("", said)
     assert 0 < moved < 24
     assert block.predicted_ns < block.matching.recorded_choices_ns
+
+
+def test_choices__of_fixed_tasks():
+    block = document(fixed_farm([lengths(9), lengths(15, seed=2)]), "speed rank:1=0.25")
+    assert (block.matching.serving, block.matching.masters, block.matching.tasks) == ([0], [], 0)
+    said = order.choice_facts(block.matching)[1][1]
+    assert "; rank 0 does for each process what was done for it, in the order in which they come; with the recorded choices: " in said
 
 
 def test_choices__of_a_counter():

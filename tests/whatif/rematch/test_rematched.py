@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 import build
 from build import ANY, Builder, hand_model
-from farms import anew, counter, farm, farm_of_requests, lengths
+from farms import anew, counter, farm, farm_of_requests, fixed_farm, lengths
 from perwiz.engines import rematch as engines
 from perwiz.engines.sweep import sweep
 from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import predict
-from perwiz.whatif.rematch.choices import choices
 from perwiz.whatif.rematch.counters import counters
 from perwiz.whatif.rematch.farms import tasks
 from perwiz.whatif.rematch.programs import opened, rewired
+from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import replayed, under
 
 
@@ -113,6 +113,14 @@ def test_farm__a_worker_of_another_speed(unasked, probes, speed):
     assert changed.makespan != pytest.approx(truth, rel=0.1) or speed > 1
 
 
+def test_balance_time__of_tasks():
+    """All of them take the mean, as in the farm so made: the k-th one of a process has nothing to do with the k-th of another."""
+    length = lengths(31, spread=90_000)
+    truth = farm([sum(length) // 31] * 31).timeline.makespan
+    _, run, _ = anew(farm(length, regions=("task",)), "balance-time task")
+    assert run.makespan == pytest.approx(truth, rel=0.001)
+
+
 def test_farm__what_is_none(monkeypatch):
     """A worker that meets others in the middle of a task keeps its tasks."""
     b = Builder(3)
@@ -127,7 +135,7 @@ def test_farm__what_is_none(monkeypatch):
         b.send(0, worker)
         b.recv(worker, 0)
     trace = b.trace()
-    found = tasks(trace, choices(trace).wild | choices(trace).chosen)
+    found = tasks(trace)
     assert (len(found.farms), len(found.answer)) == (0, 0)
 
 
@@ -156,12 +164,11 @@ def test_laws(trace, data):
     asked = parse_all([f"speed rank:{trace.locations.process[k]}={speed}" for k, speed in enumerate(speeds)], trace)
     base = replayed(trace, hand_model(), "none", asked)
     recorded = base.time
-    anew_ = choices(base.trace)
-    handed = tasks(base.trace, anew_.wild | anew_.chosen)
+    handed = handed_out(base.trace)
     for hypotheses in ((), asked):
         changed = under(base, hypotheses)
         weighted = changed.weighted
-        found = opened(weighted, recorded, anew_, handed, (weighted.weight, np.ones(len(trace.locations))))
+        found = opened(weighted, recorded, handed.choices, handed.tasks, handed.turns, (weighted.weight, np.ones(len(trace.locations))))
         compiled, defined = engines.rematch(found.programs), engines.simulate(found.programs)
         for column in ("time", "order", "taken", "completed", "seat"):
             assert getattr(compiled, column).tolist() == getattr(defined, column).tolist(), column
@@ -200,6 +207,19 @@ def test_farm__of_a_receive_for_each_worker(speed):
         _, run, found = anew(farm_of_requests(length), f"speed rank:1={speed}", engine=engine)
         assert (found.tasks, found.fetched, found.moved > 0, found.reason) == (40, 0, speed != 1, "")
         assert run.makespan == pytest.approx(truth, rel=0.02 if speed != 1 else 0)
+
+
+@pytest.mark.parametrize("hears", ["recv", "probe", "waitany"])
+@pytest.mark.parametrize("speed", [0.25, 1, 5])
+def test_farm__of_fixed_tasks(hears, speed):
+    """Each worker has its own tasks, and the master answers it with its own next one: who is slow holds nobody but itself."""
+    of = [lengths(count, seed=count) for count in (7, 12, 10)]
+    truth = fixed_farm(of, hears, factor=(1 / speed, 1, 1))
+    for engine in ("sweep", "replay"):
+        changed, run, found = anew(fixed_farm(of, hears), f"speed rank:1={speed}", engine=engine)
+        assert (found.tasks, found.serving.tolist(), found.reason) == (0, [0], "")
+        assert run.makespan == truth.timeline.makespan
+    assert speed != 0.25 or changed.makespan > 1.05 * truth.timeline.makespan
 
 
 @pytest.mark.parametrize("locks", [False, True])

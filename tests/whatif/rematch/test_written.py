@@ -8,7 +8,7 @@ import pytest
 
 import perwiz
 from build import hand_model
-from farms import counter, farm, farm_of_requests, lengths
+from farms import counter, farm, farm_of_requests, fixed_farm, lengths
 from perwiz.cli import main
 from perwiz.errors import UsageError
 from perwiz.trace.trace import check
@@ -19,10 +19,15 @@ SPEED = 0.25
 SAMPLE = str(pathlib.Path(__file__).parents[3] / "traces" / "farm.alog.gz")
 
 
+def _fixed(length, **how):
+    """Return a farm in which each worker has its own tasks: the first one fewer than the others."""
+    return fixed_farm([length[:6], length[6:18], length[18:]], **how)
+
+
 def made(trace, *texts):
     """Return a prediction that matches anew, and its trace."""
     prediction = predict(trace, list(texts), hand_model(), draws=0)
-    assert prediction.rematched.moved > 0
+    assert prediction.rematched.moved > 0 or len(prediction.rematched.serving)
     return prediction, predicted_trace(prediction)
 
 
@@ -44,6 +49,9 @@ def conversation(trace):
         (farm, (1 / SPEED, 1, 1)),
         (functools.partial(farm, unasked=False, probes=True), (1 / SPEED, 1, 1)),
         (farm_of_requests, (1 / SPEED, 1, 1)),
+        (_fixed, (1 / SPEED, 1, 1)),
+        (functools.partial(_fixed, hears="probe"), (1 / SPEED, 1, 1)),
+        (functools.partial(_fixed, hears="waitany"), (1 / SPEED, 1, 1)),
         (counter, (1, 1 / SPEED, 1)),
         (functools.partial(counter, rounds=2, locks=True), (1, 1 / SPEED, 1)),
     ],
