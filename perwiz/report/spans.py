@@ -9,6 +9,8 @@ from perwiz.report.blocks import Facts
 from perwiz.report.machine import pairs
 from perwiz.report.records import GainBetween, Possible, Span, Varies
 from perwiz.whatif.hypotheses.collectives import GUESSED
+from perwiz.whatif.hypotheses.dynamic import DEALT
+from perwiz.whatif.hypotheses.network import POLLED
 from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.parts import BLOCKS, FEW
@@ -87,6 +89,16 @@ def _few(span: Span) -> str:
     return f"; {told} to tell how much the gain varies"
 
 
+_OPEN = {
+    HELD: "short messages wait for the same calls of their receivers as recorded",
+    FITTED: "forks, barriers and joins grow otherwise with the threads of a team",
+    GUESSED: "the collectives were made by another algorithm",
+    DEALT: "the tasks are taken process by process (=blocks)",
+    POLLED: "a thread that polls takes half of the processor of its process",
+}
+"""What hypotheses leave open themselves: no measuring tells it."""
+
+
 def _between(least: int, most: int) -> str:
     ends = words.duration(least), words.duration(most)
     return " to ".join(dict.fromkeys(ends))
@@ -114,7 +126,7 @@ def _certain(span: Span) -> str:
 def _cause(span: Span, answer: int) -> str:
     if span.others and abs(span.others[0].makespan_ns - answer) >= max(span.sooner_ns, span.later_ns):
         first = span.others[0]
-        return other(first) if first.changes in ([HELD], [FITTED], [GUESSED]) else f"{other(first)}; measure with perwiz calibrate"
+        return other(first) if first.changes[0] in _OPEN else f"{other(first)}; measure with perwiz calibrate"
     assert span.varies is not None
     few = f", told by {_told(span.varies)}" if span.varies.stretches < BLOCKS else ""
     much = f" by {words.percent(span.varies.part, 1)}" if span.varies.part < _MOST else ""
@@ -137,12 +149,8 @@ def other(possible: Possible) -> str:
 
 def _words(change: str) -> str:
     """Return in words what a change of one key says: `between-nodes:S_bytes=4040` is messages are eager up to 4.040 kB between nodes."""
-    if change == HELD:
-        return "short messages wait for the same calls of their receivers as recorded"
-    if change == FITTED:
-        return "forks, barriers and joins grow otherwise with the threads of a team"
-    if change == GUESSED:
-        return "the collectives were made by another algorithm"
+    if change in _OPEN:
+        return _OPEN[change]
     key, _, value = change.partition("=")
     which, _, key = key.rpartition(":")
     if key in _SENDS:

@@ -11,7 +11,7 @@ from perwiz.errors import UsageError
 from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import Misfit
+from perwiz.loggps.weigh import Misfit, Weighted
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
 from perwiz.trace.resources import at_once
@@ -209,9 +209,14 @@ def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits
 def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:
     if known is None:
         return exactly(base.trace.timeline.makespan)
-    others = tuple(Possible((one.varied,), swept_makespan(other)) for one in hypotheses for other in one.others(changed.weighted))
+    others = possible(hypotheses, changed.weighted)
     found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, known.noise.drawn(changed.weighted), others)
     return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts)[0]
+
+
+def possible(hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:
+    """Return what else the makespan may be under hypotheses that made a graph, as far as the trace tells."""
+    return tuple(Possible((one.varied,), swept_makespan(other)) for one in hypotheses for other in one.others(weighted))
 
 
 def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers) -> Span:

@@ -10,6 +10,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable
+from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import registration
@@ -37,7 +38,7 @@ class Case:
 
     def __init__(self, name: str, title: str) -> None:
         self.name, self.lines, self.rows = name, [title, ""], list[Row]()
-        self.figures: dict[str, object] = {}
+        self.figures: dict[str, Any] = {}
 
     def table(self, rows: list[Row], before: Runs) -> None:
         """Add a table of questions."""
@@ -46,7 +47,7 @@ class Case:
         mark = {one.question: " (promise)" for one in rows if one.kind == "promise"}
         cells = [[text[0] + mark.get(text[0], ""), *text[1:]] for text in cells]
         self.lines += table(HEAD, [["as it is", "", "", "", ms(before.time), "", noise(before.noise)], *cells])
-        self.figures |= {"before": before.document(), "questions": [one.document() for one in rows]}
+        self.figures.setdefault("tables", []).append({"before": before.document(), "questions": [one.document() for one in rows]})
 
 
 def ms(ns: int) -> str:
@@ -188,8 +189,8 @@ def farm_case(lab: Lab, pictures: Callable[..., None]) -> Case:
     fixed, fixed_slow = lab.runs("farm", 5, ["static"], ["static", "slow:1"])
     case.table([row("made", fixed, fixed_slow, [changes["slow:1"]], f"static: {changes['slow:1']}")], fixed)
     dynamic, *shared = lab.runs("counter", 5, [], ["static"], ["blocks"])
-    for runs in shared:
-        case.table([row("made", runs, dynamic, ["dynamic task"], f"{runs.variant}: dynamic task")], runs)
+    for runs, order in zip(shared, ("turns", "blocks"), strict=True):  # the counter gives what was dealt out in that order
+        case.table([row("made", runs, dynamic, [f"dynamic task={order}"], f"{runs.variant}: dynamic task={order}")], runs)
     return case
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.kernels import schedule as kernel
+from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import running
 from perwiz.trace.trace import Trace
@@ -13,21 +16,48 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.stretch import Segments, shares
 
+DEALT = "tasks=dealt"
+"""The change of what `others` vary: the order of the tasks."""
+TURNS, BLOCKS = "turns", "blocks"
+"""How the tasks of a loop are numbered: the first ones of all processes, then the second ones, ...; or process by process."""
+
 
 class Dynamic(Computation):
     """`REGION`: every instance is a task, and whichever process is free takes the next one.
 
     Tasks of one loop are those between which their process meets no other; the k-th loop of every process is one, in which each begins
-    when it did in the recorded run. They are taken in turn: the first ones of all processes, then the second ones, ... What it takes to
-    fetch a task is not in the answer.
+    when it did in the recorded run. `REGION=turns`: they are taken in turn, the first ones of all processes, then the second ones, ...;
+    `REGION=blocks`: process by process. No trace tells which, so of `REGION` the answer is that of turns, and the span holds both.
+    What it takes to fetch a task is not in the answer.
     """
 
-    word = "dynamic"
+    word, example, varied = "dynamic", "REGION", DEALT
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those of the tasks of each process scaled to the sum of the tasks that it gets."""
-        trace = segments.trace
-        instances = selectors.steps(trace, self.argument)[0]
+        return self._taken(segments, length, self._split()[1] or TURNS)
+
+    def others(self, weighted: Weighted) -> list[Weighted]:
+        """Return the graph with the tasks taken process by process, where that is not said."""
+        if self._split()[1]:
+            return []
+        recorded = Segments(weigh(weighted.trace, weighted.timeline, weighted.graph, weighted.model))
+        turns, blocks = (self._taken(recorded, recorded.length, order) for order in (TURNS, BLOCKS))
+        segments = Segments(dataclasses.replace(weighted, weight=weighted.weight.copy()))
+        return [segments.stretched(np.rint(segments.length * (blocks / np.maximum(turns, 1))).astype("i8"))]
+
+    def _split(self) -> tuple[str, str]:
+        """Return the region, and how its tasks are numbered; empty if that is not said."""
+        name, _, order = self.argument.rpartition("=")
+        return (name, order) if order in (TURNS, BLOCKS) and name else (self.argument, "")
+
+    def _taken(self, segments: Segments, length: I8, order: str) -> I8:
+        """Return the lengths if tasks are taken in that order."""
+        trace, (asked, said) = segments.trace, self._split()
+        name, mark, other = self.argument.rpartition("=")
+        if mark and not said and name in trace.names and self.argument not in trace.names:
+            raise UsageError(f"{self}: order '{other}', must be {BLOCKS} or {TURNS}")
+        instances = selectors.steps(trace, asked)[0]
         segment, place = segments.inside(instances)
         tasks, of = np.unique(place, return_inverse=True)
         row = instances[tasks]
@@ -39,16 +69,17 @@ class Dynamic(Computation):
         part = groups[0]
         if not (np.bincount(part) > 1).any():
             raise UsageError(f"{self}: no loop of these tasks runs on several processes")
-        turn = np.lexsort((location, running(group, group), loop))
+        number = running(group, group)
+        turn = np.lexsort((location, number, loop) if order == TURNS else (number, location, loop))
         begin = np.full(groups.shape[1], np.iinfo("i8").max)
         np.minimum.at(begin, group, trace.timeline.regions.enter[row])
         first = np.searchsorted(part, np.arange(int(part[-1]) + 2))
         begin -= np.repeat(np.minimum.reduceat(begin, first[:-1]), np.diff(first))
         ends = begin.copy()
         kernel.dynamic(np.searchsorted(loop[turn], np.arange(len(first))), first, total[turn], ends)
-        order = np.argsort(group[of], kind="stable")
+        by_group = np.argsort(group[of], kind="stable")
         out = length.copy()
-        out[segment[order]] = shares(length[segment[order]], group[of][order], ends - begin)
+        out[segment[by_group]] = shares(length[segment[by_group]], group[of][by_group], ends - begin)
         return out
 
     def _loops(self, trace: Trace, row: I8) -> I8:

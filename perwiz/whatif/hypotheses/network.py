@@ -15,10 +15,15 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.weigh import CUT, Weighted, measured, reweigh
 from perwiz.trace.arrays import I8
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.stretch import level
+from perwiz.whatif.hypotheses.parts import between_init_and_finalize
+from perwiz.whatif.hypotheses.stretch import Segments, level
+
+POLLED = "progress=polled"
+"""The change of what `MessageProgress.others` varies: a thread that polls takes half of a processor."""
 
 
 class Messages(Hypothesis):
@@ -115,14 +120,27 @@ class EagerLimit(Network):
 
 
 class MessageProgress(Network):
-    """`always` or `in calls`: when messages that hold their sender move."""
+    """`always` or `in calls`: when messages that hold their sender move.
 
-    word = "progress"
+    Of `always` the answer is that of hardware, or of a thread with a processor of its own. A thread that polls on that of its process, as
+    those of MPICH do, takes half of it: computation lasts twice as long, and the span holds that, too.
+    """
+
+    word, varied = "progress", POLLED
 
     @property
     def changes(self) -> str:
         """The argument as a change that `Model.with_changes` takes."""
         return f"progress={self.argument}"
+
+    def others(self, weighted: Weighted) -> list[Weighted]:
+        """Return the graph with computation of twice the length, where messages did not move always as recorded."""
+        if weighted.network.progress != "always" or weighted.model.progress == "always":
+            return []
+        segments = Segments(dataclasses.replace(weighted, weight=weighted.weight.copy()))
+        computes = weighted.trace.locations.kind != STREAM
+        within = between_init_and_finalize(segments) & computes[segments.location]
+        return [segments.stretched(np.where(within, 2 * segments.length, segments.length))]
 
 
 class BalanceMessages(Messages):

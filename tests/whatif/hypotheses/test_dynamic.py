@@ -55,6 +55,18 @@ def test_by_hand():
     assert makespan(trace, "dynamic task", "scale task=0.5") == makespan(trace, "scale task=0.5", "dynamic task") == 50 + 15 + rest
 
 
+def test_in_blocks():
+    """Of tasks 90 90, 10 10 and 20 20: ranks 0 and 1 take a 90 each, rank 2 10, 10, 20 and 20: 90. Unsaid the span holds both."""
+    trace = loops([[90, 90], [10, 10], [20, 20]])
+    rest = makespan(loops([[], [], []]))
+    assert makespan(trace, "dynamic task=blocks") == 90 + rest
+    assert makespan(trace, "dynamic task=turns") == makespan(trace, "dynamic task") == 100 + rest
+    span = predict(trace, ["dynamic task"], hand_model(), clock="none").span
+    assert (span.least, span.most) == (90 + rest, 100 + rest)
+    other = predict(trace, ["dynamic task", "scale task=0.5"], hand_model(), clock="none").span
+    assert (other.least, other.most) == (pytest.approx(45 + rest, abs=1), 50 + rest)
+
+
 @pytest.mark.parametrize("late", [(0, 0, 0), (40_000, 0, 300_000)])
 def test_as_a_list_scheduler(late):
     """Who comes late takes less."""
@@ -68,5 +80,9 @@ def test_what_cannot_be_asked():
         makespan(loops([[9], [9], [9]], send=True), "dynamic task")
     with pytest.raises(UsageError, match="no loop of these tasks runs on several processes"):
         makespan(loops([[9, 9], [], []]), "dynamic task")
+    with pytest.raises(UsageError, match="dynamic task=block: order 'block', must be blocks or turns"):
+        makespan(loops([[9], [9], [9]]), "dynamic task=block")
+    with pytest.raises(UsageError, match="the trace has no user regions, must be marked in the program with PRGN_BEGIN and PRGN_END"):
+        makespan(Builder(2).trace(), "dynamic task")
     with pytest.raises(UsageError, match="no such region"):
         makespan(loops([[9], [9], [9]]), "dynamic tusk")

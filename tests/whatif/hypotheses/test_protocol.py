@@ -268,3 +268,24 @@ def test_law__as_on_a_machine_with_that_limit(steps, data):
 
     model = hand_model(S=before, L=0, o=0, request_overheads=0, acknowledge_overheads=0)
     assert predicted(program(before), f"eager {after}", model=model).predicted.calls == program(after).timeline.calls
+
+
+def test_a_thread_that_polls_takes_half_of_a_processor():
+    """Rank 0 sends at 100 and computes 9000, rank 1 computes 9000 before it waits: held 9026, else 9100 or so; or computing twice as long.
+
+    The span holds both, where messages did not move always as recorded.
+    """
+    b = Builder(2, latency=12, per_byte=0, work=10)
+    request = b.irecv(1, 0)
+    b.compute(0, 100)
+    b.send(0, 1, 500)
+    b.compute(0, 9000)
+    b.compute(1, 9000)
+    b.wait(1, request)
+    trace = b.trace()
+    found, slow = (predicted(trace, "progress always", *more) for more in ((), ("speed rank:0-1=0.5",)))
+    assert slow.predicted.makespan > 1.9 * found.predicted.makespan
+    assert [(other.changes, other.makespan) for other in found.span.others] == [(("progress=polled",), slow.predicted.makespan)]
+    assert found.span.most == slow.predicted.makespan
+    assert not predicted(trace, "progress always", model=hand_model(progress="always")).span.others
+    assert not predicted(trace, "progress in calls", model=hand_model(progress="always")).span.others
