@@ -11,8 +11,8 @@ from perwiz.report.domino.change import gained, meaning, named, parts_of, shown
 from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, pays
 from perwiz.report.records import Span
 
-_PATH, _MUCH = 60, 0.05
-"""Columns of a region path; part of what shares are of: what is less is not told."""
+_PATH, _MUCH, _NAMED = 60, 0.05, 8
+"""Columns of a region path; part of what shares are of: what is less is not told; ranks named in a line."""
 _BOUND = {
     "zero-wait": "a wait goes only as far as what it waits for comes earlier",
     "zero-time": "calls always take some time",
@@ -32,7 +32,7 @@ def answer(domino: DominoDocument) -> Facts:
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
     facts += limits(domino.limits, domino.part) if domino.limits else []
-    facts += for_devices(domino)
+    facts += for_devices(domino) + handed(domino)
     return misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
 
 
@@ -87,6 +87,26 @@ def for_devices(domino: DominoDocument) -> Facts:
     spent = f"rank {found.rank} computes {words.duration(found.time_ns)} to start its device and give it data"
     where = f", most of it in {words.shown(found.region, _PATH)}" if found.region else ""
     return [("for devices", f"{spent}{where}: no work for other threads or processes, no change below counts it")]
+
+
+def handed(domino: DominoDocument) -> Facts:
+    """Return in words what work processes get as they come for it: whoever hands it out waits, and that is no work to share."""
+    found = domino.handed_out
+    if not found or not domino.answerable:
+        return []
+    masters = f"{_ranks(found.masters)} {'gives' if len(found.masters) == 1 else 'give'}"
+    serving = f"{_ranks(found.serving)} {'answers whoever it hears' if len(found.serving) == 1 else 'answer whoever they hear'}"
+    given, workers = words.several(found.tasks - found.fetched, "task"), words.several(found.workers, "process")
+    told = [f"{masters} {given} to whoever asks, of {workers}"] if found.masters else []
+    told += [f"{serving}, of {workers}"] if found.serving else []
+    told += [f"{words.several(found.fetched, 'task')} are taken from a counter"] if found.fetched else []
+    several = len(found.masters + found.serving) > 1
+    counted = f"; imbalance counts {'them' if several else 'it'} like the others, --speed below does not"
+    return [("tasks", "; ".join(told) + (counted if found.masters or found.serving else ""))]
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    return f"rank {', '.join(map(str, ranks[:_NAMED]))}{', ...' if len(ranks) > _NAMED else ''}"
 
 
 def _overhead(callers: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from perwiz.report.domino.records import (
     DominoDocument,
     Fixes,
     ForDevices,
+    HandedOut,
     Limits,
     Line,
     NextFix,
@@ -42,13 +43,16 @@ from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.network import MessageProgress
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.matching import matching
+from perwiz.whatif.predict import possible
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
+from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run, run_of
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
@@ -94,6 +98,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         limits=_limits(run, shares_of) if len(trace.locations) else None,
         spending=_spending(run),
         for_devices=_for_devices(ranking.asker),
+        handed_out=_handed_out(trace),
         best=[_ranked(run, change) for change in best],
         best_spans=[told[change] for change in best],
         ranked=[_line(ranking, line, placed.get(line)) for line in lines[:most]],
@@ -196,6 +201,23 @@ def _callers(trace: Trace) -> list[str]:
     return [kind for kind in ("MPI", "OpenSHMEM", "threads", "devices") if kinds[kind]]
 
 
+def _handed_out(trace: Trace) -> HandedOut | None:
+    """Return what work processes get as they come for it, None if they get none so."""
+    handed = handed_out(trace)
+    tasks, process = handed.tasks, trace.locations.process
+    if not len(tasks.home) and not len(handed.turns.location):
+        return None
+    masters = np.array([farm.master for farm in tasks.farms], "i8")
+    heard = trace.calls.location[trace.messages.send[handed.turns.request]]
+    return HandedOut(
+        masters=process[masters].tolist(),
+        serving=process[np.unique(handed.turns.location)].tolist(),
+        workers=len(np.unique(process[np.concatenate([heard, *(farm.workers for farm in tasks.farms)])])),
+        tasks=len(tasks.home),
+        fetched=int((~tasks.counters.ends).sum()),
+    )
+
+
 def _turned(run: Run, asker: Asker, change: Change) -> bool:
     """Return whether receives and fetches would take something else under a change."""
     changed = asker.changed([parse(change.question)])
@@ -214,6 +236,10 @@ def _sure(
     every = partial(worth.change, question="zero-time" if question == "zero-time" else "zero-wait", calls=np.arange(len(run.trace.calls)))
     found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)], draws)
     answer = dict(zip(different, found.of[1:], strict=True))
+    for change in different:
+        if isinstance(change.hypothesis, MessageProgress):
+            others = possible([change.hypothesis], ranking.asker.changed([change.hypothesis]))
+            answer[change] = dataclasses.replace(answer[change], others=others)
     told = list(dict.fromkeys([*best, *(changes[0] for changes in heads if changes)]))
     of = (found.of[0], *(answer[change] for change in told))
     bound, *several = map(spans.span, sure.spans(run, dataclasses.replace(found, of=of), [change.hypothesis for change in told], doubts))

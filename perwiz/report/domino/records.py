@@ -173,6 +173,21 @@ class ForDevices(Record):
     """Where it does most of that."""
 
 
+class HandedOut(Record):
+    """Work that processes get as they come for it."""
+
+    masters: list[Natural]
+    """Ranks that give whoever asks the next task."""
+    serving: list[Natural]
+    """Ranks that answer whoever they hear, and hand out no tasks that are known."""
+    workers: Natural
+    """Processes that ask them."""
+    tasks: Natural
+    """What masters give, and counters."""
+    fetched: Natural
+    """Those of them that are taken from a counter."""
+
+
 class Limits(Record):
     """What the time after MPI_Init, or that of the whole program, is made of (POP efficiencies); the parts add up."""
 
@@ -295,6 +310,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """The call sites in which most time is spent, longest first; without what starts and ends MPI."""
     for_devices: ForDevices | None
     """Null if nobody computes for devices."""
+    handed_out: HandedOut | None
+    """Null if no work is."""
     best: list[Ranked]
     """The best change of each kind, largest gain first."""
     best_spans: list[Span]

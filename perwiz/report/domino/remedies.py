@@ -17,6 +17,8 @@ REMEDIES = {
     "imbalance": "give the processes that compute longest less of the work: another decomposition, or work handed out as processes ask",
     "slow process": "see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded node"
     " (pin processes, move the job)",
+    "slow processes": "see why these processes compute longer: more work than the others (decompose anew), or slower cores or a crowded"
+    " node (pin processes, move the job)",
     "wrong order": "do what the others wait for first: move that computation and its MPI_Send or MPI_Isend ahead of what nobody waits for",
     "late sender": "send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of waiting",
     "late put": "put earlier: shmem_put_nbi as soon as the data are there, the flag behind shmem_fence; or compute before shmem_wait_until",
@@ -130,6 +132,8 @@ def situation(run: Run, change: Change) -> str:
         return "one thread alone"
     if change.by == "setting":
         return "progress" if change.word == "progress" else "eager limit"
+    if change.kind == "slowest" and change.by in ("class", "node"):
+        return "slow processes"
     if change.kind == "threads" and change.word == "scale":
         return "device copy"
     if change.word == "overlap":

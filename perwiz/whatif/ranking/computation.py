@@ -20,6 +20,7 @@ from perwiz.whatif.hypotheses.threads import Parallel
 from perwiz.whatif.limits.balance import MOST_OF_ALL
 from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
+from perwiz.whatif.rematch.rematched import handed_out
 
 _REGIONS, _STEPS = 12, 24
 """Regions and single steps that are tried: those whose slowest processes compute longest beyond the mean, or that open most teams."""
@@ -127,11 +128,17 @@ def _alone(asker: Asker) -> list[str]:
 
 
 def slowest(asker: Asker) -> list[Change]:
-    """Return what gains if a process, those next to each other that are slow together, or those of a node computed the mean of all."""
+    """Return what gains if a process, those next to each other that are slow together, or those of a node computed the mean of all.
+
+    Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task.
+    """
     segments, trace = asker.segments, asker.run.trace
-    ranks, rank_of = np.unique(trace.locations.process, return_inverse=True)
+    masters = trace.locations.process[handed_out(trace).masters]
+    ranks = np.setdiff1d(trace.locations.process, masters)
+    rank_of = np.searchsorted(ranks, trace.locations.process)
     computed = np.zeros(len(ranks))
-    within = between_init_and_finalize(segments) & (trace.locations.kind != STREAM)[segments.location] & ~asker.for_devices
+    own = ~np.isin(trace.locations.process, masters)
+    within = between_init_and_finalize(segments) & (own & (trace.locations.kind != STREAM))[segments.location] & ~asker.for_devices
     np.add.at(computed, rank_of[segments.location[within]], segments.length[within])
     out = [
         asker.change("slowest", "rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")
@@ -145,7 +152,7 @@ def slowest(asker: Asker) -> list[Change]:
                 named = f"{ranks[first]}-{ranks[end - 1]}"
                 out.append(asker.change("slowest", "class", f"speed rank:{named}={factor}", f"ranks {named}, {factor} times as fast"))
     node_of = np.zeros(len(ranks), "i8")
-    node_of[rank_of] = trace.locations.node
+    node_of[rank_of[own]] = trace.locations.node[own]
     if (node_of >= 0).all() and 1 < len(np.unique(node_of)) < len(ranks) and not _ambiguous(trace.nodes):
         sums, count = np.zeros(len(trace.nodes)), np.bincount(node_of, minlength=len(trace.nodes))
         np.add.at(sums, node_of, computed)

@@ -12,6 +12,7 @@ import build
 from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from falling import falling
+from farms import counter, farm, fixed_farm, lengths
 from perwiz import words
 from perwiz.report.domino import document as report
 from perwiz.report.domino.change import meaning
@@ -761,3 +762,25 @@ def test_text__nothing_that_can_be_done():
     block = document(falling(), kinds=["wait"])
     assert lines(block, "first change") == "none: nothing of these kinds that somebody can do as it stands gains anything"
     assert lines(block, "at best").startswith("--zero-wait site:MPI_Recv: 750 ns, gain 84 ns (10.1 %)")
+
+
+@pytest.mark.parametrize(
+    ("trace", "said"),
+    [
+        (
+            farm(lengths(12)),
+            "rank 0 gives 12 tasks to whoever asks, of 3 processes; imbalance counts it like the others, --speed below does not",
+        ),
+        (
+            fixed_farm([lengths(5), lengths(9)]),
+            "rank 0 answers whoever it hears, of 2 processes; imbalance counts it like the others, --speed below does not",
+        ),
+        (counter(lengths(9)), "9 tasks are taken from a counter"),
+        (falling(), ""),
+    ],
+)
+def test_work_that_is_handed_out(trace, said):
+    """All workers are slow beside who gives them work: no change."""
+    block = document(trace)
+    assert lines(block, "tasks") == said
+    assert not any("rank:0" in line.head.change or "rank:1-3" in line.head.change for line in block.ranked if "--speed" in line.head.change)
