@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import TYPE_CHECKING
 
 from perwiz.errors import UsageError
+from perwiz.formats import foreign
 from perwiz.formats.allprof.format import ALLPROF
 from perwiz.formats.alog.format import ALOG
 from perwiz.formats.clog.format import CLOG
@@ -38,20 +40,27 @@ FORMATS: tuple[Format, ...] = (STORE, RECORDED, OTF2, PARAVER, TRACE_EVENTS, TIM
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 
 
+_MOST = 1000
+"""Files in a directory beyond which no trace is looked for among them."""
+
+
 def read(path: str, progress: Progress | None = None) -> Trace:
     """Return the trace in a file: ALOG, plain, `.gz` or `.zst`, `-` for standard input; or an OTF2 archive, a recorded run,
     a Paraver, DUMPI or liballprof trace, or a time-independent trace of SimGrid, whose times are not yet made (perwiz.whatif.timed).
 
-    An archive is named by its anchor file, that without `.otf2`, or the folder around it; a run by its directory, several by `a:b`.
+    An archive is named by its anchor file, that without `.otf2`, or the folder around it; a run by its directory, several by `a:b`. Of any
+    other directory the only trace in it is read.
     `progress` is called with the bytes read and the bytes there are, 0 if unknown, from time to time.
     Records that cannot be used become rows of `Trace.defects` and do not stop the reading.
     Raises TraceError for a file that is missing, empty or no trace, LibraryError for OTF2 without its library.
     """
+    path = _named(path)
     return next(form for form in FORMATS if form.looks_like(path)).read(path, progress)
 
 
 def memory_of(path: str) -> int:
     """Return how many bytes of memory an answer about the trace in a file takes, as its size tells; 0 if that does not tell."""
+    path = _named(path)
     form = next(form for form in FORMATS if form.looks_like(path))
     if not form.takes or path == "-":
         return 0
@@ -59,6 +68,23 @@ def memory_of(path: str) -> int:
     for folder in [file for file in files if os.path.isdir(file)]:
         files |= {entry.path for entry in os.scandir(folder)}
     return form.takes * sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+
+
+def _named(path: str) -> str:
+    """Return what to read: a path as it is, but of a directory that is no trace the only trace in it, if there is just one."""
+    if not os.path.isdir(path) or not os.access(path, os.R_OK | os.X_OK) or _is_trace(path):
+        return path
+    with os.scandir(path) as entries:
+        inside = [entry.path for entry in itertools.islice(entries, _MOST + 1)]
+    if len(inside) > _MOST:
+        return path
+    traces = [one for one in inside if (_is_trace(one) or foreign.ALOG_NAMED.search(one)) and os.access(one, os.R_OK)]
+    return traces[0] if len(traces) == 1 else path
+
+
+def _is_trace(path: str) -> bool:
+    """Return whether a path looks like a trace of any format but ALOG, which every file may be."""
+    return any(form.looks_like(path) for form in FORMATS if form is not ALOG)
 
 
 def format_of(path: str) -> Format:

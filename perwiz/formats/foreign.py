@@ -15,6 +15,8 @@ _RECORD = "which perwiz does not read: must be one that is read"
 _UNPACK = {how: f"must be unpacked by {how}" for how in ("gzip -d", "bunzip2", "unxz", "unzip", "tar xf")}
 _HEAD, _MOST = 4096, 100
 """Bytes of a file and files of a directory that are looked at."""
+ALOG_NAMED = re.compile(r"\.a?log(\.gz|\.zst)?$")
+"""How files of ALOG are named that stand in a directory."""
 
 
 class Foreign(NamedTuple):
@@ -105,6 +107,9 @@ def inside(path: str) -> str:
     if runs:
         several = f"{' and '.join(runs[:2])}{' among them' if len(runs) > 2 else ''}"
         return f"with {len(runs)} inside that {'holds a run' if len(runs) == 1 else 'hold runs'}, {several}: must be one of these"
+    logs = [name for name in names if ALOG_NAMED.search(name)]
+    if len(logs) > 1:
+        return f"with {len(logs)} files named like ALOG, {logs[0]} and {logs[1]} among them: must be one of these"
     for name in names[:_MOST]:
         kind = _kind(_begin(os.path.join(path, name)), name)
         if kind and kind.advice not in (_MUST, *_UNPACK.values()):

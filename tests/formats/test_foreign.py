@@ -1,8 +1,10 @@
 """What is said of files that perwiz does not read, each with its full message."""
 
 import bz2
+import gzip
 import io
 import lzma
+import pathlib
 import sqlite3
 import tarfile
 import zipfile
@@ -107,7 +109,11 @@ def test_anchor__what_is_none(tmp_path):
             {"old.zip": zipped(), "notes": b"hello"},
             "must be a trace file, or hold an OTF2 archive, a recorded run, a DUMPI trace or a time-independent trace",
         ),
-        ({"r1/run.json": b"", "notes": b""}, "with 1 inside that holds a run, r1: must be one of these"),
+        ({"r1/run.json": b"", "x.alog": b""}, "with 1 inside that holds a run, r1: must be one of these"),
+        (
+            {"1.alog": b"", "2.alog.gz": b"", "3.log": b""},
+            "with 3 files named like ALOG, 1.alog and 2.alog.gz among them: must be one of these",
+        ),
         (
             {"r1/run.json": b"", "r2/traces.otf2": b"", "r3/run.json": b""},
             "with 3 inside that hold runs, r1 and r2 among them: must be one of these",
@@ -121,3 +127,21 @@ def test_directory(inside, message, tmp_path):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).mkdir() if content is None else (folder / name).write_bytes(content)
     assert said(folder) == f"runs: a directory, {message}"
+
+
+@pytest.mark.parametrize("name", ["run.alog.gz", "run.log", "inner/run.alog"])
+def test_directory__of_one_trace(name, tmp_path):
+    """It is that trace, whatever else lies beside it, which is what errors name; of directories only the first is looked into."""
+    trace = tmp_path / "runs" / name
+    trace.parent.mkdir(parents=True)
+    trace.with_name("notes").write_bytes(b"hello")
+    trace.write_bytes(b"no trace")
+    folder = tmp_path / "runs"
+    if name.startswith("inner"):
+        assert said(folder).startswith("runs: a directory, must be a trace file")
+    else:
+        assert said(folder).startswith(f"runs/{name}: ")
+        source = tmp_path / "whole.alog"
+        source.write_bytes((pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog").read_bytes())
+        trace.write_bytes(gzip.compress(source.read_bytes()) if name.endswith("gz") else source.read_bytes())
+        assert perwiz.read(str(folder)).path == str(trace)
