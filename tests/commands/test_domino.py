@@ -178,7 +178,10 @@ def test_plot(domino, tmp_path, name):
     [
         (["--target", "soon"], "target 'soon': must be like 1.3x (times as fast), 80% (of the recorded time) or 2.5s (s, ms, us, ns)"),
         (["--block", "work"], "--block: only what is moved has one, --question must be advance"),
-        (["--block", "work", "--question", "advance"], "region 'work': the trace has no user regions"),
+        (
+            ["--block", "work", "--question", "advance"],
+            "region 'work': the trace has no user regions, must be marked in the program: PRGN_BEGIN (perwiz record --print-include)",
+        ),
         (["-n", "0"], "argument -n: '0', must be a whole number from 1 to 1000000; see perwiz domino --help"),
         (["--greedy", "x"], "argument --greedy: 'x', must be a whole number from 0 to 1000000; see perwiz domino --help"),
         (["--plot", "x.gif"], "x.gif: a picture of type '.gif', must be one of .png .svg .pdf"),

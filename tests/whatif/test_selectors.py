@@ -141,7 +141,11 @@ def test_calls__of_a_trace_without():
     empty = build.CATALOGUE["empty"]()
     refused("e0", "e0: no such call, the trace has no MPI calls", empty)
     refused("op:MPI_Recv", "op:MPI_Recv: no such routine in the trace, it has no MPI calls", empty)
-    refused("region:a", "region 'a': the trace has no user regions", empty)
+    refused(
+        "region:a",
+        "region 'a': the trace has no user regions, must be marked in the program: PRGN_BEGIN (perwiz record --print-include)",
+        empty,
+    )
 
 
 def test_locations__of_a_trace_without():

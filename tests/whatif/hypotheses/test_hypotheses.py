@@ -520,7 +520,7 @@ def test_selecting_nothing_in_a_trace_without_calls():
     trace = build.CATALOGUE["empty"]()
     with pytest.raises(UsageError, match=r"^'all' selects no call$"):
         predicted(trace, "zero-wait all")
-    with pytest.raises(UsageError, match=r"^region 'a': the trace has no user regions$"):
+    with pytest.raises(UsageError, match=r"^region 'a': the trace has no user regions, must be marked in the program"):
         predicted(trace, "scale a=2")
 
 

@@ -271,7 +271,11 @@ def test_default__parallel_regions():
             ["between-collectives"],
             "built: no collective makes all processes wait for each other, so there is nothing to balance between",
         ),
-        ("ring", ["main"], "region 'main': the trace has no user regions"),
+        (
+            "ring",
+            ["main"],
+            "region 'main': the trace has no user regions, must be marked in the program: PRGN_BEGIN (perwiz record --print-include)",
+        ),
     ],
 )
 def test_refusals(trace, names, message):
