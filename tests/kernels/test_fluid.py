@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
@@ -12,15 +12,15 @@ from perwiz.kernels.alog import zeros
 
 def flowed(flows, capacity, most):
     """Return when flows (start, volume, {link: part}), in order, are done."""
-    count, links = len(flows), len(capacity)
+    count, width = len(flows), max((len(flow[2]) for flow in flows), default=0)
     first = np.cumsum([0, *(len(flow[2]) for flow in flows)]).astype("i4")
     link = np.array([each for flow in flows for each in flow[2]], "i4")
     part = np.array([float(each) for flow in flows for each in flow[2].values()])
-    done, columns = np.full(count, -7.0), (np.array([flow[k] for flow in flows], "f8") for k in (0, 1))
-    start, volume = columns
-    state, load = zeros(count, kernel.FLOW), zeros(links, kernel.LOAD)
-    route, limits = np.arange(count, dtype="i4"), np.array(capacity, "f8")
-    kernel.flow(start.astype("i8"), volume, float(most), route, first, link, part, limits, state, load, done)
+    start, volume = (np.array([flow[k] for flow in flows], "f8") for k in (0, 1))
+    load, desk, done = zeros(len(capacity), kernel.LOAD), zeros(1, kernel.DESK), np.full(count, -7.0)
+    load.capacity, desk.most, desk.width = capacity, most, width
+    rows = zeros(count, kernel.FLOW), zeros(count * width, kernel.STAY), np.zeros(count, "i4")
+    kernel.flow(start.astype("i8"), volume, np.arange(count, dtype="i4"), first, link, part, *rows, load, desk, done)
     return done.tolist()
 
 
@@ -45,3 +45,26 @@ def test_flow__twin(flows, capacity):
     flows = sorted(flows, key=lambda flow: flow[0])
     expected = [float(each) for each in naive.flow(flows, capacity, 3)]
     assert flowed(flows, capacity, 3) == pytest.approx(expected, abs=1e-2)
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60))
+def test_flow__twin_of_many(seed, last):
+    """Levels of ten links, each of which moves others, also far from what has changed."""
+    rng = np.random.default_rng(seed)
+    ways = [{int(k): float(rng.choice([1, 1, 0.25])) for k in rng.choice(10, rng.integers(1, 5), replace=False)} for _ in range(18)]
+    start = np.sort(rng.integers(0, last + 1, len(ways))).tolist()
+    flows = list(zip(start, rng.integers(1, 40, len(ways)).tolist(), ways, strict=True))
+    capacity = rng.integers(1, 9, 10).tolist()
+    assert flowed(flows, capacity, 3) == pytest.approx([float(each) for each in naive.flow(flows, capacity, 3)], abs=1e-2)
+
+
+def test_flow__along_a_chain():
+    """A and B share link 0, B and C link 1, C and D link 2, each of 2: all have 1.
+
+    A ends at 2, but B shares link 1; D at 5, but C does so, too. When C ends at 7, B has the last 4 with 2.
+    """
+    ways = [{0: 1}, {0: 1, 1: 1}, {1: 1, 2: 1}, {2: 1}]
+    flows = [(0, volume, way) for volume, way in zip((2, 11, 7, 5), ways, strict=True)]
+    assert flowed(flows, [2, 2, 2], 2) == pytest.approx([2, 9, 7, 5])

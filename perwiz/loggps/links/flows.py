@@ -126,10 +126,12 @@ def _places(trace: Trace, topology: Topology) -> tuple[I8, list[int]]:
 def passed(found: Flows, start: I8) -> F8:
     """Return when each flow has passed its links, ns, given when it starts."""
     row = np.lexsort((found.message, start))
-    state, load = zeros(len(row), kernel.FLOW), zeros(len(found.capacity), kernel.LOAD)
-    done, out = np.empty(len(row)), np.empty(len(row))
-    routes = found.route[row], found.first, found.link, found.part, found.capacity
-    kernel.flow(start[row], found.volume[row], found.most, *routes, state, load, done)
+    count, width = len(row), int(np.diff(found.first).max(initial=0))
+    load, desk = zeros(len(found.capacity), kernel.LOAD), zeros(1, kernel.DESK)
+    load.capacity, desk.most, desk.width = found.capacity, found.most, width
+    rows = zeros(count, kernel.FLOW), zeros(count * width, kernel.STAY), np.zeros(count, "i4")
+    done, out = np.empty(count), np.empty(count)
+    kernel.flow(start[row], found.volume[row], found.route[row], found.first, found.link, found.part, *rows, load, desk, done)
     out[row] = done
     return out
 
