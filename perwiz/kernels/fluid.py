@@ -10,11 +10,16 @@ Congestion control with explicit rate indication, 1995). Links and flows that a 
 import cython
 import numpy as np
 
+from perwiz.kernels import names
+
+GAP = cython.declare(cython.int, names.GAP)
+
 _ALMOST = cython.declare(cython.double, 1e-9)
 """Part of a number that rounding may have added to it."""
 _SOON = cython.declare(cython.double, 1e-4)
 """ns that are no time."""
 _NEVER = cython.declare(cython.double, 1e300)
+_LONGEST = cython.declare(cython.double, 2.0**53)
 _NONE = cython.declare(cython.int, -1)
 _OUT = cython.declare(cython.int, -2)
 """In place of what follows in a list: not in it."""
@@ -70,6 +75,43 @@ DESK = np.dtype([("most", "f8"), *((name, "i4") for name in ("width", "there", "
 """One row: the rate of a flow alone, and the most links that one has; how many flows are there; the first row that is free again, and how
 many were used; how many links wait for their level, and the first whose level has moved.
 """
+Vertex = cython.struct(time=cython.longlong, open=cython.int, out=cython.int, flow=cython.int, behind=cython.int)
+VERTEX = np.dtype([("time", "i8"), *((name, "i4") for name in ("open", "out", "flow", "behind"))], align=True)
+"""A vertex of a graph in which messages flow: when it happens; how many edges and flows it waits for; where those that lead out of it end
+in their list; the first of the causes of flows that it is, and its row of works, -1 none.
+"""
+Journey = cython.struct(
+    start=cython.double,
+    volume=cython.double,
+    was=cython.longlong,
+    farther=cython.longlong,
+    delay=cython.longlong,
+    route=cython.int,
+    open=cython.int,
+    tie=cython.int,
+    call=cython.int,
+)
+JOURNEY = np.dtype(
+    [
+        *((name, "f8") for name in ("start", "volume")),
+        *((name, "i8") for name in ("was", "farther", "delay")),
+        *((name, "i4") for name in ("route", "open", "tie", "call")),
+    ],
+    align=True,
+)
+"""A message on its way: when it can flow, at first 0; its volume; the delay that the weights have, the latency of links that are more than
+two, and the delay that comes out; its route; how many causes it waits for; its first tie, those of the next row are behind its last; the
+row of works that has it, -1 none.
+"""
+Cause = cython.struct(after=cython.longlong, flow=cython.int, next=cython.int)
+CAUSE = np.dtype([("after", "i8"), ("flow", "i4"), ("next", "i4")], align=True)
+"""ns behind a vertex until a flow can begin, and the next one of the vertex, -1 none."""
+Tie = cython.struct(weight=cython.longlong, edge=cython.int, vertex=cython.int)
+TIE = np.dtype([("weight", "i8"), ("edge", "i4"), ("vertex", "i4")], align=True)
+"""An edge that weighs more by the delay of a message, what it weighs with the one that it has, and the vertex that it leads into."""
+Work = cython.struct(was=cython.longlong, now=cython.longlong, vertex=cython.int)
+WORK = np.dtype([("was", "i8"), ("now", "i8"), ("vertex", "i4")], align=True)
+"""The longest delay of the messages that a call's work has, as the weights have it and now, and the vertex where it returns."""
 
 
 def flow(
@@ -91,11 +133,7 @@ def flow(
     Flow f passes the links `link[first[route[f]] .. first[route[f] + 1] - 1]`, and takes `part` of its rate of each. `state` and `heap`
     have a row per flow, `stays` a `width` for each, `load` one per link with its capacity, `desk` one with `most` and `width`; else 0.
     """
-    for k in range(len(load)):
-        load[k].level = _NEVER
-        load[k].stay = _NONE
-        load[k].moved = _OUT
-    desk[0].free = desk[0].moved = _NONE
+    _begin(load, desk)
     flows: cython.Py_ssize_t = len(start)
     i: cython.Py_ssize_t = 0
     now: cython.double = 0.0
@@ -106,34 +144,235 @@ def flow(
         now = max(now, then)
         while desk[0].there > 0:
             f = state[heap[0]].flow
-            if not _is_done(state, heap[0], now):
+            if not _is_due(state, heap[0], now):
                 break
             done[f] = now
             _leave(state, stays, heap, load, desk)
         while i < flows and start[i] <= now:
-            row = _row(state, heap, desk)
-            state[row].left = state[row].volume = volume[i]
-            state[row].flow = i
-            state[row].links = first[route[i] + 1] - first[route[i]]
-            for k in range(state[row].links):
-                stays[row * desk[0].width + k].link = link[first[route[i]] + k]
-                stays[row * desk[0].width + k].part = part[first[route[i]] + k]
+            row = _row(state, heap, desk, i, volume[i])
+            _lay(state, stays, desk, row, first[route[i]], first[route[i] + 1], link, part)
             _come(state, stays, heap, load, desk, row, now)
             i += 1
         _share(state, stays, load, desk)
         _go_on(state, stays, heap, load, desk, now)
 
 
+def run(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    weight: cython.const[cython.longlong][::1],
+    cut: cython.longlong,
+    changed: cython.longlong[::1],
+    vertices: Vertex[::1],
+    out: cython.int[::1],
+    ready: cython.int[::1],
+    causes: Cause[::1],
+    journeys: Journey[::1],
+    ties: Tie[::1],
+    works: Work[::1],
+    first: cython.const[cython.int][::1],
+    link: cython.const[cython.int][::1],
+    part: cython.const[cython.double][::1],
+    state: Flow[::1],
+    stays: Stay[::1],
+    heap: cython.int[::1],
+    load: Load[::1],
+    desk: Desk[::1],
+) -> cython.Py_ssize_t:
+    """Let vertices happen and messages flow, one by the other, and return how many vertices happened: all, unless they wait in a cycle.
+
+    Writes `time` of vertices and `delay` of journeys. `start`, `source`, `kind` and `weight` are those of a graph; `changed` begins as
+    `weight`, below any weight on edges with ties; edges of weight `cut` bind nobody. `vertices` have the flows and ties that they wait for
+    in `open`; `out` has a row per edge, `ready` one per vertex, `journeys` one more than there are. What a message has behind its
+    cause in the past it has had alone: it is recorded sooner than its links allow. The rest is as for `flow`.
+    """
+    _begin(load, desk)
+    waiting: cython.Py_ssize_t = _lead_out(start, source, weight, cut, vertices, out, ready)
+    happened: cython.Py_ssize_t = 0
+    now: cython.double = 0.0
+    while True:
+        while waiting > 0:
+            waiting -= 1
+            v = ready[waiting]
+            happened += 1
+            vertices[v].time = _time(start, source, kind, weight, cut, changed, vertices, works, v)
+            for k in range(vertices[v - 1].out if v > 0 else 0, vertices[v].out):
+                waiting = _close(vertices, ready, waiting, out[k])
+            _let_flow(vertices, causes, journeys, first, link, part, state, stays, heap, desk, v, now)
+        if desk[0].there == 0:
+            return happened
+        now = max(now, state[heap[0]].end)
+        while desk[0].there > 0 and _is_due(state, heap[0], now):
+            f = state[heap[0]].flow
+            if _passed(journeys, state, stays, heap, load, desk, now):
+                waiting = _tell(journeys, ties, works, changed, vertices, ready, waiting, f)
+        _share(state, stays, load, desk)
+        _go_on(state, stays, heap, load, desk, now)
+
+
 @cython.cfunc
-def _is_done(state: Flow[::1], row: cython.Py_ssize_t, now: cython.double) -> cython.bint:
-    """Return whether a flow has passed, but for what rounding may have added."""
+def _let_flow(
+    vertices: Vertex[::1],
+    causes: Cause[::1],
+    journeys: Journey[::1],
+    first: cython.const[cython.int][::1],
+    link: cython.const[cython.int][::1],
+    part: cython.const[cython.double][::1],
+    state: Flow[::1],
+    stays: Stay[::1],
+    heap: cython.int[::1],
+    desk: Desk[::1],
+    v: cython.Py_ssize_t,
+    now: cython.double,
+) -> cython.void:
+    """Let the messages wait for their start that a vertex was the last cause of."""
+    cause: cython.Py_ssize_t = vertices[v].flow
+    while cause != _NONE:
+        f: cython.Py_ssize_t = causes[cause].flow
+        journeys[f].start = max(journeys[f].start, vertices[v].time + causes[cause].after)
+        journeys[f].open -= 1
+        if journeys[f].open == 0:
+            row = _row(state, heap, desk, f, journeys[f].volume)
+            _lay(state, stays, desk, row, first[journeys[f].route], first[journeys[f].route + 1], link, part)
+            state[row].end = max(journeys[f].start, now)
+            _rise(state, heap, state[row].place)
+        cause = causes[cause].next
+
+
+@cython.cfunc
+def _passed(
+    journeys: Journey[::1], state: Flow[::1], stays: Stay[::1], heap: cython.int[::1], load: Load[::1], desk: Desk[::1], now: cython.double
+) -> cython.bint:
+    """Let the first message of the heap begin, or be there, and return which: whether it has passed its links."""
+    row: cython.Py_ssize_t = heap[0]
+    f: cython.Py_ssize_t = state[row].flow
+    if state[row].rate > 0:
+        longer: cython.double = min(now - journeys[f].start - journeys[f].volume / desk[0].most, _LONGEST)
+        journeys[f].delay = cython.cast(cython.longlong, max(longer, 0.0) + 0.5) + journeys[f].farther
+        _leave(state, stays, heap, load, desk)
+        return True
+    state[row].left = journeys[f].volume - (now - journeys[f].start) * desk[0].most
+    if state[row].left > 0:
+        _come(state, stays, heap, load, desk, row, now)
+        return False
+    journeys[f].delay = journeys[f].farther
+    _take(state, heap, desk)
+    return True
+
+
+@cython.cfunc
+def _lead_out(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    cut: cython.longlong,
+    vertices: Vertex[::1],
+    out: cython.int[::1],
+    ready: cython.int[::1],
+) -> cython.Py_ssize_t:
+    """Write where the edges that bind lead to, by source, count those into each vertex, and return how many vertices are ready."""
+    count: cython.Py_ssize_t = len(vertices)
+    for v in range(count):
+        for k in range(start[v], start[v + 1]):
+            if weight[k] != cut:
+                vertices[v].open += 1
+                if source[k] + 1 < count:
+                    vertices[source[k] + 1].out += 1
+    for v in range(1, count):
+        vertices[v].out += vertices[v - 1].out
+    # each count is where the edges of a vertex begin, and comes to be where they end
+    waiting: cython.Py_ssize_t = 0
+    for v in range(count):
+        if vertices[v].open == 0:
+            ready[waiting] = v
+            waiting += 1
+        for k in range(start[v], start[v + 1]):
+            if weight[k] != cut:
+                out[vertices[source[k]].out] = v
+                vertices[source[k]].out += 1
+    return waiting
+
+
+@cython.cfunc
+def _time(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    weight: cython.const[cython.longlong][::1],
+    cut: cython.longlong,
+    changed: cython.const[cython.longlong][::1],
+    vertices: Vertex[::1],
+    works: Work[::1],
+    v: cython.Py_ssize_t,
+) -> cython.longlong:
+    """Return when a vertex happens of which nothing is open: not before 0."""
+    time: cython.longlong = 0
+    more: cython.longlong = 0
+    if vertices[v].behind != _NONE:
+        more = works[vertices[v].behind].now - works[vertices[v].behind].was
+    for k in range(start[v], start[v + 1]):
+        if weight[k] != cut:
+            ns: cython.longlong = changed[k]
+            if more != 0 and kind[k] != GAP:
+                ns = max(ns + more, min(weight[k], 0))
+            time = max(time, vertices[source[k]].time + ns)
+    return time
+
+
+@cython.cfunc
+def _close(vertices: Vertex[::1], ready: cython.int[::1], waiting: cython.Py_ssize_t, v: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Note that a vertex waits for one thing less, and return how many are ready."""
+    vertices[v].open -= 1
+    if vertices[v].open > 0:
+        return waiting
+    ready[waiting] = v
+    return waiting + 1
+
+
+@cython.cfunc
+def _tell(
+    journeys: Journey[::1],
+    ties: Tie[::1],
+    works: Work[::1],
+    changed: cython.longlong[::1],
+    vertices: Vertex[::1],
+    ready: cython.int[::1],
+    waiting: cython.Py_ssize_t,
+    f: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Change the edges that wait for a message by its delay, and return how many vertices are ready."""
+    for k in range(journeys[f].tie, journeys[f + 1].tie):
+        edge = ties[k].edge
+        ns: cython.longlong = ties[k].weight + journeys[f].delay - journeys[f].was
+        changed[edge] = max(changed[edge], ns, min(ties[k].weight, 0))
+        waiting = _close(vertices, ready, waiting, ties[k].vertex)
+    if journeys[f].call != _NONE:
+        works[journeys[f].call].now = max(works[journeys[f].call].now, journeys[f].delay)
+        waiting = _close(vertices, ready, waiting, works[journeys[f].call].vertex)
+    return waiting
+
+
+@cython.cfunc
+def _begin(load: Load[::1], desk: Desk[::1]) -> cython.void:
+    """Let links be empty."""
+    for k in range(len(load)):
+        load[k].level = _NEVER
+        load[k].stay = _NONE
+        load[k].moved = _OUT
+    desk[0].free = desk[0].moved = _NONE
+
+
+@cython.cfunc
+def _is_due(state: Flow[::1], row: cython.Py_ssize_t, now: cython.double) -> cython.bint:
+    """Return whether a flow has passed, but for what rounding may have added, or is to begin."""
     more = state[row].end - now
-    return more <= _SOON or more * state[row].rate <= state[row].volume * _ALMOST
+    return more <= 0 or (state[row].rate > 0 and (more <= _SOON or more * state[row].rate <= state[row].volume * _ALMOST))
 
 
 @cython.cfunc
-def _row(state: Flow[::1], heap: cython.int[::1], desk: Desk[::1]) -> cython.Py_ssize_t:
-    """Return a free row, which is the last of the heap then."""
+def _row(state: Flow[::1], heap: cython.int[::1], desk: Desk[::1], f: cython.Py_ssize_t, volume: cython.double) -> cython.Py_ssize_t:
+    """Return a free row for a flow, which is the last of the heap then."""
     row: cython.Py_ssize_t = desk[0].free
     if row == _NONE:
         row = desk[0].used
@@ -141,9 +380,30 @@ def _row(state: Flow[::1], heap: cython.int[::1], desk: Desk[::1]) -> cython.Py_
     else:
         desk[0].free = state[row].place
     state[row].place = desk[0].there
+    state[row].flow = f
+    state[row].left = state[row].volume = volume
+    state[row].rate = 0.0
     heap[desk[0].there] = row
     desk[0].there += 1
     return row
+
+
+@cython.cfunc
+def _lay(
+    state: Flow[::1],
+    stays: Stay[::1],
+    desk: Desk[::1],
+    row: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    link: cython.const[cython.int][::1],
+    part: cython.const[cython.double][::1],
+) -> cython.void:
+    """Give a flow its links, those of a route."""
+    state[row].links = end - begin
+    for k in range(end - begin):
+        stays[row * desk[0].width + k].link = link[begin + k]
+        stays[row * desk[0].width + k].part = part[begin + k]
 
 
 @cython.cfunc
@@ -161,6 +421,7 @@ def _come(
     state[row].rate = desk[0].most
     state[row].end = now + state[row].left / desk[0].most
     _rise(state, heap, state[row].place)
+    _sink(state, heap, desk[0].there, state[row].place, row)
     begin: cython.Py_ssize_t = row * desk[0].width
     for at in range(begin, begin + state[row].links):
         one: cython.Py_ssize_t = stays[at].link
@@ -181,10 +442,7 @@ def _come(
 @cython.cfunc
 def _leave(state: Flow[::1], stays: Stay[::1], heap: cython.int[::1], load: Load[::1], desk: Desk[::1]) -> cython.void:
     """Take away the first flow of the heap."""
-    row: cython.Py_ssize_t = heap[0]
-    desk[0].there -= 1
-    if desk[0].there > 0:
-        _sink(state, heap, desk[0].there, 0, heap[desk[0].there])
+    row: cython.Py_ssize_t = _take(state, heap, desk)
     begin: cython.Py_ssize_t = row * desk[0].width
     for at in range(begin, begin + state[row].links):
         one: cython.Py_ssize_t = stays[at].link
@@ -200,8 +458,18 @@ def _leave(state: Flow[::1], stays: Stay[::1], heap: cython.int[::1], load: Load
         load[one].asked = load[one].asked - stays[at].part * state[row].rate if some else 0.0
         if load[one].level < _NEVER:
             _wait(load, desk, one)
+
+
+@cython.cfunc
+def _take(state: Flow[::1], heap: cython.int[::1], desk: Desk[::1]) -> cython.Py_ssize_t:
+    """Take the first flow out of the heap and return its row, which is free then."""
+    row: cython.Py_ssize_t = heap[0]
+    desk[0].there -= 1
+    if desk[0].there > 0:
+        _sink(state, heap, desk[0].there, 0, heap[desk[0].there])
     state[row].place = desk[0].free
     desk[0].free = row
+    return row
 
 
 @cython.cfunc

@@ -10,6 +10,7 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.engines.flowing import delayed
 from perwiz.engines.sweep import sweep
 from perwiz.graph.graph import Graph
 from perwiz.loggps.links import flows
@@ -31,7 +32,11 @@ def settled(weighted: Weighted, passes: int = PASSES, enough: float = ENOUGH) ->
     trace, graph, model, size = weighted.placed, weighted.graph, weighted.network, weighted.size
     inside = recorded_inside(weighted)
     start = inside if weighted.delayed is None else inside + weighted.delayed
-    was, weight, time = start, weighted.weight, sweep(graph, weighted.weight)
+    was, weight = start, weighted.weight
+    together = delayed(weighted, start)
+    if together is not None:
+        was, weight = together, flows.shifted(trace, graph, model, size, weight, start, together, CUT)
+    time = sweep(graph, weight)
     told = Passes(0, None)
     for number in range(1, passes + 1):
         now = flows.delays(trace, model, model.topology, size, _calls(graph, time))

@@ -1,13 +1,25 @@
 """Flows through links, against the naive twin."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import build
 import naive
+from perwiz.engines.flowing import delayed
+from perwiz.engines.fluid import simulate
+from perwiz.engines.sweep import sweep
 from perwiz.kernels import fluid as kernel
 from perwiz.kernels.alog import zeros
+from perwiz.loggps.keys import POSTED
+from perwiz.loggps.links import flows
+from perwiz.loggps.links.shapes import Torus, fat_tree
+from perwiz.loggps.links.topology import Topology
+from perwiz.loggps.weigh import CUT
+from perwiz.whatif.run import replayed
 
 
 def flowed(flows, capacity, most):
@@ -68,3 +80,39 @@ def test_flow__along_a_chain():
     ways = [{0: 1}, {0: 1, 1: 1}, {1: 1, 2: 1}, {2: 1}]
     flows = [(0, volume, way) for volume, way in zip((2, 11, 7, 5), ways, strict=True)]
     assert flowed(flows, [2, 2, 2], 2) == pytest.approx([2, 9, 7, 5])
+
+
+@pytest.mark.slow
+@settings(max_examples=12)
+@given(build.traces(), st.sampled_from([fat_tree([2, 2], 1.0, [4.0]), Torus((2, 2), 0.5)]), st.sampled_from(["always", POSTED]))
+def test_run__twin(trace, shape, progress):
+    """Calls and flows in one loop of events, against a process of simpy for each; both round each delay."""
+    node = np.arange(int(trace.locations.process.max(initial=0)) + 1)
+    model = build.hand_model(o=0, G=1, S=1000, progress=progress).on(Topology("t", shape, 1.0, 0.0, 0.25, ()))
+    weighted = replayed(build.placed(trace, node), model, clock="none").weighted
+    was = flows.recorded_delays(weighted.trace, model)
+    weight = flows.shifted(trace, weighted.graph, model, weighted.size, weighted.weight, was, 0 * was, CUT)
+    weight = np.where(weight == CUT, CUT, np.maximum(weight, 0))
+    edge, of = flows.carriers(weighted.trace, weighted.graph, model, weighted.size)
+    np.maximum.at(weight, edge, np.where(weight[edge] == CUT, CUT, weighted.size[of] + 10))
+    delay = delayed(dataclasses.replace(weighted, weight=weight), 0 * was)
+    found = flows.shifted(trace, weighted.graph, model, weighted.size, weight, 0 * was, delay, CUT)
+    assert np.abs(sweep(weighted.graph, found) - simulate(weighted, weight)).max(initial=0) <= 50
+
+
+@pytest.mark.parametrize(("sooner", "later"), [(250, 0), (150, 50), (0, 100)])
+def test_run__of_a_message_that_was_there_before_it_could(sooner, later):
+    """Two messages of 100 ns share a trunk, and pass at 200; so do the answers, from when the receives came back `sooner` than 300.
+
+    From 50 on, they have passed before 200; from 150 on, half has, and the other half is shared.
+    """
+    b = build.Builder(4)
+    for sender in (0, 1):
+        b.send(sender, sender + 2, 101, at=(0, 5))
+        b.recv(sender + 2, sender, at=(0, 300 - sooner))
+        b.send(sender + 2, sender, 101, at=(300 - sooner, 305 - sooner))
+        b.recv(sender, sender + 2, at=(10, 600 - sooner))
+    trace = build.placed(b.trace("answers"), [0, 1, 2, 3])
+    model = build.hand_model(o=0, G=1, S=10**9).on(Topology("t", fat_tree([2, 2], 1.0, [2.0]), 1.0, 0.0, 0.0, ()))
+    weighted = replayed(trace, model, clock="none").weighted
+    assert delayed(weighted, flows.recorded_delays(trace, model)).tolist() == [100, 100, later, later]

@@ -110,8 +110,19 @@ def test_on_links__no_longer_than_messages_were_under_way():
     assert [(link.name, link.time) for link in found] == [("up from switch 0", 150), ("down to switch 1", 150)]
 
 
-def test_settled__says_how_far_it_is():
-    """One pass of many steps is not enough; it moved the end by what the run is longer then."""
+def test_settled__in_one_pass():
+    """Calls and flows in one run: the pass behind that finds all delays as they are, however many steps follow one another."""
+    model = build.hand_model(o=0, G=1, S=10**9)
+    run = replayed(pairs(30), model.on(links(1.0)), clock="none")
+    slower = dataclasses.replace(run.weighted, network=model.on(links(4.0)))
+    found = settled(dataclasses.replace(slower, delayed=-flows.recorded_delays(run.trace, slower.network)), enough=0)
+    assert found.passes == Passes(1, None)
+    assert swept_makespan(found) > run.makespan
+
+
+def test_settled__says_how_far_it_is(monkeypatch):
+    """By passes alone, as where calls wait in a cycle: one is not enough, and moved the end by what the run is longer then."""
+    monkeypatch.setattr("perwiz.whatif.links.delayed", lambda weighted, was: None)
     model = build.hand_model(o=0, G=1, S=10**9)
     run = replayed(pairs(3), model.on(links(1.0)), clock="none")
     slower = dataclasses.replace(run.weighted, network=model.on(links(4.0)))
@@ -119,7 +130,10 @@ def test_settled__says_how_far_it_is():
     one = settled(start, passes=1)
     assert one.passes == Passes(1, swept_makespan(one) - run.makespan)
     assert one.passes.moved > 0
-    made = document(predict(pairs(), [], model.on(links(4.0)), clock="none"), 1)
+
+
+def test_links__that_still_move_are_told():
+    made = document(predict(pairs(), [], build.hand_model(o=0, G=1, S=10**9).on(links(4.0)), clock="none"), 1)
     made.links.passes, made.links.moved_ns = 12, 5000
     assert "delays on them still change after 12 passes: the last one moved the end by 5.000 us" in text(made)
 

@@ -15,7 +15,7 @@ import numpy as np
 from perwiz.clock.latency import distance
 from perwiz.graph.graph import GAP, MESSAGE, PROBE, RENDEZVOUS, TRANSFER, Graph
 from perwiz.kernels import fluid as kernel
-from perwiz.kernels.alog import zeros
+from perwiz.kernels.alog import Records, zeros
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links.topology import Topology
@@ -55,6 +55,18 @@ class Flows(NamedTuple):
     """Bytes per ns of each alone: the capacity of the link of a node."""
     farther: I8
     """ns of the links that are more than two, of each."""
+
+    @property
+    def links(self) -> tuple[I4, I4, F8]:
+        """Return the links of all routes: `first`, `link` and `part`."""
+        return self.first, self.link, self.part
+
+    def desk(self) -> tuple[Records, Records, I4, Records, Records]:
+        """Return what the kernel works on: rows of flows, of their stays, their heap, links, and where it is."""
+        count, width = len(self.message), int(np.diff(self.first).max(initial=0))
+        load, desk = zeros(len(self.capacity), kernel.LOAD), zeros(1, kernel.DESK)
+        load.capacity, desk.most, desk.width = self.capacity, self.most, width
+        return zeros(count, kernel.FLOW), zeros(count * width, kernel.STAY), np.zeros(count, "i4"), load, desk
 
     def start(self, table: Messages, times: Times) -> I8:
         """Return when each can flow, ns, if calls have these times."""
@@ -126,12 +138,8 @@ def _places(trace: Trace, topology: Topology) -> tuple[I8, list[int]]:
 def passed(found: Flows, start: I8) -> F8:
     """Return when each flow has passed its links, ns, given when it starts."""
     row = np.lexsort((found.message, start))
-    count, width = len(row), int(np.diff(found.first).max(initial=0))
-    load, desk = zeros(len(found.capacity), kernel.LOAD), zeros(1, kernel.DESK)
-    load.capacity, desk.most, desk.width = found.capacity, found.most, width
-    rows = zeros(count, kernel.FLOW), zeros(count * width, kernel.STAY), np.zeros(count, "i4")
-    done, out = np.empty(count), np.empty(count)
-    kernel.flow(start[row], found.volume[row], found.route[row], found.first, found.link, found.part, *rows, load, desk, done)
+    done, out = np.empty(len(row)), np.empty(len(row))
+    kernel.flow(start[row], found.volume[row], found.route[row], *found.links, *found.desk(), done)
     out[row] = done
     return out
 
@@ -163,13 +171,13 @@ def add(trace: Trace, graph: Graph, model: Model, size: I8 | None, lag: I8, cut:
     if model.topology is None:
         return
     delay = recorded_delays(trace, model, size)
-    edge, message = _own_edges(trace, graph, model, trace.messages.bytes if size is None else size, delay)
+    edge, message = own_edges(trace, graph, model, trace.messages.bytes if size is None else size, delay)
     binds = lag[edge] != cut
     lag[edge[binds]] += delay[message[binds]]
 
 
-def _own_edges(trace: Trace, graph: Graph, model: Model, size: I8, delay: I8) -> tuple[I8, I8]:
-    """Return the edges whose lag has the way of a message, and which message."""
+def own_edges(trace: Trace, graph: Graph, model: Model, size: I8, delay: I8 | Mask) -> tuple[I8, I8]:
+    """Return the edges whose lag has the way of a message that is delayed, and which message."""
     kinds = [MESSAGE, PROBE, *([RENDEZVOUS, TRANSFER] if model.progress == POSTED else [])]
     edge = np.flatnonzero(np.isin(graph.kind, kinds))
     message = graph.cause[edge]
@@ -188,7 +196,7 @@ def _own_edges(trace: Trace, graph: Graph, model: Model, size: I8, delay: I8) ->
 
 def carriers(trace: Trace, graph: Graph, model: Model, size: I8) -> tuple[I8, I8]:
     """Return the edges that weigh more by the delay of a message, and that message; by the longest where an edge has several."""
-    edge, message = _own_edges(trace, graph, model, size, np.ones(len(size), "i8"))
+    edge, message = own_edges(trace, graph, model, size, np.ones(len(size), "i8"))
     rows = np.flatnonzero(handshakes(trace, model, size))
     into = [np.arange(*graph.start[vertex : vertex + 2]) for vertex in graph.returned[trace.messages.receive_done[rows]].tolist()]
     into = [edges[graph.kind[edges] != GAP] for edges in into]
@@ -201,7 +209,7 @@ def shifted(trace: Trace, graph: Graph, model: Model, size: I8, weight: I8, was:
     Of messages behind a handshake, which their receiver's work has, that of all which it lets go on changes by the longest one's.
     """
     out, least = weight.copy(), np.minimum(weight, 0)
-    edge, message = _own_edges(trace, graph, model, size, now | was)
+    edge, message = own_edges(trace, graph, model, size, now | was)
     one, place = np.unique(edge, return_inverse=True)
     more = np.full(len(one), np.iinfo("i8").min)
     np.maximum.at(more, place, (now - was)[message])
