@@ -24,6 +24,8 @@ class Tree:
     """Switch above each, NO_SWITCH at the top."""
     trunk: tuple[float, ...]
     """Capacity of the trunk above each switch, one way."""
+    names: tuple[str, ...] = ()
+    """Of each switch; none: their numbers."""
 
     @property
     def nodes(self) -> int:
@@ -37,7 +39,7 @@ class Tree:
     def name(self, link: int) -> str:
         """Return the name of a link between switches."""
         down, switch = divmod(link, len(self.above))
-        return f"{'down to' if down else 'up from'} switch {switch}"
+        return f"{'down to' if down else 'up from'} switch {self.names[switch] if self.names else switch}"
 
     def way(self, source: int, target: int) -> list[int]:
         """Return the links between switches that a message passes, by number from 0."""
@@ -55,7 +57,7 @@ class Tree:
         return out
 
 
-def tree(leaf: Sequence[int], above: Sequence[int], node: float, oversubscription: Sequence[float]) -> Tree:
+def tree(leaf: Sequence[int], above: Sequence[int], node: float, oversubscription: Sequence[float], names: Sequence[str] = ()) -> Tree:
     """Return a fat tree whose trunks carry what comes from below divided by the oversubscription of their level, the lowest first."""
     level, below = [0] * len(above), [0.0] * len(above)
     for switch in leaf:
@@ -72,7 +74,7 @@ def tree(leaf: Sequence[int], above: Sequence[int], node: float, oversubscriptio
             waiting[upper] -= 1
             if not waiting[upper]:
                 ready.append(upper)
-    return Tree(tuple(leaf), tuple(above), tuple(trunk))
+    return Tree(tuple(leaf), tuple(above), tuple(trunk), tuple(names))
 
 
 def fat_tree(ports: Sequence[int], node: float, oversubscription: Sequence[float]) -> Tree:

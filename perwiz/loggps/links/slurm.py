@@ -29,6 +29,8 @@ class Switches:
     """Switch of each host."""
     above: tuple[int, ...]
     """Switch above each, or NO_SWITCH."""
+    names: tuple[str, ...]
+    """Of each switch."""
     levels: int
 
 
@@ -80,7 +82,7 @@ def switches(path: str, text: Callable[[str], str], most: int) -> Switches:
             hosts[host] = name
     row = {name: number for number, name in enumerate(nodes)}
     upper = tuple(row[above[name]] if name in above else NO_SWITCH for name in nodes)
-    return Switches(tuple(hosts), tuple(row[name] for name in hosts.values()), upper, _levels(path, upper))
+    return Switches(tuple(hosts), tuple(row[name] for name in hosts.values()), upper, tuple(nodes), _levels(path, upper))
 
 
 def _above(path: str, below: dict[str, list[str]], line_of: dict[str, int]) -> dict[str, str]:

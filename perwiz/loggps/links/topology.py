@@ -156,7 +156,7 @@ class _Reader:
         if not isinstance(path, str):
             raise ModelError(f"switches is {shown(path)}, must be a file of what scontrol show topology prints")
         found = slurm.switches(os.path.join(os.path.dirname(self.file), path), _text, _MOST_NODES)
-        return tree(found.leaf, found.above, node, self._oversubscription(found.levels)), found.hosts
+        return tree(found.leaf, found.above, node, self._oversubscription(found.levels), found.names), found.hosts
 
     def _oversubscription(self, levels: int) -> list[float]:
         given = self.table.get("oversubscription", 1)

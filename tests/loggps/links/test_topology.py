@@ -51,6 +51,7 @@ def test_torus__goes_the_short_way(tmp_path):
 def test_switches__of_slurm(tmp_path):
     tree = of(tmp_path, SWITCHES)
     assert tree.hosts == ("n01", "n02", "n03", "n10")
+    assert [tree.link(link) for link in (8, 12)] == ["up from switch s0", "down to switch s1"]
     assert tree.route(0, 3) == [0, 8, 12, 7]
     assert tree.capacities()[8:10] == [1, 1]
     assert tree.places(["n10", "n01"]) == [3, 0]
