@@ -74,13 +74,33 @@ class OnLinks:
     """The longest first."""
     passes: Passes | None
     """In which their delays were found; None: they are those of the recorded times."""
+    left_alone: bool = False
+    """Whether nothing is slowed down there: other messages than the recorded ones are sent."""
+    collectives: int = 0
+    """That are made by several nodes: what they send shares no links."""
 
 
 def on_links(weighted: Weighted, time: I8) -> OnLinks:
     """Return which links are overloaded in the run whose vertices have these times, and how the delays on them were found."""
-    if not _has_links(weighted):
+    if weighted.network.topology is None:
         return OnLinks([], None)
-    return OnLinks(overloaded(weighted.placed, weighted.network, weighted.size, _calls(weighted.graph, time)), weighted.passes)
+    apart = _collectives_apart(weighted)
+    if not _has_links(weighted):
+        return OnLinks([], None, True, apart)
+    found = overloaded(weighted.placed, weighted.network, weighted.size, _calls(weighted.graph, time))
+    return OnLinks(found, weighted.passes, False, apart)
+
+
+def _collectives_apart(weighted: Weighted) -> int:
+    """Return how many collectives have members on several nodes."""
+    trace, members = weighted.placed, weighted.trace.members
+    where = trace.locations
+    node = (where.metahost.astype("i8") << 32) + where.node
+    of = node[trace.calls.location[members.call]]
+    first = trace.collectives.first_member.astype("i8")
+    if not len(first):
+        return 0
+    return int((np.maximum.reduceat(of, first) != np.minimum.reduceat(of, first)).sum())
 
 
 def _has_links(weighted: Weighted) -> bool:

@@ -161,3 +161,19 @@ def swapped(other):
         b.recv(2, 0, tag)
     b.recv(3, 1)
     return build.placed(b.trace("swapped"), [0, 1, 2, 3])
+
+
+def test_on_links__says_what_shares_none():
+    """A barrier of four nodes sends messages that are not known; where others than the recorded messages are sent, none is delayed."""
+    b = build.Builder(4)
+    b.barrier()
+    trace, model = build.placed(b.trace("barrier"), [0, 1, 2, 3]), build.hand_model(o=0, G=1).on(links(4.0))
+    run = replayed(trace, model, clock="none")
+    assert on_links(run.weighted, run.time) == OnLinks([], None, False, 1)
+    other = dataclasses.replace(run.weighted, size=np.ones(1, "i8"))
+    assert on_links(other, run.time) == OnLinks([], None, True, 1)
+    assert settled(other) is other
+    made = document(predict(trace, [], model, clock="none"), 1)
+    assert "links         the messages inside of 1 collective of several nodes share none and slow nobody down" in text(made)
+    made.links.left_alone = True
+    assert "links         no message is slowed down on them: others than the recorded ones are sent" in text(made)

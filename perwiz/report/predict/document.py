@@ -150,6 +150,10 @@ class Links(Record):
     """How often the changed run was swept to make delays anew; 0: they are those of the recorded times."""
     moved_ns: Natural | None
     """By how much the last pass still moved the makespan; null: delays changed no more."""
+    left_alone: bool
+    """Whether nothing is slowed down on links: other messages than the recorded ones are sent."""
+    collectives: Natural
+    """That are made by several nodes: what they send shares no links. 0 if no topology is said."""
 
 
 class Semantics(Record):
@@ -277,7 +281,8 @@ def document(
 def _links(found: OnLinks) -> Links:
     longest = [Link(link.name, link.time, link.messages) for link in found.overloaded[:_LINKS]]
     told = found.passes
-    return Links(len(found.overloaded), longest, told.passes if told else 0, told.moved if told else None)
+    passes, moved = (told.passes, told.moved) if told else (0, None)
+    return Links(len(found.overloaded), longest, passes, moved, found.left_alone, found.collectives)
 
 
 def _semantics(told: Told) -> Semantics:

@@ -109,6 +109,11 @@ def _links(predict: PredictDocument) -> Facts:
     elif found.moved_ns is not None:
         told = f"delays on them still change after {words.several(found.passes, 'pass')}"
         out.append(("" if out else "links", f"{told}: the last one moved the end by {words.duration(found.moved_ns)}"))
+    if found.left_alone:
+        out.append(("links", "no message is slowed down on them: others than the recorded ones are sent"))
+    if found.collectives:
+        several = f"{words.several(found.collectives, 'collective')} of several nodes"
+        out.append(("" if out else "links", f"the messages inside of {several} share none and slow nobody down"))
     return out
 
 
