@@ -1,10 +1,12 @@
 """A run on another tree of switches, and on other nodes of one, predicted and measured: under SimGrid's SMPI with its contention.
 
     python3 scripts/casestudies/placement/links.py --out /tmp/links [--processes 32] [--slots 2] [--leaf 4] [--cfg network/crosstraffic:0]
+        [--also NAME=FILE ...]
 
 It needs perwiz installed, smpicc and smpirun. A halo exchange and an all to all of messages are recorded on two levels of switches with
 full bisection and at 4:1, ranks in blocks and one by one. From each run another is predicted, told the platform of its nodes and the two
-topologies; beside that without links. Errors are parts of the measured makespan. Exit code 5: one with links is above 5 %.
+topologies; beside that without links. Errors are parts of the measured makespan. Exit code 5: one with links is above 5 %. `--also` takes
+programs in place of these, linked with `perwiz record`'s object for smpicc (printed first), such as those of NPB.
 """
 
 from __future__ import annotations
@@ -53,6 +55,8 @@ class Machine:
     slots: int
     leaf: int
     settings: tuple[str, ...]
+    also: dict[str, str]
+    """File of each program that was brought."""
 
     @property
     def nodes(self) -> int:
@@ -98,6 +102,7 @@ class Machine:
             pathlib.Path(self.topology(tree)).write_text(text, encoding="utf-8")
             (self.out / f"{tree}.xml").write_text(self.platform(over), encoding="utf-8")
         recorder = str(build.built("smpicc", build.OBJECT))
+        print(recorder)
         subprocess.run(["smpicc", "-O1", "-w", str(HERE / "placed.c"), recorder, "-pthread", "-o", str(self.out / "placed")], check=True)
 
     def recorded(self, program: str, tree: str, placement: str) -> Trace:
@@ -109,7 +114,8 @@ class Machine:
             hosts.write_text("".join(f"{host}\n" for host in home), encoding="utf-8")
             words = ["smpirun", "-np", str(self.processes), "-platform", str(self.out / f"{tree}.xml"), "-hostfile", str(hosts)]
             words += ["--log=root.thres:critical", "--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0"]
-            words += [*(f"--cfg={setting}" for setting in self.settings), str(self.out / "placed"), program, *map(str, PROGRAMS[program])]
+            words += [f"--cfg={setting}" for setting in self.settings]
+            words += [self.also[program]] if program in self.also else [str(self.out / "placed"), program, *map(str, PROGRAMS[program])]
             subprocess.run([sys.executable, "-m", "perwiz", "record", "-o", str(folder), "--", *words], check=True)
         trace = perwiz.read(str(folder))
         names = tuple(dict.fromkeys(home))
@@ -129,14 +135,17 @@ def main() -> int:
     for name, usual in (("--processes", 32), ("--slots", 2), ("--leaf", 4)):
         parser.add_argument(name, type=int, default=usual)
     parser.add_argument("--cfg", nargs="*", default=[])
+    parser.add_argument("--also", nargs="*", default=[], metavar="NAME=FILE")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
-    machine = Machine(asked.out, asked.processes, asked.slots, asked.leaf, tuple(asked.cfg))
+    machine = Machine(
+        asked.out, asked.processes, asked.slots, asked.leaf, tuple(asked.cfg), dict(each.split("=", 1) for each in asked.also)
+    )
     machine.prepare()
     alone = model_file.load(str(asked.out / "nodes.xml"))
     cyclic = Placement(f"cyclic:{machine.nodes}x{machine.slots}")
     worst = 0.0
-    for program in PROGRAMS:
+    for program in machine.also or PROGRAMS:
         runs = {
             (tree, how): machine.recorded(program, tree, how) for tree, how in (("full", "block"), ("over", "block"), ("over", "cyclic"))
         }
