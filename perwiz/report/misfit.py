@@ -64,23 +64,20 @@ def beside(told: Facts, document: Modelled, whole: int) -> Facts:
 
 
 def first(misfit: Misfit, machine: records.Machine, whole: int) -> Facts:
-    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns.
-
-    That of the run whose critical path it is on, which is so much longer than the recorded one.
-    """
+    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns."""
     doubt = _heaviest(misfit, whole)
     if doubt is None:
         return []
     why = _DOUBTS[doubt.what].format(f"{doubt.messages} of {doubt.of}")
     most = "most messages contradict the model, so take what follows with care: " if _most(doubt) else ""
-    path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, whole + doubt.longer)})"
+    path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, whole)})"
     return [("doubtful", f"{most}{path}: {why}; {_remedy(doubt, machine)}")]
 
 
 def _heaviest(misfit: Misfit, whole: int) -> Doubt | None:
     """Return the contradiction that weighs most; None if it could not change the answer by more than SHARE."""
     doubt = max(misfit.doubts, key=lambda doubt: doubt.time, default=None)
-    return doubt if doubt and doubt.time > SHARE * (whole + doubt.longer) else None
+    return doubt if doubt and doubt.time > SHARE * whole else None
 
 
 def _most(doubt: Doubt) -> bool:

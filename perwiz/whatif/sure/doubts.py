@@ -40,9 +40,7 @@ class Doubt:
     time: int
     """Of the critical path, of the recorded run or of the answer where that is more, ns: what the model gets wrong by that."""
     share: float
-    """The same as a part of the makespan of that run."""
-    longer: int
-    """By how much that run takes longer than the recorded one, ns."""
+    """The same as a part of the recorded makespan."""
     change: str
     """Of the model that takes it away, as `Model.with_changes` takes it; empty if there is none."""
 
@@ -74,11 +72,10 @@ class Doubts:
         """Return what there is to say, what weighs most first; of an answer, a weighted graph and what `sweep` makes of it, too."""
         out = []
         for what, (messages, of) in self.counts.items():
-            time, longer = self.time[what], 0
-            if answer is not None and (there := _on_path(self.wrong[what], what, *answer)) > time:
-                time, longer = there, _makespan(*answer) - self.makespan
-            share = round(time / max(self.makespan + longer, 1), 6)
-            out.append(Doubt(what, messages, of, time, share, longer, self.changes.get(what, "")))
+            time = max(self.time[what], _on_path(self.wrong[what], what, *answer) if answer else 0)
+            out.append(
+                Doubt(what, messages, of, time, round(time / self.makespan, 6) if self.makespan else 0.0, self.changes.get(what, ""))
+            )
         return tuple(sorted(out, key=lambda doubt: -doubt.time))
 
 
@@ -132,8 +129,3 @@ def _on_path(wrong: I8, what: str, weighted: Weighted, time: I8) -> int:
         return int(waited[(graph.kind[edge] == RENDEZVOUS) & (wrong[row] > 0)].sum())
     told = (graph.kind[edge] == MESSAGE) | (what != "fast")
     return int(np.minimum(wrong[row], np.maximum(weight[edge], 0))[told].sum())
-
-
-def _makespan(weighted: Weighted, time: I8) -> int:
-    graph = weighted.graph
-    return int(time[graph.ended].max() - time[graph.begun].min())

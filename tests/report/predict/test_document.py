@@ -86,7 +86,7 @@ def test_document__by_hand():
             "bytes_now": 0,
             "told_apart": False,
         },
-        "links": {"overloaded": 0, "longest": [], "passes": 0, "moved_ns": None},
+        "links": {"overloaded": 0, "longest": [], "passes": 0, "moved_ns": None, "left_alone": False, "collectives": 0},
         "machine": {"given": True, "estimates": [], "unknown": []},
         "shares_of_ns": 1100,
         "replay_error_ns": 0,
