@@ -1,7 +1,8 @@
 """The routines perwiz knows, of MPI, of OpenSHMEM, of threads and of devices, and what each does to the processes that call it.
 
 An op is a row number of `OPS`. Row 0 stands for MPI routines not listed here. What threads and devices do to each other is named by what
-it is, not by who says so: a lock of OpenMP is `omp_lock` in any file. So are those of OpenSHMEM, without the types in their names.
+it is, not by who says so: a lock of OpenMP is `omp_lock` in any file. So are those of OpenSHMEM, without the types in their names. What
+the process groups of training jobs do is named as in torch.distributed, whichever library does it.
 """
 
 from __future__ import annotations
@@ -69,9 +70,20 @@ _OF_SHMEM = {
     AWAITS: "shmem_wait_until shmem_test shmem_set_lock shmem_test_lock",
     OTHER: "shmem_init shmem_get shmem_get_nbi shmem_atomic_fetch shmem_fence shmem_quiet shmem_global_exit",
 }
+_OF_TRAINING = {
+    N_TO_N: "dist_all_reduce dist_all_gather dist_reduce_scatter dist_all_to_all dist_barrier",
+    ONE_TO_N: "dist_broadcast dist_scatter",
+    N_TO_ONE: "dist_reduce dist_gather",
+    SEND: "dist_send",
+    RECV: "dist_recv",
+    SENDRECV: "dist_send_recv",
+    LETS: "thread_start",
+    AWAITS: "thread_idle thread_wait",
+}
 _LISTED = [(f"MPI_{name}", kind) for kind, names in _ROUTINES.items() for name in names.split()]
 _LISTED += [(name, kind) for kind, names in _OF_THREADS.items() for name in names.split()]
 _LISTED += [(name, kind) for kind, names in _OF_SHMEM.items() for name in names.split()]
+_LISTED += [(name, kind) for kind, names in _OF_TRAINING.items() for name in names.split()]
 OPS: tuple[str, ...] = ("MPI_other", *(name for name, _ in _LISTED))
 """Routine names; an op is a row of this."""
 KIND = np.array([OTHER, *(kind for _, kind in _LISTED)], "u1")
@@ -86,7 +98,9 @@ GIVES_LOCK = np.isin(OPS, ("omp_release", "pthread_release"))
 """Per op: gives a lock back; likewise."""
 SHMEM = np.array([name.startswith("shmem_") for name in OPS])
 """Per op: a routine of OpenSHMEM, which calls processes PEs."""
-OF_PROCESSES = MPI | SHMEM
+DIST = np.array([name.startswith("dist_") for name in OPS])
+"""Per op: what a process group of a training job does, be it by NCCL, RCCL or Gloo."""
+OF_PROCESSES = MPI | SHMEM | DIST
 """Per op: a routine of processes. The others are of threads and devices."""
 INITS = [OP[name] for name in ("MPI_Init", "MPI_Init_thread", "shmem_init")]
 FINALIZES = [OP[name] for name in ("MPI_Finalize", "shmem_finalize")]
@@ -112,6 +126,7 @@ MODE = np.zeros(len(OPS), "u1")
 """Send mode per op, as `Messages.mode` numbers them: what the routine implies."""
 for _mode, _names in ((1, "Rsend Irsend"), (2, "Bsend Ibsend"), (3, "Ssend Issend")):
     MODE[[OP[f"MPI_{name}"] for name in _names.split()]] = _mode
+MODE[[OP["dist_send"], OP["dist_send_recv"]]] = 3
 _ALSO_WAITS = ("MPI_Neighbor_", "MPI_Win_", "MPI_File_open", "MPI_File_close", "MPI_Comm_free", "MPI_Comm_spawn", "MPI_Intercomm_create")
 UNMODELLED = np.array(
     [

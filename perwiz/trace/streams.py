@@ -87,7 +87,10 @@ def link(routines: Routines, activities: Activities) -> tuple[Links, int]:
     routines = routines.take(np.lexsort((routines.enter, routines.process)))
     activities = activities.take(np.argsort(activities.process, kind="stable"))
     for process in np.unique(activities.process):
-        sides = (side.take(slice(*np.searchsorted(side.process, (process, process + 1)))) for side in (routines, activities))
+        sides = [side.take(slice(*np.searchsorted(side.process, (process, process + 1)))) for side in (routines, activities)]
+        if not len(sides[0].call):
+            untied += len(sides[1].begin)
+            continue
         one = _Process(*sides)
         found += [one.launches(), one.waits(), one.events(), one.defaults()]
         untied += int((one.launch < 0).sum())

@@ -1,4 +1,6 @@
-"""Which locations take part in the answer: those that something ties to others, and each process; and the trace of these alone."""
+"""Which locations take part in the answer: those that something ties to others, and each process; and the trace of these alone. Which of
+them compute what another one could as well.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.trace import operations
 from perwiz.trace.arrays import Mask, chunks
 from perwiz.trace.parts.rows import Kept, part
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Times
@@ -105,3 +108,13 @@ def _with(times: Times, rows: Mask, others: Times) -> Times:
     enter, leave = times.enter.copy(), times.leave.copy()
     enter[rows], leave[rows] = others.enter, others.leave
     return Times(enter, leave)
+
+
+def processors(trace: Trace) -> Mask:
+    """Return which locations are no streams of devices, nor threads that a process keeps for one purpose, as PyTorch does for autograd.
+
+    Of work that is shared evenly these have no share. Bool per location.
+    """
+    out = trace.locations.kind != STREAM
+    out[trace.calls.location[trace.calls.op == operations.OP["thread_idle"]]] = False
+    return np.asarray(out)

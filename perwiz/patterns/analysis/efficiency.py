@@ -35,7 +35,8 @@ from perwiz.patterns.severity import Severity, full
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.origin import Origin
-from perwiz.trace.tables import NONE, PROCESS, STREAM, Times
+from perwiz.trace.tables import NONE, PROCESS, Times
+from perwiz.trace.tied import processors
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run, makespan
@@ -105,7 +106,7 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     """
     time = sweep(run.graph, ideal(run))
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
-    hosts = run.trace.locations.kind != STREAM
+    hosts = processors(run.trace)
     tree, window = severity.tree, window_of(run.trace)
     counts = counted(run.trace, tree=tree)
     program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], *_program(run, best, makespan(run.graph, time)))
@@ -154,11 +155,11 @@ def _program(run: Run, best: Timeline, ideal: int) -> tuple[int, int]:
 
 
 def _computed(trace: Trace, since: int, until: int) -> I8:
-    """Return what each location but streams computes between two instants, ns."""
+    """Return what each processor computes between two instants, ns."""
     times, spans = trace.timeline.calls, trace.timeline.locations
     out = np.maximum(np.minimum(spans.leave, until) - np.maximum(spans.enter, since), 0)
     np.subtract.at(out, trace.calls.location, np.maximum(np.minimum(times.leave, until) - np.maximum(times.enter, since), 0))
-    return out[trace.locations.kind != STREAM]
+    return out[processors(trace)]
 
 
 def window_of(trace: Trace) -> Times | None:

@@ -37,7 +37,7 @@ _OF_THREADS = {
     "omp_ibarrier": "omp_implicit_barrier",
     **{name: name for name in ("omp_critical", "omp_ordered", "omp_taskwait", "omp_task")},
     "omp_lock_api": "omp_lock",
-    "pthread_management": "pthread_create pthread_join",
+    "pthread_management": "pthread_create pthread_join thread_start thread_wait",
     "pthread_lock_api": "pthread_mutex_lock pthread_release",
     "pthread_conditional": "pthread_cond_wait pthread_cond_signal",
     "pthread_barrier": "pthread_barrier_wait",
@@ -63,7 +63,7 @@ _METRIC = {routine: metric for metric, routines in (_OF_SHMEM | _OF_THREADS).ite
 def metric_of(op: int) -> str:
     """Return the metric that the time in a routine belongs to, that in idle ones none."""
     name = operations.OPS[op]
-    if not operations.MPI[op]:
+    if not (operations.MPI | operations.DIST)[op]:
         return _METRIC.get(name, "")
     if operations.POINT_TO_POINT[op]:
         return "mpi_point2point"

@@ -15,7 +15,7 @@ from perwiz import words
 from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.parts.course import Course, course
 from perwiz.trace.parts.iterations import Iterations, find
-from perwiz.trace.tables import STREAM
+from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
@@ -206,5 +206,5 @@ def moved(trace: Trace, cuts: I8, enter: I8, leave: I8, begun: I8, ended: I8) ->
 
 
 def hosts(trace: Trace) -> I8:
-    """Return the locations that are no streams of devices."""
-    return np.flatnonzero(trace.locations.kind != STREAM)
+    """Return the locations that compute what another one could as well."""
+    return np.flatnonzero(processors(trace))

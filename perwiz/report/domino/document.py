@@ -40,6 +40,7 @@ from perwiz.report.records import Span
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, STREAM
+from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
@@ -143,8 +144,9 @@ def _limits(run: Run, shares_of: int) -> Limits:
     started, path = whole.name == efficiency.AFTER, critical_of(run).pieces
     late = 0 if started or run.trace.part else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
-    hosts = run.trace.locations.kind != STREAM
-    on_devices = int(path.length[(path.kind == KINDS.index("computation")) & ~hosts[path.location]].sum())
+    hosts = processors(run.trace)
+    of_devices = run.trace.locations.kind == STREAM
+    on_devices = int(path.length[(path.kind == KINDS.index("computation")) & of_devices[path.location]].sum())
     devices = min(on_devices, max(whole.ideal - most - start, 0))
     return Limits(
         after_init=started,

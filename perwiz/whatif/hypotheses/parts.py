@@ -10,7 +10,8 @@ from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.resources import remembered
-from perwiz.trace.tables import NONE, STREAM
+from perwiz.trace.tables import NONE
+from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.devices import for_devices
@@ -40,7 +41,8 @@ def parts(segments: Segments, text: str) -> Parts:
 
     The k-th instance of a region on every process is a part; so is what every process computes up to its k-th blocking collective in which
     all processes wait for each other. Of both words what is before MPI_Init or behind MPI_Finalize is no part: there a process starts.
-    What streams of devices do is no part of the whole program: no processor takes it over; nor is what processes compute for devices.
+    What streams of devices do is no part of the whole program: no processor takes it over; nor is what processes compute for devices, and
+    what threads do that they keep for one purpose.
     A region called like one of the words goes before it. Raises UsageError for another name.
     """
     word, number = selectors.numbered(text, segments.trace.names)
@@ -50,7 +52,7 @@ def parts(segments: Segments, text: str) -> Parts:
     if word == WHOLE and number not in ("", "1"):
         raise UsageError(f"'{text}': no such step, the whole program is step 1")
     if word == WHOLE:
-        computes = segments.trace.locations.kind != STREAM
+        computes = processors(segments.trace)
         segment = np.flatnonzero(between_init_and_finalize(segments) & computes[segments.location] & ~for_devices(segments))
         return Parts(segment, np.cumsum(computes)[segments.location[segment]] - 1, np.zeros(int(computes.sum()), "i8"))
     return _stretches(segments, text, number)

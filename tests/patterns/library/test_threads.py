@@ -192,4 +192,4 @@ def node_at(view, tree, x, time):
 
 def test_every_call_but_idle_ones_has_a_metric():
     without = {name for op, name in enumerate(operations.OPS) if not operations.MPI[op] and not metric_of(op)}
-    assert without == {"omp_idle", "pthread_idle", "device_idle", "process_end"}
+    assert without == {"omp_idle", "pthread_idle", "device_idle", "thread_idle", "process_end"}

@@ -18,7 +18,7 @@ from perwiz.trace.numbers import Numbers, running, running_of
 from perwiz.trace.tables import NONE, Links
 
 _BARRIERS = (operations.OP["omp_barrier"], operations.OP["omp_implicit_barrier"])
-_IDLES = [operations.OP[f"{kind}_idle"] for kind in ("omp", "pthread", "device")]
+_IDLES = [operations.OP[f"{kind}_idle"] for kind in ("omp", "pthread", "device", "thread")]
 _IDLE, _FORK, _JOIN, _LOCK, _TASKWAIT = (operations.OP[f"omp_{name}"] for name in ("idle", "fork", "join", "lock", "taskwait"))
 LOCKS = (records.ACQUIRE_LOCK, records.RELEASE_LOCK)
 _SPARSE = 4
