@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from perwiz.whatif.hypotheses import KINDS
 
@@ -21,10 +23,26 @@ _FEWEST = 20
 """Runs drawn that tell anything."""
 
 
+class _Ranks(argparse.Action):
+    """Takes a trace, or those of the ranks of a training job, as one name: joined by colons."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        """Raise UsageError for several traces that are not of one job."""
+        from perwiz.formats.kineto import files
+
+        traces: Sequence[str] = values
+        if len(traces) > 1 and not all(map(files.is_trace, traces)):
+            parser.error(f"unrecognized arguments: {' '.join(traces[1:])}")
+        setattr(namespace, self.dest, os.pathsep.join(traces))
+
+
 def trace(parser: argparse.ArgumentParser) -> None:
     """Declare the trace."""
-    meaning = "trace file, also packed (gzip, zstd); - is ALOG on standard input; TRACE:FILE.xml is one of SimGrid on another platform"
-    parser.add_argument("trace", metavar="TRACE", help=meaning)
+    meaning = (
+        "trace file, also packed (gzip, zstd), or those of all ranks of a training job; - is ALOG on standard input;"
+        " TRACE:FILE.xml is one of SimGrid on another platform"
+    )
+    parser.add_argument("trace", metavar="TRACE", nargs="+", action=_Ranks, help=meaning)
 
 
 def iterations(parser: argparse.ArgumentParser, of: str = "") -> None:

@@ -53,7 +53,11 @@ FOREIGN = (
     Foreign("a part of a Paraver trace", "must be its records (.prv)", rb"DEFAULT_OPTIONS\s|LEVEL \w+ SIZE \d"),
     Foreign("a Dimemas trace", _RECORD, rb"#DIMEMAS:"),
     Foreign("a schedule in GOAL", "must be a file: from standard input only ALOG is read", rb"(\s|//.*\n)*num_ranks\s+\d"),
-    Foreign("a trace of the PyTorch profiler (Kineto)", _RECORD, rb'(?s)\s*\{.*"(deviceProperties|distributedInfo)"'),
+    Foreign(
+        "a trace of the PyTorch profiler",
+        "must be named as a file: from standard input only ALOG is read",
+        rb'(?s)\s*\{.*"(deviceProperties|distributedInfo)"',
+    ),
     Foreign("Trace Event JSON", "which is for viewers: must be the trace it was made of", rb'(?s)\s*(\{.*"traceEvents"|\[\s*\{.*"ph")'),
     Foreign("an HPCToolkit database", _RECORD, rb"HPCTOOLKIT"),
     Foreign("an Nsight Systems report", _RECORD, named=r"\.(nsys-rep|qdrep|qdstrm)"),

@@ -15,7 +15,8 @@ import perwiz
 from perwiz.errors import TraceError
 
 MUST = (
-    "must be ALOG, a CLOG-2 log, a DUMPI trace (.meta, .bin), a schedule in GOAL, a liballprof trace (pmpi-trace-rank-0.txt), "
+    "must be ALOG, a CLOG-2 log, a DUMPI trace (.meta, .bin), a schedule in GOAL, "
+    "traces of the PyTorch profiler (rank*.json.gz), a liballprof trace (pmpi-trace-rank-0.txt), "
     "the anchor file of an OTF2 archive, the records of a Paraver trace (.prv), a recorded run (perwiz record), "
     "a store of perwiz or a time-independent trace of SimGrid"
 )
@@ -66,7 +67,7 @@ FILES = [
     ("run.pcf", b"DEFAULT_OPTIONS\n\nLEVEL               THREAD\n", "a part of a Paraver trace, must be its records (.prv)"),
     ("run.row", b"LEVEL CPU SIZE 4\n1.n\n", "a part of a Paraver trace, must be its records (.prv)"),
     ("run.dim", b'#DIMEMAS:"run":1:2(1,1),0\n', f"a Dimemas trace, {RECORD}"),
-    ("worker.json", b'{\n "schemaVersion": 1,\n "deviceProperties": [', f"a trace of the PyTorch profiler (Kineto), {RECORD}"),
+    ("worker.json", b'{\n "schemaVersion": 1,\n "deviceProperties": [', "ends in the middle, must be a trace of the PyTorch profiler"),
     ("run.json", b'{"displayTimeUnit": "ns", "traceEvents": [', "Trace Event JSON, which is for viewers: must be the trace it was made of"),
     ("events.json", b'[{"name": "a", "ph": "X", "ts": 1}]', "Trace Event JSON, which is for viewers: must be the trace it was made of"),
     ("meta.db", b"HPCTOOLKITmeta\4\0", f"an HPCToolkit database, {RECORD}"),

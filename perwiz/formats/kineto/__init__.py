@@ -1,0 +1,1 @@
+"""Traces of the PyTorch profiler: Trace Event JSON that Kineto writes, a file per rank."""

@@ -1,0 +1,52 @@
+"""The files of a job that the PyTorch profiler recorded: one per rank."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from perwiz.formats.source import head_of
+
+_MOST = 1 << 14
+"""Files of a directory that are looked at."""
+_NAMED = re.compile(r"\.json(\.gz|\.zst)?$")
+_BEGINS = re.compile(rb'(?s)\s*\{.*"(deviceProperties|distributedInfo|baseTimeNanoseconds|schemaVersion)"')
+"""Kineto says such things before the list of events."""
+_EVENTS = re.compile(rb'(?s)\s*(\{\s*"(displayTimeUnit|traceEvents)".*)?\[?\s*\{.*"cat": ?"(cpu_op|kernel|cuda_runtime|user_annotation)"')
+"""Or the list comes first, as tools write it that cut traces."""
+_RANK = re.compile(r"rank[-_ ]?(\d{1,7})(?!\d)")
+_HANDLER = re.compile(r"(.+)_\d+\.\d+\.pt\.trace\.json")
+"""The names that tensorboard_trace_handler gives: host, process and time."""
+
+
+def is_trace(path: str) -> bool:
+    """Return whether this is a file that the profiler wrote."""
+    head = head_of(path) if os.path.isfile(path) else b""
+    return bool(_BEGINS.match(head) or _EVENTS.match(head))
+
+
+def parts(path: str) -> list[str]:
+    """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory."""
+    if os.path.isdir(path):
+        try:
+            names = sorted(os.listdir(path))[:_MOST]
+        except OSError:
+            return []
+        found = [os.path.join(path, name) for name in names if _NAMED.search(name)]
+        return [file for file in found if is_trace(file)]
+    for names in ([path], path.split(os.pathsep)):
+        if all(map(is_trace, names)):
+            return names
+    return []
+
+
+def rank_in(path: str) -> int | None:
+    """Return the rank that the name of a file tells."""
+    found = _RANK.search(os.path.basename(path))
+    return int(found[1]) if found else None
+
+
+def host_in(path: str) -> str:
+    """Return the name of the host that the name of a file tells, or nothing."""
+    found = _HANDLER.match(os.path.basename(path))
+    return found[1] if found else ""

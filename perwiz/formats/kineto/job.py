@@ -1,0 +1,86 @@
+"""The ranks of a job whose files there are: that they belong together, and which steps all of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from perwiz.errors import TraceError
+from perwiz.formats.kineto import events, files
+from perwiz.formats.kineto.rank import Rank
+from perwiz.trace.arrays import I4
+from perwiz.words import several
+
+_APART = 3600 * 10**9
+"""Time between files that cannot be of one run, ns."""
+_MOST_FAULTS = 20
+
+
+class Job:
+    """The ranks, in their order, and what is wrong with their files in words."""
+
+    def __init__(self, path: str, progress: Callable[[int, int], None] | None) -> None:
+        self.faults: list[str] = []
+        self.ranks: list[Rank] = []
+        named = files.parts(path)
+        for place, file in enumerate(named):
+            try:
+                recorded = events.read(file, progress if len(named) == 1 else None)
+                self.ranks.append(Rank(recorded, place))
+            except TraceError as error:
+                self.faults.append(str(error))
+                continue
+            if progress:
+                progress(place + 1, len(named))
+            if recorded.fault:
+                self.faults.append(f"{file}: {recorded.fault}: read as far as it goes")
+        if not self.ranks:
+            raise TraceError(self.faults[0] if len(named) == 1 else f"{path}: no file can be read ({self.faults[0]})")
+        self.ranks.sort(key=lambda rank: rank.rank)
+        self._check()
+        self._steps()
+        if (more := len(self.faults) - _MOST_FAULTS) > 0:
+            self.faults[_MOST_FAULTS:] = [f"{path}: {several(more, 'more file')} likewise"]
+
+    def _check(self) -> None:
+        """Raise TraceError for files that are not of one job."""
+        first = self.ranks[0]
+        for one, other in zip(self.ranks, self.ranks[1:], strict=False):
+            if one.rank == other.rank:
+                why = "both are" if one.sure and other.sure else "neither tells its rank, both are taken as"
+                raise TraceError(f"{other.path}: {why} rank {one.rank} with {one.path}, must be of another rank")
+        for rank in self.ranks[1:]:
+            if rank.world and first.world and rank.world != first.world:
+                sizes = f"of a job of {rank.world} ranks, {first.path} of one of {first.world}"
+                raise TraceError(f"{rank.path}: {sizes}: must be of one job")
+            apart = max(rank.start() - first.end(), first.start() - rank.end())
+            if apart > _APART:
+                raise TraceError(f"{rank.path}: {apart // 10**9} s from {first.path}: must be of one run")
+
+    def _steps(self) -> None:
+        """Leave out the steps that some ranks do not have: what they did among ranks there has no partner."""
+        told = [set(rank.steps) for rank in self.ranks]
+        if all(steps == told[0] for steps in told):
+            return
+        common = sorted(set.intersection(*(steps for steps in told if steps)))
+        if not common:
+            raise TraceError(f"{self.ranks[0].path}: no step of the profiler's schedule that all ranks have, must be recorded together")
+        span = f"{common[0]}" if len(common) == 1 else f"{common[0]} to {common[-1]}"
+        for rank in self.ranks:
+            if not rank.steps:
+                self.faults.append(f"{rank.path}: no step of the profiler's schedule, others have steps {span}")
+            elif sorted(rank.steps) != common:
+                rank.cut(rank.steps[common[0]][0], rank.steps[common[-1]][1])
+                own = f"{min(rank.steps)} to {max(rank.steps)}"
+                self.faults.append(f"{rank.path}: steps {own}, of which all ranks have {span}: these alone are read")
+
+    def start(self) -> int:
+        """Return when the first rank begins."""
+        return min(rank.start() for rank in self.ranks)
+
+    def nodes(self) -> tuple[tuple[str, ...], I4]:
+        """Return the names of hosts, and the row of each rank among them."""
+        hosts = list(dict.fromkeys(rank.host for rank in self.ranks if rank.host))
+        place = {host: k for k, host in enumerate(hosts)}
+        return tuple(hosts), np.array([place.get(rank.host, -1) for rank in self.ranks], "i4")

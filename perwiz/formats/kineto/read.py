@@ -1,0 +1,279 @@
+"""The traces of a job as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.formats.kineto import order
+from perwiz.formats.kineto.book import Book
+from perwiz.formats.kineto.comms import Ends, Kernels
+from perwiz.formats.kineto.device import Device
+from perwiz.formats.kineto.groups import Groups
+from perwiz.formats.kineto.job import Job
+from perwiz.formats.kineto.rank import Rank
+from perwiz.formats.kineto.regions import Names, instances
+from perwiz.formats.kineto.workers import Workers
+from perwiz.formats.otf2.hybrid.threads import endings
+from perwiz.trace import defects, matching, matching_collectives, operations, roots, streams, tables
+from perwiz.trace.arrays import I4, I8
+from perwiz.trace.numbers import paths, running
+from perwiz.trace.tables import NONE, Calls, Labels, Links, Locations, Offsets, Paths, Regions, Times
+from perwiz.trace.trace import Counts, Timeline, Trace
+from perwiz.words import several
+
+_IDLES = [operations.OP[name] for name in ("device_idle", "thread_idle")]
+_INFERRED = "inferred"
+"""Key of Trace.properties."""
+
+
+def read(path: str, progress: Callable[[int, int], None] | None = None) -> Trace:
+    """Return the trace of the ranks that a name stands for."""
+    return _Builder(path, Job(path, progress)).trace()
+
+
+class _Part:
+    """What is made of one rank: calls in order, links between them, regions."""
+
+    def __init__(self, rank: Rank, groups: Groups, known: Names, locations: int, calls: int, start: int) -> None:
+        self.rank, self.first = rank, locations
+        book = Book()
+        device = Device(rank, book)
+        workers = Workers(rank, book, groups)
+        kernels = Kernels(rank, device, book, groups)
+        self.calls, row = book.closed()
+        row = np.append(row + calls, NONE)
+        self.calls["location"] += np.int32(locations)
+        self._tie(device, workers, row)
+        self._ends(row, workers, kernels)
+        self._regions(device, workers.hidden, known, calls, start)
+        for name in ("enter", "leave"):
+            self.calls[name] -= start
+        self.count = len(self.calls["op"])
+
+    def _tie(self, device: Device, workers: Workers, row: I8) -> None:
+        parts = [np.empty((3, 0), "i8")]
+        for kind, cause, effect in workers.links:
+            parts.append(np.stack([np.full(len(cause), kind), row[cause], row[effect]]))
+        activities = device.activities(row, self.first, self.rank.rank)
+        found, self.untied_launches = streams.link(device.routines(row, self.first, self.rank.rank), activities)
+        parts.append(np.stack([found.kind, found.cause, found.effect]).astype("i8"))
+        earlier, later = order.events(device)
+        ran = device.ran
+        parts.append(np.stack([np.full(len(earlier), tables.EVENT), row[ran.behind[earlier]], row[ran.before[later]]]))
+        self.links = np.unique(np.concatenate(parts, axis=1), axis=1)
+        self.untied_waits = workers.untied
+
+    def _ends(self, row: I8, workers: Workers, kernels: Kernels) -> None:
+        self.sends, self.receives = (
+            _joined([getattr(workers, side), getattr(kernels, side)], row, self.rank.rank) for side in ("sends", "receives")
+        )
+
+    def _regions(self, device: Device, hidden: I8, known: Names, calls: int, start: int) -> None:
+        found = instances(self.rank, device, hidden, known)
+        location = found.location + np.int32(self.first)
+        enter, leave = found.enter.copy(), found.leave.copy()
+        first, end = (np.empty(len(enter), "i8") for _ in range(2))
+        mine, call_enter, call_leave = (self.calls[name] for name in ("location", "enter", "leave"))
+        for one in np.unique(location).tolist():
+            begin, stop = np.searchsorted(mine, (one, one + 1))
+            rows = slice(*np.searchsorted(location, (one, one + 1)))
+            for time, out in ((enter, first), (leave, end)):
+                place = begin + np.searchsorted(call_enter[begin:stop], time[rows], "left")
+                before = np.where(place > begin, call_leave[np.maximum(place - 1, 0)] if stop > begin else 0, time[rows])
+                time[rows] = np.maximum(time[rows], before)
+                out[rows] = place
+        self.regions = location, found.name, found.parent, first + calls, end + calls, enter - start, leave - start
+
+
+def _joined(ends: list[Ends], row: I8, rank: int) -> matching.Ends:
+    """Return ends of messages as they are matched."""
+    handle, peer, group, size = (np.concatenate([getattr(one, name) for one in ends]) for name in ("handle", "peer", "group", "bytes"))
+    call = row[handle].astype("i4")
+    by_call = np.argsort(call, kind="stable")
+    call, peer, group, size = call[by_call], peer[by_call], group[by_call], size[by_call]
+    zero = np.zeros(len(call), "i4")
+    return matching.Ends(call=call, done=call, rank=zero + np.int32(rank), peer=peer, tag=zero, comm=group, bytes=size)
+
+
+class _Builder:
+    """Builds the tables step by step; each step uses what the ones before it made."""
+
+    def __init__(self, path: str, job: Job) -> None:
+        self.path, self.job = path, job
+        self.groups, names = Groups(job.ranks), Names()
+        self.start = job.start()
+        self.parts: list[_Part] = []
+        locations = calls = 0
+        for rank in job.ranks:
+            self.parts.append(_Part(rank, self.groups, names, locations, calls, self.start))
+            locations, calls = locations + rank.locations, calls + self.parts[-1].count
+        self.names = names.all()
+
+    def trace(self) -> Trace:
+        """Return the trace."""
+        comms = self.groups.communicators()
+        locations, nodes = self._locations()
+        regions, times_of_regions, above = self._regions()
+        column = {name: np.concatenate([part.calls[name] for part in self.parts]) for name in self.parts[0].calls}
+        calls = self._calls(column, regions)
+        links = self._links(column, locations.process)
+        times = Times(column["enter"], column["leave"])
+        messages, differs = self._messages()
+        done = matching.completions(calls.op, tables.Requests.empty())
+        process = locations.process.astype("i8")
+        quiet = np.zeros(len(calls), "u1")
+        found = matching_collectives.collectives(calls, done, process, column["sequence"], quiet, comms, times.enter)
+        self.roots = roots.inferred(found, calls, times, locations.process, messages, comms) if found.rootless else roots.Roots(found)
+        instances = self.roots.instances
+        return Trace(
+            path=self.path,
+            format="PyTorch profiler",
+            locations=locations,
+            communicators=comms,
+            names=self.names,
+            parallel=np.zeros(len(self.names), bool),
+            paths=above,
+            calls=calls,
+            requests=tables.Requests.empty(),
+            regions=regions,
+            messages=messages,
+            collectives=instances.collectives,
+            members=instances.members,
+            links=links,
+            timeline=Timeline(times, times_of_regions, self.instants),
+            labels=Labels.empty(),
+            texts=(),
+            nodes=nodes,
+            offsets=Offsets.empty(),
+            defects=self._defects(),
+            counts=self._counts(calls, messages.receive, differs, column["sequence"]),
+            properties=self._properties(column["sequence"], calls),
+            faults=tuple(self.job.faults),
+            clocks_compared=len(nodes) < 2,
+        )
+
+    def _locations(self) -> tuple[Locations, tuple[str, ...]]:
+        nodes, node = self.job.nodes()
+        count = np.array([rank.locations for rank in self.job.ranks])
+        thread = np.concatenate([np.arange(one) for one in count]).astype("i4")
+        hosts = np.repeat([rank.hosts for rank in self.job.ranks], count)
+        kind = np.where(thread == 0, tables.PROCESS, np.where(thread < hosts, tables.THREAD, tables.STREAM)).astype("u1")
+        process = np.repeat(np.array([rank.rank for rank in self.job.ranks], "i4"), count)
+        none = np.full(len(thread), NONE, "i4")
+        return Locations(np.zeros(len(thread), "i4"), np.repeat(node, count), process, thread, none, kind), nodes
+
+    def _regions(self) -> tuple[Regions, Times, Paths]:
+        count = np.cumsum([0, *(len(part.regions[0]) for part in self.parts)])
+        location, name, parent, first, end, enter, leave = (np.concatenate([part.regions[k] for part in self.parts]) for k in range(7))
+        parent = np.where(parent >= 0, parent + np.repeat(count[:-1], np.diff(count)), NONE).astype("i4")
+        path, *above = paths(parent, name.astype("i4"))
+        instance = running(location, name) + np.int32(1)
+        table = Regions(location.astype("i4"), path, parent, instance, first.astype("i4"), end.astype("i4"))
+        return table, Times(enter, leave), Paths(*above)
+
+    def _calls(self, column: dict[str, NDArray[Any]], regions: Regions) -> Calls:
+        group = np.where(operations.TALKS[column["op"]], column["group"], NONE)
+        tag = np.where(column["peer"] >= 0, 0, NONE)
+        none = np.full(len(group), NONE, "i4")
+        return Calls(
+            location=column["location"].astype("i4"),
+            op=column["op"].astype("u2"),
+            path=_path_of_calls(column["location"], regions),
+            peer=column["peer"].astype("i4"),
+            tag=tag.astype("i4"),
+            comm=group.astype("i4"),
+            root=none,
+            bytes_sent=column["sent"],
+            bytes_received=column["received"],
+        )
+
+    def _messages(self) -> tuple[tables.Messages, int]:
+        sides = ([getattr(part, name) for part in self.parts] for name in ("sends", "receives"))
+        sends, receives = (matching.Ends(*(np.concatenate([getattr(one, name) for one in side]) for name in _ENDS)) for side in sides)
+        self.ends = len(sends.call), len(receives.call)
+        mode = np.full(len(sends.call), 3, "u1")
+        return matching.messages(sends, receives, mode)
+
+    def _links(self, column: dict[str, NDArray[Any]], process: I4) -> Links:
+        kind, cause, effect = np.concatenate([part.links for part in self.parts], axis=1)
+        tied = Links.in_order(kind.astype("u1"), cause.astype("i4"), effect.astype("i4"))
+        ends = endings(column["location"], column["op"], column["enter"], column["leave"], process, tied)
+        self._end_idleness(column, ends)
+        return Links.joined(tied, ends)
+
+    def _end_idleness(self, column: dict[str, NDArray[Any]], ends: Links) -> None:
+        """Let threads and streams with nothing more to do be there until their first thread comes to its last call, or else no longer."""
+        ranks = self.job.ranks
+        begin, end = (
+            np.repeat([getattr(rank, name)() - self.start for rank in ranks], [rank.locations for rank in ranks])
+            for name in ("start", "end")
+        )
+        last = np.flatnonzero(np.diff(column["location"], append=-1))
+        idle = last[np.isin(column["op"][last], _IDLES)]
+        until = column["enter"].copy()
+        until[ends.effect] = np.maximum(until[ends.effect], column["enter"][ends.cause])
+        column["leave"][idle] = end[column["location"][idle]] = until[idle]
+        self.instants = Times(begin, end)
+
+    def _defects(self) -> tables.Defects:
+        out = defects.DefectList()
+        for part in self.parts:
+            recorded = part.rank.recorded
+            out.add(np.full(recorded.bad, NONE), defects.UNREADABLE_RECORD, part.first)
+            if recorded.fault:
+                out.add(NONE, defects.UNREADABLE, part.first)
+        return out.table()
+
+    def _counts(self, calls: Calls, received: I4, differs: int, sequence: I8) -> Counts:
+        instances, recorded = self.roots.instances, [rank.recorded for rank in self.job.ranks]
+        return Counts(
+            records=sum(one.records for one in recorded),
+            states=sum(len(one.columns["time"]) for one in recorded),
+            single_events=sum(one.left_out for one in recorded),
+            sends=self.ends[0],
+            receives=self.ends[1],
+            unmatched_sends=self.ends[0] - len(received),
+            unmatched_receives=self.ends[1] - len(received),
+            size_differs=differs,
+            incomplete_collectives=instances.incomplete,
+            unmatched_collectives=instances.unmatched,
+            rootless_collectives=instances.rootless,
+            inferred_roots=self.roots.inferred,
+            adopted_roots=self.roots.adopted,
+            assumed_roots=self.roots.assumed,
+            silent_processes=self.groups.world - len(self.job.ranks),
+            untied_waits=sum(part.untied_waits for part in self.parts),
+            untied_launches=sum(part.untied_launches for part in self.parts),
+        )
+
+    def _properties(self, sequence: I8, calls: Calls) -> dict[str, str]:
+        said = []
+        collective = operations.COLLECTIVE[calls.op] & operations.OF_PROCESSES[calls.op]
+        if by_order := int((collective & (sequence < 0)).sum()):
+            said.append(f"which {several(by_order, 'part')} of collectives belong together: by their order, as no numbers are recorded")
+        if self.groups.unnamed:
+            said.append(f"the process group of {several(self.groups.unnamed, 'operation')}: taken to be all ranks")
+        return {_INFERRED: "; ".join(said)} if said else {}
+
+
+_ENDS = ("call", "done", "rank", "peer", "tag", "comm", "bytes")
+
+
+def _path_of_calls(location: I4, regions: Regions) -> I4:
+    """Return the path of the innermost region around each call, -1 for none."""
+    count = len(location)
+    out = np.full(count, NONE, "i4")
+    length = regions.end_call - regions.first_call
+    rows = np.flatnonzero(length > 0)
+    # Regions are in order of entry, inner ones behind outer ones: the last that is written stays.
+    first, size = regions.first_call[rows].astype("i8"), length[rows].astype("i8")
+    for begin in range(0, len(rows), 1 << 16):
+        chunk = slice(begin, begin + (1 << 16))
+        many = size[chunk]
+        call = np.repeat(first[chunk] - (np.cumsum(many) - many), many) + np.arange(many.sum())
+        out[call] = np.repeat(regions.path[rows[chunk]], many)
+    return out

@@ -1,0 +1,187 @@
+"""Threads that the first thread of a rank gives work, and waits for: those of autograd, and those of Gloo, which talk to other ranks.
+
+No event says who waits for whom. But the first thread makes no event while it waits: what it waits for ends between two of its events.
+
+    first thread   | aten::linear |               thread_wait              | Optimizer.step
+    autograd             idle       | AddmmBackward0 | AccumulateGrad |        idle
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.formats.kineto import names
+from perwiz.formats.kineto.between import idle
+from perwiz.formats.kineto.book import Book
+from perwiz.formats.kineto.comms import RECV, SEND, Ends
+from perwiz.formats.kineto.events import ANNOTATION, DRIVER, OPERATOR, RUNTIME
+from perwiz.formats.kineto.groups import Groups
+from perwiz.formats.kineto.rank import Columns, Rank
+from perwiz.kernels import launches
+from perwiz.trace import operations, tables
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.tables import NONE
+
+_START, _WAIT, _IDLE = (operations.OP[f"thread_{name}"] for name in ("start", "wait", "idle"))
+_AUTOGRAD = b"autograd::engine::evaluate_function"
+_POSTS = b"c10d::"
+_FAR = np.iinfo("i8").max
+
+
+class Workers:
+    """The other threads of a rank."""
+
+    def __init__(self, rank: Rank, book: Book, groups: Groups) -> None:
+        self._rank, self._book, self._groups = rank, book, groups
+        self.links: list[tuple[int, I8, I8]] = []
+        """Kind, handles of causes, handles of effects."""
+        self.sends = self.receives = Ends.none()
+        self.untied = 0
+        at = rank.chosen(OPERATOR, ANNOTATION, RUNTIME, DRIVER)
+        first = at.take(at.location == 0)
+        self._bounds: I8 = np.unique(np.concatenate([[rank.start()], first.enter, first.leave, [rank.end()]]))
+        """When an event of the first thread begins or ends."""
+        calls = first.take((first.kind == RUNTIME) | (first.kind == DRIVER))
+        self._calls = calls.enter, np.maximum.accumulate(calls.leave) if len(calls.row) else calls.leave
+        operators = first.take(first.kind == OPERATOR)
+        self._operators = operators.enter, np.maximum.accumulate(operators.leave) if len(operators.row) else operators.leave
+        self.hidden: I8 = np.empty(0, "i8")
+        """Rows of the file's events that are calls, not regions."""
+        self._autograd(at)
+        self._gloo()
+
+    def _link(self, kind: int, cause: I8, effect: I8) -> None:
+        self.links.append((kind, cause, effect))
+
+    def _free(self, time: I8, spans: tuple[I8, I8]) -> Mask:
+        """Return at which times the first thread is in none of the spans, whose ends rise; their ends count as outside."""
+        enter, leave = spans
+        if not len(enter):
+            return np.ones(len(time), bool)
+        place = np.searchsorted(enter, time, "left") - 1
+        return (place < 0) | (leave[place] <= time)
+
+    def _interval(self, time: I8) -> tuple[I8, I8]:
+        """Return the bounds around each time, the second one at it or behind."""
+        place = np.clip(np.searchsorted(self._bounds, time, "left"), 1, len(self._bounds) - 1)
+        return self._bounds[place - 1], self._bounds[place]
+
+    def _autograd(self, at: Columns) -> None:
+        """Tie the threads of autograd: the first thread starts each burst of theirs and waits for its end."""
+        rank = self._rank
+        works = np.array([rank.texts.raw(k).startswith(_AUTOGRAD) for k in range(len(rank.texts))] + [False], bool)[at.name]
+        for one in np.unique(at.location[works & (at.location > 0)]).tolist():
+            mine = at.take((at.location == one) & (at.kind != ANNOTATION))
+            latest = np.maximum.accumulate(mine.leave)
+            top = np.append(True, mine.enter[1:] >= latest[:-1])
+            since = self._interval(mine.enter)[0]
+            new = top & np.append(True, since[1:] != since[:-1])
+            first = np.flatnonzero(new)
+            begin, end = mine.enter[first], np.append(latest[first[1:] - 1], latest[-1])
+            did = idle(self._book, _IDLE, np.full(len(first), one, "i4"), begin, end, rank.start(), rank.end())
+            start, stop = self._interval(begin)
+            waits = (stop >= end) & self._free(stop, self._calls) & self._free(start + 1, self._calls) & (start < begin)
+            made = self._book.add(0, _START, start[waits], start[waits], turn=-1)
+            self._link(tables.FORK, made, did.before[waits])
+            waited = self._book.add(0, _WAIT, start[waits], stop[waits])
+            self._link(tables.JOIN, did.behind[waits], waited)
+            self.untied += int((~waits).sum())
+
+    def _gloo(self) -> None:
+        """Add what Gloo does as calls, on its own threads or on the first."""
+        rank, texts = self._rank, self._rank.texts
+        at = rank.chosen(ANNOTATION)
+        said = [names.annotated(texts.raw(k)) for k in range(len(texts))] + [("", NONE)]
+        op = np.array([op if library in ("gloo", "ucc", "mpi") else NONE for library, op in said], "i4")[at.name]
+        at, op = at.take(op >= 0), op[op >= 0]
+        if not len(op):
+            return
+        self.hidden = at.row
+        posted, kind = self._posts()
+        self._groups.unnamed += len(op)
+        here = at.location == 0
+        self._own(at.take(here), op[here], posted, kind)
+        self._others(at.take(~here), op[~here], posted, kind)
+
+    def _posts(self) -> tuple[Columns, I4]:
+        """Return the operators of the first thread that ask for something among ranks, and what."""
+        rank, texts = self._rank, self._rank.texts
+        at = rank.chosen(OPERATOR)
+        asks = [texts.raw(k) for k in range(len(texts))]
+        found = [names.collective(one[len(_POSTS) :].decode("latin-1")) if one.startswith(_POSTS) else NONE for one in asks]
+        kind = np.array([*found, NONE], "i4")[at.name]
+        rows = np.flatnonzero((kind >= 0) & (at.location == 0))
+        return at.take(rows), kind[rows]
+
+    def _columns(self, at: Columns, op: I4) -> dict[str, I8]:
+        """Return the bytes that calls move: by shapes, where they were recorded."""
+        rank = self._rank
+        shape, which = np.unique(rank.detail("shapes", at.row), return_inverse=True)
+        counts = np.array([names.elements(rank.texts.text(int(one))) for one in shape.tolist()], "i8")[which.ravel()]
+        dtype, which = np.unique(rank.detail("element", at.row), return_inverse=True)
+        size = np.array([names.size_of(rank.texts.text(int(one))) for one in dtype.tolist()], "i8")[which.ravel()]
+        total = np.minimum(counts, 1 << 50) * size
+        return {"sent": np.where(op == RECV, 0, total), "received": np.where(op == SEND, 0, total)}
+
+    def _own(self, at: Columns, op: I4, posted: Columns, kind: I4) -> None:
+        """Add calls that the first thread is in until they are done: from the operator that asks for them on."""
+        if not len(op):
+            return
+        ask = _oldest(kind, posted.enter, op, at.enter)
+        begun = np.append(posted.enter, 0)[ask]
+        inside = (ask >= 0) & (np.append(posted.leave, 0)[ask] >= at.enter)
+        enter = np.where(inside, begun, at.enter)
+        order = np.argsort(enter, kind="stable")
+        at, op, enter, ask, inside = at.take(order), op[order], enter[order], ask[order], inside[order]
+        self.hidden = np.concatenate([self.hidden, posted.row[ask[inside]]])
+        keep = np.append(True, enter[1:] >= np.maximum.accumulate(at.leave)[:-1])
+        at, op, enter = at.take(keep), op[keep], enter[keep]
+        peer = np.full(len(op), NONE, "i4")
+        message = (op == SEND) | (op == RECV)
+        group = np.zeros(int(message.sum()), "i4")
+        peer[message] = self._groups.partner(group, group - 1, self._rank.rank)
+        columns = self._columns(at, op)
+        handle = self._book.add(0, op, enter, at.leave, group=0, peer=peer, **columns)
+        for side, which, size in (("sends", SEND, "sent"), ("receives", RECV, "received")):
+            mine = (op == which) & (peer >= 0)
+            setattr(self, side, Ends(handle[mine], peer[mine], np.zeros(int(mine.sum()), "i4"), columns[size][mine]))
+
+    def _others(self, at: Columns, op: I4, posted: Columns, kind: I4) -> None:
+        """Add what threads of Gloo do, started where the first thread asked for it, and the waits of that for its end."""
+        if not len(op):
+            return
+        rank = self._rank
+        did = idle(self._book, _IDLE, at.location, at.enter, at.leave, rank.start(), rank.end())
+        self._book.add(at.location, op, did.begin, did.end, turn=did.turn, group=0, **self._columns(at, op))
+        order = np.argsort(did.begin, kind="stable")
+        ask = np.full(len(op), NONE, "i8")
+        ask[order] = _oldest(kind, posted.enter, op[order], did.begin[order])
+        start = np.where(ask >= 0, np.append(posted.enter, 0)[ask], self._interval(did.begin)[0])
+        good = (start <= did.begin) & self._free(start, self._calls)
+        made = self._book.add(0, _START, start[good], start[good], turn=-1)
+        self._link(tables.FORK, made, did.before[good])
+        self.untied += int((~good).sum())
+        self._waits(did.end, did.behind)
+
+    def _waits(self, end: I8, behind: I8) -> None:
+        """Add the waits of the first thread: where something ends between two of its events. It waits there for all that has ended."""
+        since, until = self._interval(end)
+        pauses = self._free(since + 1, self._operators) & self._free(since + 1, self._calls) & (since < end)
+        if not pauses.any():
+            return
+        enter, place = np.unique(since[pauses], return_index=True)
+        leave = until[pauses][place]
+        waits = self._book.add(0, _WAIT, enter, leave)
+        which = np.searchsorted(leave, end)
+        tied = which < len(waits)
+        self._link(tables.JOIN, behind[tied], waits[which[tied]])
+
+
+def _oldest(kind: I4, entered: I8, asked: I4, begun: I8) -> I8:
+    """Return per work, in order of time, the oldest post of its kind that nothing before has, -1 for none."""
+    posts, works = np.argsort(kind, kind="stable"), np.argsort(asked, kind="stable")
+    taken = np.empty(len(works), "i4")
+    launches.oldest(kind[posts].astype("i8"), entered[posts], np.full(len(posts), _FAR), asked[works].astype("i8"), begun[works], taken)
+    out = np.full(len(works), NONE, "i8")
+    out[works] = np.where(taken >= 0, np.append(posts, NONE)[taken], NONE)
+    return out

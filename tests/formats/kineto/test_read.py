@@ -1,0 +1,302 @@
+"""Traces of the PyTorch profiler: small ones whose tables are known."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import perwiz
+from kinetos import Rank, put, two_ranks
+from perwiz.errors import TraceError
+from perwiz.formats import files
+from perwiz.formats.kineto import names
+from perwiz.trace import operations, tables
+from perwiz.trace.tied import processors
+from soundness import sound
+
+
+def read(folder, *ranks):
+    trace = files.read(put(folder / "job", *ranks))
+    sound(trace)
+    return trace
+
+
+def calls(trace, location):
+    """Return (routine, enter, leave) of the calls of a location, us since the start."""
+    rows = np.flatnonzero(trace.calls.location == location)
+    times = trace.timeline.calls
+    return [(operations.OPS[trace.calls.op[k]], times.enter[k] / 1000, times.leave[k] / 1000) for k in rows]
+
+
+def links(trace):
+    """Return links as (kind, cause, effect), calls as (routine, location, when it is entered, us)."""
+
+    def named(call):
+        return operations.OPS[trace.calls.op[call]], int(trace.calls.location[call]), trace.timeline.calls.enter[call] / 1000
+
+    table = trace.links
+    rows = zip(table.kind.tolist(), table.cause.tolist(), table.effect.tolist(), strict=True)
+    return sorted((tables.LINKS[kind], named(cause), named(effect)) for kind, cause, effect in rows)
+
+
+def regions(trace, location):
+    rows = np.flatnonzero(trace.regions.location == location)
+    times = trace.timeline.regions
+    return [(trace.names[trace.region_names[k]], times.enter[k] / 1000, times.leave[k] / 1000, int(trace.regions.parent[k])) for k in rows]
+
+
+def one_kernel():
+    """Return a rank that launches a kernel at 10, which runs from 20 to 50, and waits for the device from 30 to 52."""
+    rank = Rank(0, 1).note("ProfilerStep#3", 0, 100).op("aten::mm", 8, 6).launch("gemm(float*)", 10, 20, 30)
+    return rank.call("cudaDeviceSynchronize", 30, 22)
+
+
+def test_read__a_kernel(tmp_path):
+    """A stream idles around what it runs; the launch begins that, and the wait ends with it."""
+    trace = read(tmp_path, one_kernel())
+    assert trace.locations.kind.tolist() == [tables.PROCESS, tables.STREAM]
+    assert calls(trace, 0) == [("device_launch", 10, 12), ("device_synchronize", 30, 52)]
+    assert calls(trace, 1) == [("device_idle", 0, 20), ("device_idle", 50, 50)]
+    assert links(trace) == [
+        ("done", ("device_idle", 1, 50), ("device_synchronize", 0, 30)),
+        ("end", ("device_synchronize", 0, 30), ("device_idle", 1, 50)),
+        ("launch", ("device_launch", 0, 10), ("device_idle", 1, 0)),
+    ]
+    assert regions(trace, 0) == [("ProfilerStep", 0, 100, -1), ("aten::mm", 8, 14, 0)]
+    assert regions(trace, 1) == [("gemm", 20, 50, -1)]
+    assert (trace.format, trace.counts.records, trace.counts.lacking) == ("PyTorch profiler", 5, {})
+
+
+def test_predict__a_faster_kernel(tmp_path):
+    """Worked by hand: the host waits until 52 for a kernel that ends at 50; of half the length it ends at 35, so the host goes on at 37."""
+    path = put(tmp_path / "job", one_kernel())
+    result = perwiz.predict(perwiz.read(path), ["scale gemm=0.5"])
+    assert (result.recorded.makespan, result.gain) == (100_000, 15_000)
+
+
+def test_read__a_collective(tmp_path):
+    trace = read(tmp_path, *two_ranks())
+    assert len(trace.collectives) == 1
+    call = trace.members.call
+    assert [operations.OPS[op] for op in trace.calls.op[call]] == ["dist_all_reduce"] * 2
+    assert trace.calls.bytes_sent[call].tolist() == trace.calls.bytes_received[call].tolist() == [4000, 4000]
+    assert trace.locations.process[trace.calls.location[call]].tolist() == [0, 1]
+    assert (trace.communicators.names, trace.communicators.ranks.tolist()) == (("world",), [0, 1])
+    assert (trace.counts.incomplete_collectives, trace.counts.unmatched_collectives, trace.properties) == (0, 0, {})
+
+
+def test_predict__a_straggler(tmp_path):
+    """Worked by hand: rank 1 launches at once, so that its part begins at 35 and waits for rank 0, which comes at 55, not for 95."""
+    path = put(tmp_path / "job", *two_ranks())
+    result = perwiz.predict(perwiz.read(path), ["speed rank:1=1000"])
+    assert (result.recorded.makespan, result.gain) == (200_000, 40_000)
+
+
+def test_read__numbers_tell_what_belongs_together(tmp_path):
+    """Collectives with different numbers are two, of which each lacks a rank; those without numbers go by order, which is said."""
+    assert read(tmp_path, *two_ranks(numbers=(5, 6))).counts.incomplete_collectives == 2
+    trace = read(tmp_path, *two_ranks(numbers=(None, None)))
+    assert trace.counts.incomplete_collectives == 0
+    assert trace.properties == {"inferred": "which 2 parts of collectives belong together: by their order, as no numbers are recorded"}
+
+
+def test_read__groups(tmp_path):
+    """Groups by the list of their ranks, by what stands beside the events where the list is cut, by first rank and distance; else all."""
+    config = [{"pg_name": "tp", "ranks": [0, 2]}]
+    told = {"rank": 0, "world_size": 4, "pg_config": config}
+    rank = Rank(0, 4, distributedInfo=told)
+    rank.nccl("AllReduce", 10, 20, 5, 1, ranks="[0, 1]", group="dp").nccl("AllReduce", 30, 40, 5, 1, ranks="[0, ...]", group="tp")
+    rank.nccl("AllReduce", 50, 60, 5, 1, ranks="", group="pp", **{"Global rank start": 0, "Global rank stride": 3, "Group size": 2})
+    rank.nccl("AllReduce", 70, 80, 5, 1, ranks="[8]", group="?")
+    rank.events[-3]["args"].pop("Group size")
+    comms = read(tmp_path, rank).communicators
+    found = {name: comms.members(k).tolist() for k, name in enumerate(comms.names)}
+    assert found == {"world": [0, 1, 2, 3], "dp": [0, 1], "tp": [0, 2], "pp": [0, 3]}
+
+
+def test_read__messages(tmp_path):
+    """Stages of a pipeline: a send to the other rank, and what it receives."""
+    sender = Rank(0).nccl("SendRecv", 10, 20, 40, 1, collective="send", **{"Dst Rank": 1})
+    receiver = Rank(1).nccl("SendRecv", 30, 35, 25, 1, collective="recv", **{"Src Rank": 0})
+    trace = read(tmp_path, sender, receiver)
+    assert [operations.OPS[trace.calls.op[call]] for call in (trace.messages.send[0], trace.messages.receive[0])] == [
+        "dist_send",
+        "dist_recv",
+    ]
+    assert (len(trace.messages), trace.messages.bytes.tolist(), trace.messages.mode.tolist()) == (1, [4000], [tables.SYNCHRONOUS])
+
+
+def test_read__streams_wait(tmp_path):
+    """By order: a collective waits for the stream of the launch before it; what is launched behind a lone wait waits for the collective."""
+    rank = Rank(0, 1).launch("gemm", 10, 20, 30).call("cudaEventRecord", 13).call("cudaStreamWaitEvent", 16)
+    rank.nccl("AllReduce", 20, 52, 28, 1, ranks="[0]").call("cudaEventRecord", 26)
+    rank.call("cudaStreamWaitEvent", 30).launch("next", 34, 81, 9)
+    events = [link for link in links(read(tmp_path, rank)) if link[0] == "event"]
+    assert events == [
+        ("event", ("device_idle", 1, 40), ("device_idle", 2, 0)),
+        ("event", ("device_idle", 2, 70), ("device_idle", 1, 40)),
+    ]
+
+
+def test_read__streams_wait_as_told(tmp_path):
+    """Events of synchronisation name the stream that waits, the one that is waited for, and the call that recorded the event."""
+    rank = Rank(0, 1).launch("gemm", 10, 20, 30).call("cudaEventRecord", 13, correlation=90).launch("other", 16, 50, 5)
+    rank.call("cudaStreamWaitEvent", 20, correlation=91).launch("next", 24, 60, 9, stream=9)
+    told = {"correlation": 91, "wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": 90}
+    rank.add("cuda_sync", "Stream Wait Event", 20, 1, 9, 0, **told)
+    events = [link for link in links(read(tmp_path, rank)) if link[0] == "event"]
+    assert events == [("event", ("device_idle", 1, 40), ("device_idle", 2, 0))]
+
+
+def test_read__blocking_copy_and_event(tmp_path):
+    """A copy whose routine returns behind its end holds the host; so does a wait for an event."""
+    rank = Rank(0, 1).launch("Memcpy DtoH", 10, 20, 30, cat="gpu_memcpy", routine="cudaMemcpyAsync", last=45)
+    rank.launch("gemm", 60, 65, 10).call("cudaEventSynchronize", 70, 8)
+    trace = read(tmp_path, rank)
+    assert [routine for routine, *_ in calls(trace, 0)] == ["device_copy", "device_launch", "device_synchronize"]
+    done = [(cause[2], effect[0]) for kind, cause, effect in links(trace) if kind == "done"]
+    assert done == [(40, "device_copy"), (65, "device_synchronize")]
+
+
+def test_read__a_graph_launches_many(tmp_path):
+    """A graph of kernels has one launch for all of them."""
+    rank = Rank(0, 1).launch("one", 10, 20, 5, routine="cudaGraphLaunch").add("kernel", "two", 26, 5, 7, 0, correlation=1)
+    trace = read(tmp_path, rank)
+    assert sum(kind == "launch" for kind, *_ in links(trace)) == 2
+    assert trace.counts.untied_launches == 0
+
+
+def test_read__autograd(tmp_path):
+    """The first thread starts what autograd does, and waits until it has done it."""
+    name = "autograd::engine::evaluate_function: MmBackward0"
+    rank = Rank(0, 1).note("ProfilerStep#0", 0, 100).op("aten::mm", 10, 10).op(name, 30, 10, 2).op(name, 45, 15, 2).op("aten::add", 70, 5)
+    trace = read(tmp_path, rank)
+    assert calls(trace, 0) == [("thread_start", 20, 20), ("thread_wait", 20, 70)]
+    assert calls(trace, 1) == [("thread_idle", 0, 30), ("thread_idle", 60, 60)]
+    assert links(trace)[1:] == [
+        ("fork", ("thread_start", 0, 20), ("thread_idle", 1, 0)),
+        ("join", ("thread_idle", 1, 60), ("thread_wait", 0, 20)),
+    ]
+
+
+def gloo(rank, late):
+    """Return a rank that asks at 10 + late for a reduction, which is over at 80 on all."""
+    one = Rank(rank).note("ProfilerStep#0", 0, 120).op("c10d::allreduce_", 10 + late, 5)
+    shapes = {"Input Dims": [[25]], "Input type": ["float"]}
+    return one.note("gloo:all_reduce", 18 + late, 62 - late, 2, **shapes).op("aten::add", 85, 5)
+
+
+def test_read__gloo(tmp_path):
+    """Gloo talks on a thread of its own: started by the operator that asks for it, and waited for between two operators."""
+    trace = read(tmp_path, gloo(0, 0), gloo(1, 30))
+    assert calls(trace, 0) == [("thread_start", 10, 10), ("thread_wait", 15, 85)]
+    assert calls(trace, 1) == [("thread_idle", 0, 18), ("dist_all_reduce", 18, 80), ("thread_idle", 80, 80)]
+    assert (len(trace.collectives), trace.calls.bytes_sent[trace.members.call].tolist()) == (1, [100, 100])
+    assert trace.properties["inferred"].endswith("; the process group of 2 operations: taken to be all ranks")
+
+
+def test_read__gloo_messages(tmp_path):
+    """Messages keep the first thread, from the operator that asks until they are there; of two ranks the partner is the other one."""
+    sender = Rank(0).op("c10d::send", 10, 20).note("gloo:send", 25, 30)
+    receiver = Rank(1).op("c10d::recv_", 5, 48).note("gloo:recv", 50, 6)
+    trace = read(tmp_path, sender, receiver)
+    assert (calls(trace, 0), calls(trace, 1)) == ([("dist_send", 5, 50)], [("dist_recv", 0, 51)])
+    assert len(trace.messages) == 1
+
+
+def test_read__other_steps(tmp_path):
+    """Of ranks that record different steps those that all have are read, cut out by their times."""
+    first, second = Rank(0), Rank(1)
+    for rank, steps in ((first, (1, 2)), (second, (2, 3))):
+        for k in steps:
+            rank.note(f"ProfilerStep#{k}", 100 * k, 90).op("aten::mm", 100 * k + 5, 20)
+    path = put(tmp_path / "job", first, second)
+    trace = files.read(path)
+    assert [regions(trace, k)[0] for k in (0, 1)] == [("ProfilerStep", 0, 90, -1)] * 2
+    assert trace.faults == tuple(
+        f"{path}/rank{k}.json: steps {own}, of which all ranks have 2: these alone are read" for k, own in ((0, "1 to 2"), (1, "2 to 3"))
+    )
+    assert len(trace.regions) == 4
+
+
+def test_read__files_of_several_kinds(tmp_path):
+    """Packed, a list alone, named one by one, and hosts by the names that the handler of TensorBoard gives."""
+    ranks = two_ranks()
+    first, second = tmp_path / "n1_77.1700000000.pt.trace.json.gz", tmp_path / "second.json"
+    first.write_bytes(gzip.compress(ranks[0].text().encode()))
+    second.write_text(ranks[1].text())
+    trace = files.read(f"{first}:{second}")
+    assert (trace.nodes, trace.locations.node.tolist()) == (("n1",), [0, 0, 0, -1, -1, -1])
+    alone = tmp_path / "rank-3.json"
+    alone.write_text(json.dumps(ranks[0].events))
+    assert files.read(str(alone)).locations.process.tolist() == [3, 3, 3]
+
+
+REFUSALS = [
+    ([Rank(0), Rank(1)], "no file can be read ({folder}/rank0.json: no event of an operator, a kernel or a launch, must have some)"),
+    (
+        [Rank(0).op("a", 1, 1), Rank(1, 4).op("a", 1, 1)],
+        "/rank1.json: of a job of 4 ranks, {folder}/rank0.json of one of 2: must be of one job",
+    ),
+    ([Rank(0).op("a", 1, 1), Rank(1).op("a", 4e9, 1)], "/rank1.json: 3999 s from {folder}/rank0.json: must be of one run"),
+    (
+        [Rank(0).note("ProfilerStep#1", 1, 1), Rank(1).note("ProfilerStep#2", 1, 1)],
+        "/rank0.json: no step of the profiler's schedule that all ranks have, must be recorded together",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ranks", "message"), REFUSALS)
+def test_read__refused(tmp_path, ranks, message):
+    path = put(tmp_path / "job", *ranks)
+    with pytest.raises(TraceError) as error:
+        files.read(path)
+    assert str(error.value).removeprefix(path).removeprefix(": ") == message.format(folder=path)
+
+
+def test_read__a_rank_twice(tmp_path):
+    put(tmp_path / "job", Rank(0).op("a", 1, 1))
+    one, other = tmp_path / "job" / "rank0.json", tmp_path / "job" / "other.json"
+    other.write_text(one.read_text())
+    with pytest.raises(TraceError, match=r"other\.json: both are rank 0 with .*rank0\.json, must be of another rank"):
+        files.read(f"{one}:{other}")
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        (b"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "dist_all_reduce"),
+        (b"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)", "dist_all_reduce"),
+        (b"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "dist_send_recv"),
+        (b"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)", "dist_send_recv"),
+        (b"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "dist_reduce_scatter"),
+        (b"ncclKernel_Broadcast_RING_LL_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)", "dist_broadcast"),
+        (b"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "dist_all_gather"),
+        (b"ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", "MPI_other"),
+        (b"ampere_sgemm_128x64_nn", None),
+    ],
+)
+def test_names__of_kernels(name, op):
+    """Names of NCCL 2.10 to 2.27 and RCCL, as traces of HTA's and TraceLens' tests have them."""
+    found = names.of_kernel(name)
+    assert (operations.OPS[found] if found >= 0 else None) == op
+
+
+def test_names__shortened():
+    assert names.kernel("void at::native::f<float, 4>(int, g<h>)") == "at::native::f<float, 4>"
+    assert names.kernel(f"void at::native::f<{'x' * 60}>(int)") == "at::native::f<...>"
+    assert names.region("ProfilerStep#12") == "ProfilerStep"
+    assert [names.size_of(one) for one in ("Float", "BFloat16", '["long int"]', "Byte", "?")] == [4, 2, 8, 1, 1]
+    assert [names.elements(one) for one in ("[[3, 4], []]", "[[[2, 2], [3]]]", "", "{", "[[-1]]")] == [13, 7, 0, 0, 0]
+
+
+def test_balance__threads_kept_for_one_purpose_have_no_share(tmp_path):
+    """Worked by hand: ranks compute for 30 and 90, so 60 each if balanced: rank 1 asks at 85 * 60 / 90, not 85. Gloo computes nothing."""
+    ranks = []
+    for rank, late in ((0, 0), (1, 60)):
+        one = Rank(rank).note("ProfilerStep#0", 0, 110).op("aten::mm", 0, 20 + late).op("c10d::allreduce_", 25 + late, 5)
+        ranks.append(one.note("gloo:all_reduce", 30 + late, 80 - late, 2).op("aten::add", 110, 0))
+    trace = read(tmp_path, *ranks)
+    assert processors(trace).tolist() == [True, False, True, False]
+    assert perwiz.predict(trace, ["balance-time all"]).gain == 28_333

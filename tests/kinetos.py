@@ -1,0 +1,63 @@
+"""Small traces of the PyTorch profiler, made event by event; times are us."""
+
+import json
+
+
+class Rank:
+    """The file of one rank."""
+
+    def __init__(self, rank, world=2, **beside):
+        self.rank = rank
+        info = {"backend": "nccl", "rank": rank, "world_size": world}
+        self.beside = {"schemaVersion": 1, "distributedInfo": info, "baseTimeNanoseconds": 1_000_000, **beside}
+        self.events = []
+        self.number = 0
+
+    def add(self, cat, name, ts, dur, tid=1, pid=100, **args):
+        self.events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args})
+        return self
+
+    def op(self, name, ts, dur, tid=1, **args):
+        return self.add("cpu_op", name, ts, dur, tid, **args)
+
+    def note(self, name, ts, dur, tid=1, **args):
+        return self.add("user_annotation", name, ts, dur, tid, **args)
+
+    def call(self, name, ts, dur=2, tid=1, **args):
+        return self.add("cuda_runtime", name, ts, dur, tid, **{"correlation": 0, **args})
+
+    def launch(self, name, ts, begin, dur, stream=7, tid=1, cat="kernel", routine="cudaLaunchKernel", last=2, **args):
+        """Add a launch at `ts` that takes `last`, and what it launches."""
+        self.number += 1
+        self.call(routine, ts, last, tid, correlation=self.number)
+        return self.add(cat, name, begin, dur, stream, 0, correlation=self.number, stream=stream, device=0, **args)
+
+    def nccl(self, name, ts, begin, dur, sequence, stream=20, size=1000, ranks="[0, 1]", group="0", tid=1, collective="allreduce", **args):
+        """Add a collective: its record, the launch in it and the kernel."""
+        told = {"Collective name": collective, "Process Group Name": group, "Process Group Ranks": ranks, "dtype": "Float"}
+        told |= {"In msg nelems": size, "Out msg nelems": size, "Group size": ranks.count(",") + 1, **args}
+        if sequence is not None:
+            told["Seq"] = sequence
+        self.op("record_param_comms", ts - 1, 6, tid, **told)
+        return self.launch(f"ncclDevKernel_{name}_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", ts, begin, dur, stream, tid)
+
+    def text(self):
+        return json.dumps({**self.beside, "traceEvents": self.events, "traceName": "x.json"})
+
+
+def put(folder, *ranks):
+    """Write the files of ranks, and return the name of the job."""
+    folder.mkdir(exist_ok=True)
+    for rank in ranks:
+        (folder / f"rank{rank.rank}.json").write_text(rank.text())
+    return str(folder)
+
+
+def two_ranks(late=40, numbers=(5, 5)):
+    """Return two ranks with a collective of 4000 bytes; the second launches it `late` us after the first, and both end together."""
+    out = []
+    for rank, more in ((0, 0), (1, late)):
+        one = Rank(rank).note("ProfilerStep#1", 0, 200).launch("gemm(int)", 10 + more, 20 + more, 30)
+        one.nccl("AllReduce", 20 + more, 55 + more, 70 + late - more, numbers[rank])
+        out.append(one.call("cudaStreamSynchronize", 60 + more, 70 + late - more))
+    return out
