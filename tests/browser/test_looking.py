@@ -154,6 +154,7 @@ def test_alike__ranks_by_what_they_do(browser, tmp_path):
         b.everyone("Barrier")
     browser.open(written(tmp_path, replayed(b.trace(), build.hand_model())))
     browser.run("[...document.querySelectorAll('button')].find((one) => one.textContent === 'alike').click()")
+    browser.until("perwiz.view.rows().length < 12")
     rows = browser.run("perwiz.view.rows().map((row) => [row.label, row.members])")
     assert [label for label, _ in rows] == ["4 \u2248 rank 0", "8 \u2248 rank 1"]
     assert sorted(rows[0][1]) == [0, 3, 6, 9]

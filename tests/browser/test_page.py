@@ -242,7 +242,7 @@ def test_tabs__all_open_without_complaint(browser, srtest):
     for number in range(browser.run("document.querySelectorAll('[role=tab]').length")):
         browser.click_on("[role=tab]", number)
         name = browser.run("document.querySelector('[role=tab][aria-selected=true]').id.slice(4)")
-        assert len(browser.run(f"document.getElementById('panel-{name}').innerText")) > 40, name
+        browser.until(f"document.getElementById('panel-{name}').innerText.length > 40")
         seen(browser, f"tab-{name}")
     quiet(browser)
 
@@ -253,7 +253,8 @@ def test_dark_and_print(browser, srtest):
     browser.frame()
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
     seen(browser, "dark")
-    assert browser.run("[...document.querySelector('.area canvas').getContext('2d').getImageData(2, 2, 1, 1).data]") == [20, 23, 27, 255]
+    pixel = "[...document.querySelector('.area canvas').getContext('2d').getImageData(2, 2, 1, 1).data]"
+    browser.until(f"{pixel}.join() === '20,23,27,255'")
     browser.call("Emulation.setEmulatedMedia", features=[])
     assert len(browser.call("Page.printToPDF")["data"]) > 10_000
     quiet(browser)
