@@ -52,7 +52,7 @@ class Communicators:
         inter = np.unique(comm[kind == _INTER])
         whole = np.diff(self._begin) == (self._key[self._begin[1:] - 1] & 0xFFFFFFFF) + 1
         whole &= self._number != self._world
-        usable = np.flatnonzero(whole & ~np.isin(self._number, inter))
+        usable = np.array([k for k in np.flatnonzero(whole & ~np.isin(self._number, inter)).tolist() if self._differ(k)], "i8")
         self._row = np.full(len(self._number), NONE)
         self._row[usable] = np.arange(len(usable)) + 1
         self._row[self._number == self._world] = 0
@@ -64,13 +64,19 @@ class Communicators:
         self._of_world[rank[inside]] = self._process[told][inside]
 
     def groups(self) -> Groups:
-        """Return them: row 0 is the world; intercommunicators, and those that lack ranks, are none."""
+        """Return them: row 0 is the world; intercommunicators, and those that lack ranks or name a process twice, are none."""
         out: dict[int, tuple[str, I4]] = {}
         for number, k in enumerate(self._usable.tolist(), start=1):
-            members = self._process[self._begin[k] : self._begin[k + 1]].astype("i4")
-            if len(np.unique(members)) == len(members):
-                out[number] = f"communicator {self._number[k]}", members
+            out[number] = f"communicator {self._number[k]}", self._members(k)
         return Groups(out)
+
+    def _members(self, k: int) -> I4:
+        return self._process[self._begin[k] : self._begin[k + 1]].astype("i4")
+
+    def _differ(self, k: int) -> bool:
+        """Return whether no process has two ranks."""
+        members = self._members(k)
+        return len(np.unique(members)) == len(members)
 
     def look_up(self, comm: I8, rank: I8) -> tuple[I8, I8]:
         """Return the row of each communicator, -1 for one that is unknown, and the process of each rank there, -1 for none."""

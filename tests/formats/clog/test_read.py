@@ -64,6 +64,17 @@ def test_ranks__of_a_communicator(read):
     assert (sorted(trace.messages.comm.tolist()), reasons(trace)) == ([-1, 1], [])
 
 
+def test_communicators__that_name_a_process_twice(read):
+    """Are none: calls on them are on no known one, and the next one keeps its own row."""
+    entered = [BIG.enters(0, 0, rank, rank) for rank in range(2)] + [BIG.enters(100, 3, rank, 0) for rank in range(2)]
+    entered += [BIG.enters(100, 4, 1 - rank, rank) for rank in range(2)]
+    turns = [(comm, rank, event) for comm in (3, 4) for rank in range(2) for event in (14, 15)]
+    called = [BIG.bare(0.1 * time, rank, event, comm=comm) for time, (comm, rank, event) in enumerate(turns)]
+    trace = read(BIG.file([*entered, *called, BIG.state(14, 15, "MPI_Allreduce")]))
+    assert trace.communicators.names == ("world", "communicator 4")
+    assert sorted({*trace.calls.comm.tolist()}) == [-1, 1]
+
+
 def test_defects(read):
     """What cannot be used is counted by its number in the file, from 1."""
     records = BIG.exchange()
