@@ -107,10 +107,10 @@ KINDS = (
     Kind(
         "dynamic",
         "dynamic:Dynamic",
-        "REGION[#K[..M]][=blocks|turns]",
-        "every instance of the region is a task, and whichever process is free takes the next one, up to where processes meet: of blocks"
-        " those of one process after another; of turns, or if not said, the first ones of all, then the second ones, ...; fetching a task"
-        " costs nothing",
+        "REGION[#K[..M]][=ORDER]",
+        "every instance of the region is a task, and whichever process is free takes the next one, up to where processes meet; ORDER is"
+        " blocks, those of one process after another, or turns, as if not said: the first ones of all, then the second ones, ...; fetching"
+        " a task costs nothing",
     ),
     Kind("scale", "computation:Scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
     Kind("speed", "computation:Speed", "rank:R=FACTOR", "the process, those of rank:0-7 or of node:NAME compute FACTOR times as fast"),
