@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import numpy as np
@@ -28,8 +29,8 @@ class Move(Hypothesis):
 
 
 class Advance(Hypothesis):
-    """`e123`, `e123,e130`, `site:MPI_Recv@NAME` or `e123 by REGION`: what these calls wait for runs earlier on its own process, as far as
-    the wait asks.
+    """`e123`, `e123,e130` or `site:MPI_Recv@NAME`, each also with `by REGION`: what these calls wait for runs earlier on its own process,
+    as far as the wait asks.
 
     What moves is one call and the computation before it, or the instance of the region that it lies in, ahead of whatever is before that in
     the region around it. See `advance.move_earlier`.
@@ -47,8 +48,9 @@ class Advance(Hypothesis):
     def asked(self, trace: Trace) -> tuple[list[int], str | None]:
         """Return the calls, and the region that bounds their partners' blocks, None: single calls."""
         if self.argument.startswith("site:"):
-            return np.flatnonzero(selectors.calls(trace, self.argument)).tolist(), None
-        match = re.fullmatch(r"\s*(e[0-9]+(?:\s*,\s*e[0-9]+)*)(?:\s+by\s+(.*\S))?\s*", self.argument)
+            with contextlib.suppress(UsageError):  # what looks like a region behind it may be part of the name of the site
+                return np.flatnonzero(selectors.calls(trace, self.argument)).tolist(), None
+        match = re.fullmatch(r"\s*(site:.+?|e[0-9]+(?:\s*,\s*e[0-9]+)*)(?:\s+by\s+(.*\S))?\s*", self.argument)
         if not match:
             raise UsageError(f"{self}: must be like advance e123, or advance e123 by REGION")
         if match[2] is not None:

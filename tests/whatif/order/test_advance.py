@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import build
+import perwiz
 from build import Builder, hand_model
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
@@ -21,6 +22,7 @@ from perwiz.whatif.order.advance import move_earlier, try_earlier
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.waits import waiting
+from samples import TRACES
 
 FIRST = "nothing is before it on its process"
 ROUND = "e1 (rank 0) waits for e3 (rank 1) waits for e2 (rank 1) waits for e0 (rank 0) waits for e1 (rank 0)"
@@ -650,3 +652,14 @@ def test_what_was_sent_in_place_may_hold_its_sender(held):
     run = replayed(b.trace(), hand_model(S=5000, progress="in calls", inline_bytes=100), "none")
     (move,) = try_earlier(dataclasses.replace(run.weighted, held=held), 1).moves[:1]
     assert (move.first, move.before, move.note) == ((5, 5, "would deadlock") if held else (5, 3, ""))
+
+
+@pytest.mark.slow
+def test_site__by_region():
+    """A site by region is its calls by region; in this program every receive lies in a point."""
+    trace = perwiz.read(str(TRACES / "registration" / "before.alog.gz"))
+    rows = ",".join(f"e{row}" for row in np.flatnonzero(selectors.calls(trace, "site:MPI_Recv@registration/point")))
+    asked = [predict(trace, f"advance {text} by point", "default").predicted for text in ("site:MPI_Recv@registration/point", rows)]
+    assert asked[0].calls == asked[1].calls
+    with pytest.raises(UsageError, match="region 'pint': no such region, the trace has point"):
+        predict(trace, "advance site:MPI_Recv@registration/point by pint", "default")
