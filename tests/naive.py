@@ -352,3 +352,20 @@ def clog_records(words, block, lengths):
                 break
             here += lengths[kind]
     return out, False, sum(place < 0 for place in out)
+
+
+def proceed(edges, chained, apart):
+    """Return vertices in order, first in, first out from 0; one of `apart` comes in, the least first, when nothing else can be placed."""
+    after = {v: [target for source, target in edges if source == v] for v in range(len(chained))}
+    after |= {v: [v + 1, *after[v]] for v in range(len(chained)) if chained[v]}
+    waiting = {v: sum(targets.count(v) for targets in after.values()) for v in range(len(chained))}
+    out, apart, head = [0], sorted(apart), 0
+    while True:
+        while head < len(out):
+            for target in after[out[head]]:
+                waiting[target] -= 1
+                out += [target] if waiting[target] == 0 else []
+            head += 1
+        if not apart:
+            return out
+        out.append(apart.pop(0))

@@ -159,14 +159,3 @@ def backward(begun, calls, stretch):
                 if left < calls[i][side] <= corner and (i, side) != (e, 1):
                     calls[i][side] += math.floor(height(calls[i][side]))
     return calls, steepest
-
-
-def rounds(start, source, binding, part):
-    """Return per vertex over how many edges between processes the longest way to it leads."""
-
-    @functools.cache
-    def reached(v):
-        edges = [(source[k], binding[k]) for k in range(start[v], start[v + 1])] if v else []
-        return max([0, *(reached(u) + (part[u] != part[v]) for u, binds in edges if binds or part[u] == part[v])])
-
-    return [reached(v) for v in range(len(part))]

@@ -47,7 +47,7 @@ HOMES = {
     "simpy": "perwiz/engines/",
     "matplotlib": "perwiz/report/",
     "msgspec": ("perwiz/report/", "perwiz/jobs/", "perwiz/formats/recorded/definitions.py", "perwiz/formats/typed.py"),
-    "mpi4py": "perwiz/clock/spread/mpi.py",
+    "mpi4py": "perwiz/engines/team.py",
     "sqlalchemy": "perwiz/jobs/store/database.py",
     "shtab": "perwiz/commands/completion.py",
 }

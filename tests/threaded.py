@@ -1,7 +1,4 @@
-"""Processes that correct clocks together, as threads of this one, without MPI. And what they are given to correct.
-
-As a program under mpiexec it corrects the catalogue with those of MPI, and prints what differs from one process alone.
-"""
+"""Processes that have a trace together, as threads of this one, without MPI."""
 
 from __future__ import annotations
 
@@ -12,11 +9,9 @@ import threading
 
 import numpy as np
 
-import build
-from perwiz.clock.figures import figures
-from perwiz.clock.logical import correct
-from perwiz.clock.spread import mpi as distributed
-from perwiz.clock.spread.replay import serve
+from perwiz.engines.team import Counted
+from perwiz.trace.resources import as_process
+from perwiz.trace.spread.cut import cut
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline
 
@@ -26,10 +21,11 @@ PATIENCE = 20
 """Seconds without a message after which a thread gives up: the others are stuck."""
 
 
-class Thread:
+class Thread(Counted):
     """One of the processes."""
 
     def __init__(self, rank, size, ways, meeting, values):
+        super().__init__()
         self.rank, self.size = rank, size
         self._ways, self._meeting, self._values = ways, meeting, values
 
@@ -41,10 +37,17 @@ class Thread:
         self._meeting.wait(PATIENCE)
         return out
 
-    def broadcast(self, order):
-        return self._all(order)[0]
+    def exchange(self, data):
+        assert len(data) == self.size
+        self.count(self.size - 1, sum(each.nbytes for each in data), 1)
+        return [np.array(each[self.rank]) for each in self._all(list(data))]
+
+    def reduce(self, values, how):
+        self.count(1, values.nbytes, 1)
+        return {"max": np.max, "min": np.min, "sum": np.sum}[how](self._all(values), axis=0).astype(values.dtype)
 
     def send(self, to, data):
+        self.count(1, data.nbytes, 0)
         self._ways[self.rank, to].put(np.array(data))
 
     def receive(self, source, data):
@@ -55,31 +58,38 @@ class Thread:
     def wait_for_sends(self):
         pass
 
-    def reduce(self, value, how):
-        return {"max": max, "sum": sum}[how](self._all(value))
-
-    def abort(self):
-        self._meeting.abort()
-
 
 def together(size, work):
-    """Return what `work(processes)` returns on rank 0 of so many threads; every message must have been taken."""
+    """Return what `work(team)` returns on each of so many threads; every message must have been taken. The first error is raised."""
     ways, meeting, values = collections.defaultdict(queue.Queue), threading.Barrier(size), [None] * size
     for giver in range(size):
         for taker in range(size):
             ways[giver, taker] = queue.Queue()
-    processes = [Thread(rank, size, ways, meeting, values) for rank in range(size)]
-    others = [threading.Thread(target=serve, args=(one,), daemon=True) for one in processes[1:]]
-    for other in others:
-        other.start()
-    try:
-        out = work(processes[0])
-    finally:
-        processes[0].broadcast(None)
-        for other in others:
-            other.join(PATIENCE)
+    out, errors = [None] * size, [None] * size
+
+    def run(rank):
+        as_process()
+        try:
+            out[rank] = work(Thread(rank, size, ways, meeting, values))
+        except BaseException as error:
+            errors[rank] = error
+            meeting.abort()
+
+    threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    real = [error for error in errors if error is not None and not isinstance(error, threading.BrokenBarrierError)]
+    for error in real or [error for error in errors if error is not None]:
+        raise error
     assert all(way.empty() for way in ways.values())
     return out
+
+
+def parts(size, trace, work):
+    """Return what `work(part)` returns for the part of a trace that each of so many threads has."""
+    return together(size, lambda team: work(cut(trace, team)))
 
 
 def shifted(trace, off=OFF, drift=DRIFT):
@@ -106,28 +116,3 @@ def variants(trace):
     """Return (trace, options) as it is, by clocks that are off, and by others, on nodes of metahosts with latencies of their own."""
     other = placed(shifted(trace, OFF[::-1]), [0, 1, 0, 2], [0, 0, 1, 1])
     return [(trace, {}), (shifted(trace), {}), (other, {"mu": (10, 700, 9000), "gamma": 0.9})]
-
-
-def differences(one, other):
-    """Return in which columns and figures two corrections differ."""
-    parts = [part for part in ("calls", "regions", "locations") if getattr(one.timeline, part) != getattr(other.timeline, part)]
-    names = ("latencies", "gamma", "passes", "by_message", "by_collective", "slope", "left")
-    parts += [name for name in names if getattr(one, name) != getattr(other, name)]
-    parts += ["made by"] if one.timeline.origin != other.timeline.origin else []
-    return parts + (["figures"] if figures(one) != figures(other) else [])
-
-
-def _catalogue(processes):
-    """Print the number of traces corrected together, and what differs."""
-    wrong, count = [], 0
-    for name, made in sorted(build.CATALOGUE.items()):
-        for trace, options in variants(made()):
-            found = differences(correct(trace, **options), correct(trace, **options, processes=processes))
-            count += 1
-            wrong += [(name, found)] if found else []
-    print(processes.size, "processes,", count, "traces, different:", wrong)
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(distributed.together(_catalogue))

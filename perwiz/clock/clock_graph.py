@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,18 @@ import numpy as np
 from perwiz.clock.condition import inside
 from perwiz.clock.latency import distance_of_clocks
 from perwiz.clock.roles import roles
+from perwiz.graph.border import Bundle
 from perwiz.graph.graph import COLLECTIVE, LINK, MESSAGE, START, Graph
 from perwiz.kernels import clock_logical as kernel
 from perwiz.kernels.names import FREE, HUB, PAIR_CLASSES, UNBOUND
 from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
+from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
 Rows = np.recarray[Any, Any]
+_NUMBERS = kernel.SUMMARY.itemsize // 8
+"""Numbers in the summary of a hub."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,6 +45,7 @@ class ClockGraph:
     metahosts: I4
     """Metahost per location."""
     hubs: int
+    share: Share
 
     @property
     def edges(self) -> tuple[I4, I4, U1, I4, I8]:
@@ -89,7 +95,7 @@ def bind(trace: Trace, timeline: Timeline, graph: Graph) -> ClockGraph:
     binding[non_receivers] = UNBOUND
     places = trace.locations
     cause, within = _with_links(trace, graph, binding, inside(trace, timeline))
-    return ClockGraph(graph, binding, cause, within, owner, places.process, places.node, places.metahost, len(hub))
+    return ClockGraph(graph, binding, cause, within, owner, places.process, places.node, places.metahost, len(hub), trace.share)
 
 
 def _with_links(trace: Trace, graph: Graph, binding: U1, inside: I8) -> tuple[I4, I8]:
@@ -113,8 +119,57 @@ def vertex_times(trace: Trace, timeline: Timeline, graph: Graph, out: I8) -> Non
 def shortest(clock_graph: ClockGraph, time: I8) -> I8:
     """Return, by pair class, the shortest delay from a cause to its effect in these vertex times, int64 ns."""
     out = np.full(PAIR_CLASSES, FREE, "i8")
-    kernel.delays(*clock_graph.edges, clock_graph.owner, clock_graph.clocks(), clock_graph.summaries(), time, out)
-    return out
+    rounds = Rounds(clock_graph, clock_graph.summaries())
+    rounds.forward(rounds.through(kernel.delays, clock_graph.clocks(), (), time, out), time)
+    return clock_graph.share.reduced(out, "min")
+
+
+class Rounds:
+    """Lets kernels go through a clock graph: in one round or, of a part, in as many as it takes, with what crosses between two of them.
+
+    Of calls that are times, of hubs their summaries.
+    """
+
+    def __init__(self, clock_graph: ClockGraph, summaries: Rows) -> None:
+        self._clock_graph, self.summaries = clock_graph, summaries
+        self._border = clock_graph.graph.rounds
+
+    def through(self, kernel: Callable[..., None], clocks: Rows, costs: tuple[int | I8, ...], *rest: Any) -> Callable[[int, int], None]:
+        """Return what lets a kernel pass through the vertices of one round."""
+        graph = self._clock_graph
+        start, source, binding, cause, inside = graph.edges
+
+        def through(first: int, end: int) -> None:
+            kernel(start[first : end + 1], source, binding, cause, inside, graph.owner[:end], clocks, *costs, self.summaries, *rest)
+
+        return through
+
+    def forward(self, through: Callable[[int, int], None], times: I8) -> None:
+        """Go through all rounds; copies of calls have these times of their originals, those of hubs their summaries."""
+
+        def take(bundle: Bundle) -> None:
+            times[bundle.calls] = self._received(bundle, bundle.calls, bundle.hubs)
+
+        self._border.rounds(through, lambda bundle: self._send(bundle, times, bundle.calls, bundle.hubs), take)
+
+    def back(self, through: Callable[[int, int], None], limits: I8) -> None:
+        """Go through all rounds against the order; limits of calls are lowered to those of their copies."""
+
+        def take(bundle: Bundle) -> None:
+            came = self._received(bundle, bundle.calls, bundle.hubs)
+            limits[bundle.calls] = np.minimum(limits[bundle.calls], came)
+
+        self._border.back(through, lambda bundle: self._send(bundle, limits, bundle.calls, bundle.hubs), take)
+
+    def _send(self, bundle: Bundle, times: I8, calls: I4, hubs: I4) -> None:
+        rows = self.summaries[-1 - self._clock_graph.owner[hubs]]
+        self._border.give(bundle, np.concatenate((times[calls], np.asarray(rows).view("i8"))))
+
+    def _received(self, bundle: Bundle, calls: I4, hubs: I4) -> I8:
+        """Return the times of calls; summaries of hubs are put in their places."""
+        data = self._border.received(bundle, np.empty(len(calls) + _NUMBERS * len(hubs), "i8"))
+        self.summaries[-1 - self._clock_graph.owner[hubs]] = data[len(calls) :].view(kernel.SUMMARY)
+        return data[: len(calls)]
 
 
 def _vertices(trace: Trace, graph: Graph) -> list[tuple[I4, I4]]:

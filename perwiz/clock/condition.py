@@ -9,6 +9,7 @@ import numpy as np
 from perwiz.clock.roles import roles
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.spread.instances import whole_instances
 from perwiz.trace.trace import Timeline, Trace
 
 
@@ -37,21 +38,19 @@ class Violations:
 
 def violations(trace: Trace, timeline: Timeline) -> Violations:
     """Return how a timeline breaks the clock condition, by the sender's entry and the receiver's return, and by records between these."""
-    times, table = timeline.calls, trace.messages
-    message_reversals = times.enter[table.send] - times.leave[table.receive_done]
-    record_reversals = message_reversals + inside(trace, timeline)
-    collective_reversals = _collective_reversals(trace, timeline)
-    link_reversals = times.enter[trace.links.cause] - times.leave[trace.links.effect]
-    return Violations(
-        messages=int((message_reversals > 0).sum()),
-        worst_message=int(message_reversals.max(initial=0)),
-        collective_calls=int((collective_reversals > 0).sum()),
-        worst_collective=int(collective_reversals.max(initial=0)),
-        records=int((record_reversals > 0).sum()),
-        worst_record=int(record_reversals.max(initial=0)),
-        links=int((link_reversals > 0).sum()),
-        worst_link=int(link_reversals.max(initial=0)),
+    times, table, share = timeline.calls, trace.messages, trace.share
+    message_reversals = (times.enter[table.send] - times.leave[table.receive_done])[share.messages]
+    link_reversals = (times.enter[trace.links.cause] - times.leave[trace.links.effect])[share.links]
+    whole = whole_instances(trace, timeline)
+    all_ = (
+        message_reversals,
+        _collective_reversals(whole.trace, whole.timeline),
+        message_reversals + inside(trace, timeline)[share.messages],
+        link_reversals,
     )
+    number = share.reduced(np.array([(reversals > 0).sum() for reversals in all_], "i8"), "sum").tolist()
+    worst = share.reduced(np.array([reversals.max(initial=0) for reversals in all_], "i8"), "max").tolist()
+    return Violations(*(count for pair in zip(number, worst, strict=True) for count in pair))
 
 
 def inside(trace: Trace, timeline: Timeline) -> I8:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from perwiz.clock.logical import Correction
 from perwiz.clock.pairs import Pairs, links, logical, messages
-from perwiz.trace.arrays import I8, chunks
+from perwiz.trace.arrays import I4, I8, chunks
 from perwiz.trace.trace import Timeline, Trace
 
 THRESHOLDS = (0.0, 0.0001, 0.001, 0.01, 0.1, 1.0)
 """Relative deviations, as in Table 4 (there in percent)."""
+_Intervals = tuple[I4 | I8, I8]
+"""Locations, and lengths, ns."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Figures:
 def figures(correction: Correction) -> Figures:
     """Return the figures of a correction."""
     trace, old, new = correction.trace, correction.before, correction.timeline
-    displaced = displacement(old, new)
+    displaced = displacement(trace, old, new)
     messages_before, records_before = messages(trace, old, correction.latencies)
     messages_after, records_after = messages(trace, new, correction.latencies)
     return Figures(
@@ -87,8 +90,8 @@ def figures(correction: Correction) -> Figures:
         moved=displaced.moved,
         average_displacement=displaced.total / max(displaced.moved, 1),
         largest_displacement=displaced.largest,
-        position=_deviation(zip(_positions(trace, old), _positions(trace, new), strict=True)),
-        distance=_deviation(zip(_distances(trace, old), _distances(trace, new), strict=True)),
+        position=_deviation(trace, _positions(trace, old), _positions(trace, new)),
+        distance=_deviation(trace, _distances(trace, old), _distances(trace, new)),
         slope=correction.slope,
     )
 
@@ -103,55 +106,75 @@ class Displacement:
     largest: int
 
 
-def displacement(old: Timeline, new: Timeline) -> Displacement:
-    """Return how far the entries and returns of calls and regions of two timelines of one trace are apart."""
-    moved, total, largest = 0, 0, 0
-    for before, after in ((old.calls, new.calls), (old.regions, new.regions)):
-        for distance in (np.abs(after.enter - before.enter), np.abs(after.leave - before.leave)):
+def displacement(trace: Trace, old: Timeline, new: Timeline) -> Displacement:
+    """Return how far the entries and returns of calls and regions of two timelines of a trace are apart."""
+    moved, total, largest, events, share = 0, 0, 0, 0, trace.share
+    for before, after, rows in ((old.calls, new.calls, share.calls), (old.regions, new.regions, slice(None))):
+        for distance in (np.abs(after.enter - before.enter)[rows], np.abs(after.leave - before.leave)[rows]):
             moved += int(np.count_nonzero(distance))
             total += int(distance.sum())
             largest = max(largest, int(distance.max(initial=0)))
-    return Displacement(2 * (len(old.calls) + len(old.regions)), moved, total, largest)
+            events += len(distance)
+    return Displacement(*share.reduced(np.array([events, moved, total]), "sum").tolist(), share.most(largest))
 
 
-def _deviation(intervals: Iterable[tuple[I8, I8]]) -> Deviation:
-    """Return the deviation of intervals, given as (recorded, corrected) chunk by chunk, ns."""
-    count, time, change, ratios, worst = 0, 0, 0, 0.0, 0.0
-    above, spent = np.zeros(len(THRESHOLDS)), np.zeros(len(THRESHOLDS))
-    for old, new in intervals:
-        changed = np.where(old > 0, np.abs(new - old), 0)
-        ratio = changed / np.maximum(old, 1)
-        count, time, change = count + len(old), time + int(old.sum()), change + int(changed.sum())
-        ratios, worst = ratios + float(ratio.sum()), max(worst, float(ratio.max(initial=0.0)))
+def _deviation(trace: Trace, old: Iterable[_Intervals], new: Iterable[_Intervals]) -> Deviation:
+    """Return the deviation of intervals, recorded and corrected.
+
+    Ratios are added up location by location, in the order of the program, and these sums are rounded once: whoever adds up what.
+    """
+    above, spent = np.zeros((2, len(THRESHOLDS)))
+    count, time, change, worst, ratios = 0, 0, 0, 0.0, np.zeros(len(trace.locations))
+    for (location, before), (_, after) in zip(old, new, strict=True):
+        changed = np.where(before > 0, np.abs(after - before), 0)
+        ratio = changed / np.maximum(before, 1)
+        count, time, change = count + len(before), time + int(before.sum()), change + int(changed.sum())
+        np.add.at(ratios, location, ratio)
+        worst = max(worst, float(ratio.max(initial=0.0)))
         for number, threshold in enumerate(THRESHOLDS):
             beyond = ratio > threshold
             above[number] += beyond.sum()
-            spent[number] += old[beyond].sum()
+            spent[number] += before[beyond].sum()
+    share = trace.share
+    count, time, change = share.reduced(np.array([count, time, change]), "sum").tolist()
+    above, spent = share.reduced(np.stack([above, spent]), "sum")
+    worst, total = float(share.reduced(np.array([worst]), "max")[0]), math.fsum(share.of_locations(ratios).tolist())
     shares = tuple((above / max(count, 1)).tolist()), tuple((spent / max(time, 1)).tolist())
-    return Deviation(change / max(time, 1), ratios / max(count, 1), worst, *shares)
+    return Deviation(change / max(time, 1), total / max(count, 1), worst, *shares)
 
 
-def _positions(trace: Trace, timeline: Timeline) -> Iterator[I8]:
-    """Yield, chunk by chunk, how long after the first instant of its location each entry, return and last instant lies, ns."""
+def _own(trace: Trace) -> tuple[I8, Iterator[slice]]:
+    """Return the locations that count here, and chunks of their calls."""
+    calls = trace.share.calls
+    begin, end, _ = calls.indices(len(trace.calls))
+    return np.arange(len(trace.locations))[trace.share.locations], (
+        slice(begin + chunk.start, min(begin + chunk.stop, end)) for chunk in chunks(end - begin)
+    )
+
+
+def _positions(trace: Trace, timeline: Timeline) -> Iterator[_Intervals]:
+    """Yield, chunk by chunk, locations, and how long after their first instants each entry, return and last instant lies, ns."""
     begun, ended = timeline.locations.enter, timeline.locations.leave
-    for chunk in chunks(len(trace.calls)):
+    locations, calls = _own(trace)
+    for chunk in calls:
         location = trace.calls.location[chunk]
         for column in (timeline.calls.enter, timeline.calls.leave):
-            yield column[chunk] - begun[location]
-    yield ended - begun
+            yield location, column[chunk] - begun[location]
+    yield locations, (ended - begun)[locations]
 
 
-def _distances(trace: Trace, timeline: Timeline) -> Iterator[I8]:
-    """Yield, chunk by chunk, the lengths of calls, of the gaps before them, and of those behind the last of a location, ns.
+def _distances(trace: Trace, timeline: Timeline) -> Iterator[_Intervals]:
+    """Yield, chunk by chunk, locations and the lengths of calls, of the gaps before them, and of those behind the last of a location, ns.
 
     Worked example, one location from 0 to 50 with calls from 10 to 20 and from 25 to 40:
         lengths  10 15    gaps before  10 5    behind the last  10
     """
     enter, leave, first_calls = timeline.calls.enter, timeline.calls.leave, trace.first_calls
-    for chunk in chunks(len(trace.calls)):
-        yield leave[chunk] - enter[chunk]
+    locations, calls = _own(trace)
+    for chunk in calls:
         location = trace.calls.location[chunk]
+        yield location, leave[chunk] - enter[chunk]
         call = np.arange(chunk.start, chunk.start + len(location))
-        yield enter[chunk] - np.where(call == first_calls[location], timeline.locations.enter[location], leave[call - 1])
-    with_calls = np.flatnonzero(np.diff(first_calls))
-    yield timeline.locations.leave[with_calls] - leave[first_calls[with_calls + 1] - 1]
+        yield location, enter[chunk] - np.where(call == first_calls[location], timeline.locations.enter[location], leave[call - 1])
+    with_calls = locations[np.diff(first_calls)[locations] > 0]
+    yield with_calls, timeline.locations.leave[with_calls] - leave[first_calls[with_calls + 1] - 1]

@@ -14,17 +14,16 @@ import dataclasses
 import numpy as np
 
 from perwiz.clock import offsets
-from perwiz.clock.clock_graph import ClockGraph, bind, shortest, vertex_times
+from perwiz.clock.clock_graph import ClockGraph, Rounds, bind, shortest, vertex_times
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.latency import Latencies, safe
 from perwiz.clock.passes import GAMMAS, STRETCH, Amortized, chosen, decay, room_for_hull
 from perwiz.clock.regions import moved_regions
 from perwiz.clock.roles import with_world_barriers
-from perwiz.clock.spread.processes import Order, Processes
-from perwiz.clock.spread.replay import correct_as_root
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.kernels import clock_backward, clock_logical
+from perwiz.kernels.names import FREE
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
@@ -68,15 +67,14 @@ def correct(
     graph: Graph | None = None,
     mu: int | tuple[int, int, int] | Latencies | None = None,
     gamma: float | None = None,
-    processes: Processes | None = None,
 ) -> Correction:
     """Return the correction of a timeline (the trace's own, measured offsets applied) by the controlled logical clock.
 
     No event is moved backwards; a timeline without violations is returned as it is, so correcting twice changes nothing. `mu` is the
     least time from a cause to its effect, ns, one number or one each for pairs of one node, of one metahost, and across; by default the
     shortest one recorded, by pair class, at most 1 us. `gamma`, above 0, at most 1, is by default chosen in passes. Without a `graph` one
-    is built that takes MPI_Init and MPI_Finalize as barriers of the world. Rank 0 of several `processes` may let all of them do it; the
-    answer is the same. Raises UsageError for other gamma or mu.
+    is built that takes MPI_Init and MPI_Finalize as barriers of the world. Several processes that have the parts of a trace correct it
+    together; the answer is the same. Raises UsageError for other gamma or mu.
     """
     if timeline is None:
         trace = offsets.apply(trace)
@@ -88,11 +86,7 @@ def correct(
     time = np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, timeline, graph, time[0])
     latencies = safe(shortest(clock_graph, time[0])) if mu is None else Latencies.of(mu)
-    order = Order(latencies, GAMMAS if gamma is None else (gamma,))
-    if processes is None:
-        amortized = amortize_alone(trace, timeline, clock_graph, order, time)
-    else:
-        amortized = correct_as_root(processes, trace, timeline, clock_graph, order, time)
+    amortized = _amortized(trace, timeline, clock_graph, latencies, GAMMAS if gamma is None else (gamma,), time)
     del clock_graph
     before = timeline
     if amortized.jumps:
@@ -101,10 +95,12 @@ def correct(
     return Correction(trace, graph, before, timeline, latencies, **dataclasses.asdict(amortized), left=left)
 
 
-def amortize_alone(trace: Trace, timeline: Timeline, clock_graph: ClockGraph, order: Order, time: I8) -> Amortized:
+def _amortized(
+    trace: Trace, timeline: Timeline, clock_graph: ClockGraph, latencies: Latencies, gammas: tuple[float, ...], time: I8
+) -> Amortized:
     """Return what the passes come to; `time[1]` becomes the corrected times."""
-    forward = _Forward(trace, timeline, clock_graph, order.latencies, time)
-    gamma, passes = chosen(forward.once, order.gammas)
+    forward = _Forward(trace, timeline, clock_graph, latencies, time)
+    gamma, passes = chosen(forward.once, gammas)
     jumps = forward.jumps()
     slope = 0.0
     if any(jumps):
@@ -130,33 +126,42 @@ class _Forward:
         if not self.fresh:
             vertex_times(self.trace, self.timeline, graph.graph, self.time[0])
         self.fresh = False
-        clock_logical.forward(
-            *graph.edges, graph.owner, self.clocks, decay(gamma), self.latencies.by_class(), graph.summaries(), *self.time
-        )
+        self.time[0, 1 : graph.graph.rounds.own] = FREE
+        rounds, costs = Rounds(graph, graph.summaries()), (decay(gamma), self.latencies.by_class())
+        rounds.forward(rounds.through(clock_logical.forward, self.clocks, costs, *self.time), self.time[1])
         run = self.timeline.locations.leave - self.timeline.locations.enter
-        return float((self.clocks.most / np.maximum(run, 1)).max(initial=0))
+        most = (self.clocks.most / np.maximum(run, 1)).max(initial=0)
+        return float(self.trace.share.reduced(np.array([most]), "max")[0])
 
     def jumps(self) -> tuple[int, int, int]:
         """Return how often clocks were put forward by messages, by collectives and by links."""
-        return int(self.clocks.by_message.sum()), int(self.clocks.by_collective.sum()), int(self.clocks.by_link.sum())
+        clocks = self.clocks
+        by = np.array([column.sum() for column in (clocks.by_message, clocks.by_collective, clocks.by_link)], "i8")
+        message, collective, link = self.trace.share.reduced(by, "sum").tolist()
+        return message, collective, link
 
     def limits(self) -> None:
         """Write to `time[0]` how late each sending call may be entered."""
         graph = self.clock_graph
-        clock_logical.limits(*graph.edges, graph.owner, self.clocks, self.latencies.by_class(), graph.summaries(), *self.time)
+        rounds = Rounds(graph, graph.summaries())
+        rounds.back(rounds.through(clock_logical.limits, self.clocks, (self.latencies.by_class(),), *self.time), self.time[0])
 
 
 def _backward(trace: Trace, timeline: Timeline, graph: Graph, time: I8) -> float:
     """Amortize jumps backward in `time[1]`; return the steepest slope."""
-    first = trace.first_calls
+    own = trace.share.locations
+    begun, first = timeline.locations.enter[own], trace.first_calls[own.start or 0 :]
+    first = np.ascontiguousarray(first[: len(begun) + 1])
     limit, corrected = time
     hull = room_for_hull(first)
-    return clock_backward.backward(first, timeline.locations.enter, graph.entered, graph.returned, limit, corrected, hull, STRETCH)
+    slope = clock_backward.backward(first, begun, graph.entered, graph.returned, limit, corrected, hull, STRETCH)
+    return float(trace.share.reduced(np.array([slope]), "max")[0])
 
 
 def _timeline(trace: Trace, before: Timeline, graph: Graph, time: I8) -> Timeline:
     """Return the timeline that the vertex times `time[1]` make."""
-    calls = Times(time[1][graph.entered], time[1][graph.returned])
-    locations = Times(time[1][graph.begun], time[1][graph.ended])
+    share = trace.share
+    calls = Times(share.shown(time[1][graph.entered]), share.shown(time[1][graph.returned]))
+    locations = Times(share.of_locations(time[1][graph.begun]), share.of_locations(time[1][graph.ended]))
     regions = moved_regions(trace, before, calls, locations)
     return Timeline(calls, regions, locations, before.origin.corrected("the controlled logical clock"))

@@ -13,6 +13,7 @@ from perwiz.clock.roles import roles
 from perwiz.kernels.names import SAME, WITHIN
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask, chunks
+from perwiz.trace.spread.instances import whole_instances
 from perwiz.trace.trace import Timeline, Trace
 
 
@@ -70,28 +71,43 @@ def messages(trace: Trace, timeline: Timeline, latencies: Latencies) -> tuple[Pa
     """Return the messages between two locations, counted: from the sender's entry to the receiver's return, and from record to record."""
     table, times, location = trace.messages, timeline.calls, trace.calls.location
     within, by_calls, by_records = inside(trace, timeline), _NO_PAIRS, _NO_PAIRS
+    here = np.zeros(len(table), bool)
+    here[trace.share.messages] = True
     for chunk in chunks(len(table)):
         send, done = table.send[chunk], table.receive_done[chunk]
-        between_two = location[send] != location[done]
+        between_two = (location[send] != location[done]) & here[chunk]
         send, done = send[between_two], done[between_two]
         lag = times.leave[done] - times.enter[send]
         least = latencies.by_class()[distance_of_clocks(trace.locations, location[send], location[done])]
         by_calls += _counted(lag, least)
         by_records += _counted(lag - within[chunk][between_two], least)
-    return by_calls, by_records
+    return _of_all(trace, by_calls), _of_all(trace, by_records)
+
+
+def _of_all(trace: Trace, here: Pairs) -> Pairs:
+    """Return the pairs of all processes."""
+    share = trace.share
+    counts = np.array([here.pairs, here.reversed, here.violating, here.displacement], "i8")
+    return Pairs(*share.reduced(counts, "sum").tolist(), share.most(here.worst))
 
 
 def links(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:
     """Return the links between two locations, counted, from the entry of the cause to the return of the effect."""
-    cause, effect, location = trace.links.cause, trace.links.effect, trace.calls.location
+    here, location = trace.share.links, trace.calls.location
+    cause, effect = trace.links.cause[here], trace.links.effect[here]
     between_two = location[cause] != location[effect]
     cause, effect = cause[between_two], effect[between_two]
     pair_class = distance_of_clocks(trace.locations, location[cause], location[effect])
-    return _counted(timeline.calls.leave[effect] - timeline.calls.enter[cause], latencies.by_class()[pair_class])
+    return _of_all(trace, _counted(timeline.calls.leave[effect] - timeline.calls.enter[cause], latencies.by_class()[pair_class]))
 
 
 def logical(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:
     """Return the logical messages of all collectives, counted; of N to N each member's to each other. No pair is ever listed."""
+    whole = whole_instances(trace, timeline)
+    return _of_all(trace, _logical(whole.trace, whole.timeline, latencies))
+
+
+def _logical(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:
     prefix = operations.KIND[trace.collectives.op][trace.members.collective] == operations.PREFIX
     sends, receives = roles(trace)
     product = _products(trace, timeline, latencies, sends & ~prefix, receives & ~prefix)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, U2, Mask
+from perwiz.trace.arrays import I4, I8, U2, Mask
 from perwiz.trace.table import Table
 from perwiz.trace.tables import NONE, Collectives, Members
 from perwiz.trace.trace import Trace
@@ -45,18 +45,16 @@ def roles(trace: Trace) -> tuple[Mask, Mask]:
     down, up = (kind == operations.ONE_TO_N) & (root >= 0), (kind == operations.N_TO_ONE) & (root >= 0)
     sends = (all_to_all | (down & at_root) | (up & ~at_root)) & _contributes(trace, op, trace.calls.bytes_sent > 0)
     receives = (all_to_all | (down & ~at_root) | (up & at_root)) & _contributes(trace, op, trace.calls.bytes_received > 0)
-    receives[table.first_member[operations.KIND[table.op] == operations.PREFIX]] = False
+    receives[trace.share.leading(table.first_member[operations.KIND[table.op] == operations.PREFIX])] = False
     return sends, receives & (members.done != NONE)
 
 
 def _contributes(trace: Trace, op: U2, by_call: Mask) -> Mask:
     """Return per member whether its part of a collective counts: it moves data, or nobody's data is known, or there is none to move."""
     members = trace.members
-    if not len(members):
-        return np.zeros(0, bool)
     moves = by_call[members.call]
-    any_moves = np.logical_or.reduceat(moves, trace.collectives.first_member)[members.collective]
-    return moves | ~any_moves | ~BY_DATA[op]
+    moving = np.logical_or.reduceat(moves, trace.collectives.first_member) if len(members) else moves
+    return moves | ~trace.share.over_instances(moving, "max")[members.collective] | ~BY_DATA[op]
 
 
 def with_world_barriers(trace: Trace) -> Trace:
@@ -66,25 +64,32 @@ def with_world_barriers(trace: Trace) -> Trace:
 
     For clocks only: implementations synchronise there (as Scalasca supposes), the MPI standard does not promise it.
     """
+    share = trace.share
     for routines in _WORLD:
-        calls = np.flatnonzero(np.isin(trace.calls.op, [operations.OP[routine] for routine in routines])).astype("i4")
-        ranks = trace.locations.process[trace.calls.location[calls]]
+        own = np.isin(trace.calls.op[share.calls], [operations.OP[routine] for routine in routines])
+        calls = (np.flatnonzero(own) + (share.calls.start or 0)).astype("i4")
+        here = trace.locations.process[trace.calls.location[calls]]
+        ranks = share.rows(here)
         if (
-            len(calls) > 1
+            len(ranks) > 1
             and np.array_equal(np.sort(ranks), np.unique(trace.locations.process))
             and np.isin(ranks, trace.communicators.members(0)).all()
-            and not np.isin(calls, trace.members.call).any()
+            and not share.any(np.isin(calls, trace.members.call).any())
         ):
-            trace = _with_barrier(trace, calls[np.argsort(ranks)])
+            order = np.argsort(here)
+            trace = _with_barrier(trace, calls[order], np.searchsorted(np.sort(ranks), here[order]), len(ranks))
     return trace
 
 
-def _with_barrier(trace: Trace, calls: I4) -> Trace:
-    """Return the trace with one more barrier of all, made by these calls."""
+def _with_barrier(trace: Trace, calls: I4, places: I8, size: int) -> Trace:
+    """Return the trace with one more barrier of all, of so many members, of which these calls are, at these places."""
     op = operations.OP["MPI_Barrier"]
+    share = trace.share.with_instance(places, size)
+    if not len(calls):
+        return dataclasses.replace(trace, share=share)
     barrier = Collectives(np.array([op], "u2"), *(np.array([value], "i4") for value in (0, NONE, len(trace.members))))
     members = Members(np.full(len(calls), len(trace.collectives), "i4"), calls, calls)
-    return dataclasses.replace(trace, collectives=_joined(trace.collectives, barrier), members=_joined(trace.members, members))
+    return dataclasses.replace(trace, share=share, collectives=_joined(trace.collectives, barrier), members=_joined(trace.members, members))
 
 
 def _joined(first: Table, second: Table) -> Any:

@@ -171,7 +171,7 @@ def _times(clocks: Treated) -> str:
     trace, correction = clocks.trace, clocks.correction
     if correction is None:
         return "as recorded" if trace.timeline.origin.measured else str(trace.timeline.origin)
-    found = displacement(correction.before, trace.timeline)
+    found = displacement(trace, correction.before, trace.timeline)
     events = words.several(found.events, "event")
     return f"corrected by the controlled logical clock: {found.moved} of {events} moved, by {words.duration(found.largest)} at most"
 

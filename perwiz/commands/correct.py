@@ -11,7 +11,7 @@ from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.clock.logical import Correction
-    from perwiz.clock.spread.processes import Processes
+    from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Trace
 
 HELP = "correct clocks that disagree, and say how far they did"
@@ -23,7 +23,7 @@ examples:
   perwiz correct run.otf2 -o fixed.otf2 --plot fixed.png       the corrected run as a trace, and as a picture beside the recorded one
   perwiz correct run.alog --mu 500,2000,50000                  no message faster than that in a node, in a metahost, across
   perwiz correct dir1:dir2 --clock linear --offsets flat       a run of two metahosts, as offsets to rank 0 alone would have it
-  mpiexec -n 4 perwiz correct run.alog                         the same, computed by four processes
+  mpiexec -n 4 perwiz correct run.otf2                         the same, computed by four processes, each with its part of the run
 
 exit codes: 0 done, 2 usage, 3 the trace cannot be read, or its clock offsets make no sense, 4 done but the trace is incomplete
 """
@@ -74,12 +74,12 @@ def _rate(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the figures; under mpiexec all processes take part."""
-    from perwiz.clock.spread.mpi import together
+    from perwiz.engines.team import together
 
     return together(partial(_run, args))
 
 
-def _run(args: argparse.Namespace, processes: Processes | None) -> int:
+def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.clock import offsets
     from perwiz.clock.condition import violations
     from perwiz.clock.figures import figures
@@ -90,17 +90,18 @@ def _run(args: argparse.Namespace, processes: Processes | None) -> int:
     from perwiz.trace.tied import tied_part
     from perwiz.whatif.health import health
 
+    files.refuse({"--output": args.output, "--plot": args.plot}, team)
     _check(args)
-    whole = chosen(files.read(args.trace), args.offsets)
+    whole = chosen(files.read(args.trace, team=team), args.offsets)
     trace = tied_part(whole)
-    correction = _corrected(trace, args, processes)
+    correction = _corrected(trace, args)
     fixed = dataclasses.replace(trace, offsets=correction.trace.offsets, timeline=correction.timeline, offsets_applied=True)
     clocks = Treated(fixed, violations(trace, correction.before), correction if correction.jumps else None)
     state = health(fixed, correction.graph.contradictions, clocks)
     document = report.document(trace, correction, figures(correction), args.clock, state)
     writing = partial(_write, offsets.apply(whole), correction, args.output)
     outputs = {args.output: writing, args.plot: partial(_plot, fixed, correction, args.size)}
-    return files.finish(args, document, text, state.incomplete, outputs)
+    return files.finish(args, document, text, state.incomplete, outputs, team)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -112,7 +113,7 @@ def _check(args: argparse.Namespace) -> None:
     files.check([args.output], [args.trace], args.plot)
 
 
-def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | None) -> Correction:
+def _corrected(trace: Trace, args: argparse.Namespace) -> Correction:
     """Return the correction asked for. Raises UsageError for a predicted run in which effects may come before causes."""
     from perwiz.clock.condition import violations
     from perwiz.clock.logical import correct
@@ -123,7 +124,7 @@ def _corrected(trace: Trace, args: argparse.Namespace, processes: Processes | No
         raise UsageError(f"{trace.path}: {trace.timeline.origin}, where effects may come before causes; must be a recorded run")
     linear = treat(trace, "linear").trace
     if args.clock == "clc":
-        return correct(linear, mu=args.mu, gamma=args.gamma, processes=processes)
+        return correct(linear, mu=args.mu, gamma=args.gamma)
     correction = correct(linear, mu=args.mu, gamma=1.0)
     left = violations(correction.trace, linear.timeline)
     correction = dataclasses.replace(correction, before=trace.timeline, timeline=linear.timeline, left=left)

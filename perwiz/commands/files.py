@@ -17,24 +17,29 @@ from perwiz.formats.whole import replacing
 if TYPE_CHECKING:
     from perwiz.report.records import Versioned
     from perwiz.trace.parts.cut import Chosen
+    from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Trace
     from perwiz.whatif.run import Start
 
 D = TypeVar("D", bound="Versioned")
 
 
-def read(path: str, model: Start = None) -> Trace:
+def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
     """Return the trace in a file, as `perwiz.whatif.timed.read` does. On a terminal long reading shows its progress.
 
-    A schedule has the times of `model`, changes being those of the default one.
+    A schedule has the times of `model`, changes being those of the default one. Each process of a team has its part of the tied part.
     """
     from perwiz.progress import Progress
     from perwiz.trace.resources import give_back
+    from perwiz.trace.spread.team import agreed
     from perwiz.whatif import timed
 
     _tell_of_memory(path)
     with Progress(f"reading {path}") as progress:
-        trace = timed.read(path, progress, model)
+        if team is None:
+            trace = timed.read(path, progress, model)
+        else:
+            trace = _part_of(team, agreed(team, partial(timed.read, path, progress, model)))
     give_back()
     return trace
 
@@ -50,6 +55,20 @@ def _tell_of_memory(path: str) -> None:
             known = f"an answer takes some {words.size(needs)} of memory, {words.size(left)} are left"
             helps = "a machine with more, a higher limit or a shorter recording would help, PERWIZ_THREADS=1 a little"
             print(f"perwiz: {path}: {known}: {helps}", file=sys.stderr)
+
+
+def _part_of(team: Team, trace: Trace) -> Trace:
+    from perwiz.trace.spread.cut import cut
+    from perwiz.trace.tied import tied_part
+
+    return cut(tied_part(trace), team)
+
+
+def refuse(given: Mapping[str, object], team: Team | None) -> None:
+    """Raise UsageError if something is asked, by option, that several processes do not do together."""
+    asked = next((option for option, value in given.items() if value), None)
+    if team is not None and asked:
+        raise UsageError(f"{asked}: is not done by several processes together, must be asked of one (without mpiexec)")
 
 
 def part(path: str, chosen: Chosen | None, model: Start = None) -> tuple[Trace, Start]:
@@ -173,11 +192,17 @@ def finish(
     text: Callable[[D], str],
     incomplete: bool,
     outputs: Mapping[str | None, Callable[[str], None]] = {},
+    team: Team | None = None,
 ) -> int:
-    """Return the exit code, after writing the outputs (see `write`) and printing a document, as JSON if `args` say so, else as text."""
+    """Return the exit code, after writing the outputs (see `write`) and printing a document, as JSON if `args` say so, else as text.
+
+    Of a team rank 0 does.
+    """
     from perwiz.report.records import to_json
 
     write(outputs)
+    if team is not None and team.rank:
+        return INCOMPLETE if incomplete else DONE
     if args.json:
         print(to_json(document))
     else:

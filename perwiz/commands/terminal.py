@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 from perwiz import terms, words
-from perwiz.clock.spread.mpi import launched
+from perwiz.engines.launched import launched
 
 _COLOUR, _PLAIN = "\x1b[1;35m", "\x1b[0m"
 _ANSWERS = (r"first change", r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance", r"at least")

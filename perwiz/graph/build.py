@@ -7,10 +7,12 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import GraphError
-from perwiz.graph.graph import COLLECTIVE, LINK, LOCAL, MESSAGE, PROBE, RENDEZVOUS, START, TRANSFER, Graph
+from perwiz.graph import spread
+from perwiz.graph.graph import BORDER, COLLECTIVE, LINK, LOCAL, MESSAGE, PROBE, RENDEZVOUS, START, TRANSFER, Graph
 from perwiz.graph.layout import Edges, Layout, add_gaps, components, finish, sort_topologically
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
+from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import NONE, STARTS
 from perwiz.trace.trace import Trace
 
@@ -42,7 +44,7 @@ def build(
     the receive would hold up is in an MPI call already, so there it begins where the receive is posted; one from an earlier call, of a
     message sent in place, holds nobody then. Raises GraphError beyond 2**31 vertices or edges.
     """
-    layout, edges, table = Layout(trace), Edges(), trace.messages
+    layout, edges, table = _layout(trace), Edges(), trace.messages
     edges.add(np.zeros(len(layout.begun), "i4"), layout.begun, LOCAL, NONE)
     _add_messages(trace, layout, edges)
     if synchronous is not None:
@@ -53,7 +55,7 @@ def build(
     if transfers:
         _add_transfers(trace, layout, edges, _any(trace, synchronous, supposed))
     _add_probes(trace, layout, edges)
-    _add_collectives(trace, layout, edges)
+    crossing = _add_collectives(trace, layout, edges)
     _add_links(trace, layout, edges)
     if inner is not None:
         _add_inner(trace, layout, edges, *inner)
@@ -62,6 +64,8 @@ def build(
     listed = edges.whole()
     if layout.size + len(listed[0]) > _MOST:
         raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(listed[0])} edges, must be below 2**31")
+    if isinstance(layout, spread.PartLayout):
+        return _spread(trace, layout, listed, crossing, 0 if inner is None else len(inner[0]))
     vertex, keep = _ordered(trace, layout, listed, movers)
     while keep is not None and len(sooner := _too_late(trace, layout, listed, keep)):
         listed[0][sooner] = layout.entered[table.receive[listed[3][sooner]]]
@@ -78,6 +82,23 @@ def build(
     graph = finish(layout, vertex, listed, dropped, deadlocks)
     waits = 0 if inner is None else len(inner[0])
     return dataclasses.replace(graph, supposed=int(only_supposed.sum()), let_go=let_go, inner=waits)
+
+
+def _layout(trace: Trace) -> Layout:
+    return spread.PartLayout(trace, trace.share) if isinstance(trace.share, Part) else Layout(trace)
+
+
+def _spread(trace: Trace, layout: spread.PartLayout, listed: list[Ints], crossing: spread.Crossing, inner: int) -> Graph:
+    """Return the graph of a part of a trace; `inner` waits inside collectives were asked for here. Raises TraceError as `spread.ordered`."""
+    listed = spread.kept(layout, listed)
+    crossing = spread.of_calls(layout, listed[0]).also(crossing)
+    inward = listed[2] != BORDER
+    vertex, border = spread.ordered(trace.path, layout, listed[0][inward], listed[1][inward], crossing)
+    only_supposed = listed[2] == _SUPPOSED
+    listed[2][only_supposed] = RENDEZVOUS
+    graph = finish(layout, vertex, listed, 0, 0)
+    total = trace.share.total
+    return dataclasses.replace(graph, supposed=total(int(only_supposed.sum())), inner=total(inner), border=border)
 
 
 def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:
@@ -134,8 +155,10 @@ def _add_probes(trace: Trace, layout: Layout, edges: Edges) -> None:
     edges.add(layout.entered[trace.messages.send[message]], layout.entered[probe] + 1, PROBE, message)
 
 
-def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> None:
-    """N to N: all into a hub, the hub into all. From or to a root: only what depends. Prefix: a chain of hubs along the ranks.
+def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> spread.Crossing:
+    """Add hubs and edges of collectives; return what crosses of those of a part.
+
+    N to N: all into a hub, the hub into all. From or to a root: only what depends. Prefix: a chain of hubs along the ranks.
 
     The origin leads into every hub too, so that one nobody else enters has a time.
     """
@@ -148,8 +171,11 @@ def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> None:
     prefix = kind == operations.PREFIX
     arrives = everyone | prefix | (rooted & np.where(kind == operations.ONE_TO_N, is_root, (kind == operations.N_TO_ONE) & ~is_root))
     leaves = everyone | (rooted & np.where(kind == operations.ONE_TO_N, ~is_root, (kind == operations.N_TO_ONE) & is_root))
+    none = spread.Crossing([], [])
+    if isinstance(layout, spread.PartLayout):
+        return spread.add_collectives(trace, layout, edges, arrives, leaves & (members.done != NONE))
     if not len(members):
-        return
+        return none
     head = np.zeros(len(members), bool)
     head[table.first_member] = True
     hub = np.cumsum(head | prefix) - 1
@@ -165,6 +191,7 @@ def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> None:
     edges.add(hub[later - 1], hub[later], COLLECTIVE, members.collective[later])
     later = later[done[later] != NONE]
     edges.add(hub[later - 1], layout.entered[done[later]] + 1, COLLECTIVE, members.collective[later])
+    return none
 
 
 def _add_links(trace: Trace, layout: Layout, edges: Edges) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from perwiz.errors import GraphError
+from perwiz.graph.border import Border
+from perwiz.kernels.names import BORDER as BORDER
 from perwiz.kernels.names import COLLECTIVE as COLLECTIVE
 from perwiz.kernels.names import EJECTION as EJECTION
 from perwiz.kernels.names import GAP as GAP
@@ -30,8 +32,8 @@ from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 
-KINDS = ("local", "message", "rendezvous", "collective", "probe", "link", "injection", "ejection", "queue", "gap", "transfer", "start")
-"""Names of the kinds of edges, LOCAL to START."""
+KINDS = ("local", "message", "rendezvous", "collective", "probe", "link", "injection", "ejection", "queue", "gap", "transfer", "start", "border")
+"""Names of the kinds of edges, LOCAL to BORDER."""
 MOST = 1_000_000
 """Edges beyond which a networkx graph would fill the memory."""
 
@@ -69,11 +71,18 @@ class Graph:
     """Edges from messages at interfaces, to those behind and to calls, left out because they would close a cycle."""
     inner: int = 0
     """Waits inside rooted collectives that were asked for: for one other member."""
+    border: Border | None = dataclasses.field(default=None, metadata={"kept": False})
+    """Where the graph of a part of a trace ends; None of a whole one."""
 
     @property
     def vertices(self) -> int:
         """Number of vertices."""
         return len(self.start) - 1
+
+    @property
+    def rounds(self) -> Border:
+        """How to go through it: its border, or of a whole graph all at once."""
+        return self.border or Border.of_none(self.vertices)
 
     @property
     def edges(self) -> int:

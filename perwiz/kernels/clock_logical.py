@@ -238,10 +238,11 @@ def delays(
 
     Nor does a cause that another, as late or later, hides from further away: latencies do not fall with the distance.
     """
-    for v in range(1, len(owner)):
+    first: cython.Py_ssize_t = len(owner) + 1 - len(start)
+    for v in range(first if first > 0 else 1, len(owner)):
         holder: cython.Py_ssize_t = owner[v]
-        partners: cython.Py_ssize_t = start[v] if holder < 0 else start[v] + 1
-        for k in range(partners, start[v + 1]):
+        partners: cython.Py_ssize_t = start[v - first] if holder < 0 else start[v - first] + 1
+        for k in range(partners, start[v - first + 1]):
             u = source[k]
             if binding[k] == UNBOUND:
                 continue

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
-"""A topological order of the happened-before graph, its edges listed by the vertex they lead into, and the rounds of a replay.
+"""A topological order of the happened-before graph, its edges listed by the vertex they lead into, and of a part of it.
 
 Vertices come in program numbering: a chained vertex v is followed by v + 1 on its location; all other edges are listed.
 """
@@ -12,7 +12,6 @@ CHAINED = cython.declare(cython.int, names.CHAINED)
 OPEN = cython.declare(cython.int, names.OPEN)
 UNNUMBERED = cython.declare(cython.int, names.UNNUMBERED)
 NONE = cython.declare(cython.int, names.NONE)
-UNBOUND = cython.declare(cython.int, names.UNBOUND)
 
 
 def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> None:
@@ -54,6 +53,37 @@ def order(
         if head == step:
             _bring_together(out, step, tail, degree, cursor, spare)
             step = tail
+        v = out[head]
+        head += 1
+        if chained[v]:
+            waiting[v + 1] -= 1
+            if waiting[v + 1] == 0:
+                out[tail] = v + 1
+                tail += 1
+        for k in range(first[v], first[v + 1]):
+            t = target[edge[k]]
+            waiting[t] -= 1
+            if waiting[t] == 0:
+                out[tail] = t
+                tail += 1
+    return tail
+
+
+def proceed(
+    first: cython.const[cython.int][::1],
+    edge: cython.const[cython.int][::1],
+    target: cython.const[cython.int][::1],
+    chained: cython.const[cython.uchar][::1],
+    waiting: cython.int[::1],
+    head: cython.Py_ssize_t,
+    tail: cython.Py_ssize_t,
+    out: cython.int[::1],
+) -> int:
+    """Write to `out` behind out[head:tail], vertices that can be placed, all that can be placed behind these; return where they end.
+
+    As `order`, which see, but of a graph of which others place some vertices: whoever hears of one puts it behind those there.
+    """
+    while head < tail:
         v = out[head]
         head += 1
         if chained[v]:
@@ -182,25 +212,3 @@ def lead_in(
             place += 1
         source[place] = position[origin[k]]
         edge[place] = k
-
-
-def rounds(
-    start: cython.const[cython.int][::1],
-    source: cython.const[cython.int][::1],
-    binding: cython.const[cython.uchar][::1],
-    part: cython.const[cython.int][::1],
-    out: cython.int[::1],
-) -> None:
-    """Write the round, of a replay by several processes, in which each vertex can be reached; `part` is the process that has it.
-
-    What crosses between two processes takes a round. UNBOUND edges bind only inside a process.
-    """
-    for v in range(1, len(part)):
-        latest: cython.int = 0
-        for k in range(start[v], start[v + 1]):
-            u = source[k]
-            if part[u] == part[v]:
-                latest = max(latest, out[u])
-            elif binding[k] != UNBOUND:
-                latest = max(latest, out[u] + 1)
-        out[v] = latest

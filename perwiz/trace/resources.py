@@ -54,13 +54,26 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+_OWN = threading.local()
+
+
+def as_process() -> None:
+    """Let this thread remember answers apart from the others, as a process does."""
+    _OWN.memory = {}
+
+
 class Remembered(Generic[Result]):
     """A function that remembers its last answers; see `remembered`."""
 
     def __init__(self, function: Callable[..., Result], most: int) -> None:
         functools.update_wrapper(self, function)
         self._function, self._most, self._lock = function, most, threading.RLock()
-        self._known: dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]] = {}
+        self._shared: dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]] = {}
+
+    @property
+    def _known(self) -> dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]]:
+        memory = getattr(_OWN, "memory", None)
+        return self._shared if memory is None else memory.setdefault(self, {})
 
     def __call__(self, first: Any, *asked: Any) -> Result:
         """Return the answer, found if it is not known."""

@@ -8,11 +8,16 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.errors import TraceError
 from perwiz.trace import operations
 from perwiz.trace.arrays import Mask, chunks
 from perwiz.trace.parts.rows import Kept, part
+from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Times
 from perwiz.trace.trace import Timeline, Trace
+
+
+_APART = "threads or streams that nothing ties to the processes, which one process alone leaves out; must be asked of one (without mpiexec)"
 
 
 def tied(trace: Trace) -> Mask:
@@ -39,6 +44,7 @@ def tied(trace: Trace) -> Mask:
     for call in sides:
         for piece in chunks(len(call)):
             out[trace.calls.location[call[piece][call[piece] != NONE]]] = True
+    out = trace.share.reduced(out.view("u1"), "max").view(bool)
     return np.asarray(out | ((kind == PROCESS) & ~np.isin(process, process[out])))
 
 
@@ -48,16 +54,16 @@ def _loose(trace: Trace, keep: Mask) -> int:
     Where no link tells when its process starts a thread and waits for its end, and no common barrier, a thread delays nothing there.
     """
     process = trace.locations.process
-    loose = keep & (trace.locations.kind == THREAD) & (np.bincount(process, keep) > 1)[process]
+    here = np.zeros(len(process), bool)
+    here[trace.share.locations] = True
+    loose = here & keep & (trace.locations.kind == THREAD) & (np.bincount(process, keep) > 1)[process]
     for call in (trace.links.cause, trace.links.effect):
         loose[trace.calls.location[call]] = False
-    if not loose.any():
-        return 0
     location = trace.calls.location[trace.members.call]
-    team = trace.members.collective.astype("i8") * (int(process.max()) + 1) + process[location]
+    team = trace.members.collective.astype("i8") * (int(process.max(initial=0)) + 1) + process[location]
     _, number, size = np.unique(team, return_inverse=True, return_counts=True)
     loose[location[size[number] > 1]] = False
-    return int(loose.sum())
+    return trace.share.total(int(loose.sum()))
 
 
 def tied_part(trace: Trace) -> Trace:
@@ -71,6 +77,8 @@ def tied_part(trace: Trace) -> Trace:
         trace = dataclasses.replace(trace, counts=dataclasses.replace(trace.counts, loose_threads=loose))
     if keep.all():
         return trace
+    if isinstance(trace.share, Part):
+        raise TraceError(f"{trace.path}: {_APART}")
     left_out = trace.locations.kind[~keep]
     streams = int((left_out == STREAM).sum())
     more = {"untied_threads": len(left_out) - streams, "untied_streams": streams}

@@ -12,6 +12,7 @@ from perwiz import words
 from perwiz.errors import TraceError
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.origin import MEASURED, Origin
+from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.tables import (
     NONE,
     Calls,
@@ -279,6 +280,8 @@ class Trace:
     """Call sites: `solver.c:112 exchange` with debug information, `app+0x1234 exchange` or `app+0x1234` without."""
     model: str = ""
     """File of the LogGPS model that was measured when the run was recorded; empty if none was."""
+    share: Share = dataclasses.field(default=ALONE, metadata={"kept": False})
+    """Which rows are those of this process, if several have the trace together. All have the locations, paths, names and texts whole."""
 
     def __post_init__(self) -> None:
         check(self)

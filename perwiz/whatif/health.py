@@ -129,8 +129,11 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     talks = (
         lost & np.isin(kind, (operations.SEND, operations.RECV, operations.SENDRECV, operations.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
     )
+    share = trace.share
     times, lasts = trace.timeline.calls, trace.timeline.locations.leave - trace.timeline.locations.enter
+    lost, talks = (_own(trace, which) for which in (lost, talks))
     unknown = np.bincount(trace.calls.location[lost], (times.leave - times.enter)[lost], len(lasts))
+    unknown = share.of_locations(unknown)
     remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
     before = clocks.recorded if clocks else remaining
     disagreed = bool(before) or trace.timeline.origin.kind == "corrected"
@@ -138,8 +141,8 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     return Health(
         counts=trace.counts,
         faults=trace.faults,
-        off=len(off),
-        off_time=int((off.leave - off.enter).sum()),
+        off=share.total(len(off)),
+        off_time=share.total(int((off.leave - off.enter).sum())),
         unknown_receives=_unknown_receives(trace),
         own_clocks=len(np.unique(trace.locations.process)) if disagreed and unsynchronised(trace) else 0,
         predicted=trace.timeline.origin.effects_may_precede_causes,
@@ -150,11 +153,20 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         contradictions=contradictions,
         untied=_untied(trace),
         endless=_endless(trace, np.flatnonzero(lost & (kind == operations.COMPLETE))),
-        partnerless=max(int(talks.sum()) - max(int((talks & _to_nobody(trace)).sum()), trace.counts.to_nobody), 0),
+        partnerless=max(
+            share.total(int(talks.sum())) - max(share.total(int((talks & _to_nobody(trace)).sum())), trace.counts.to_nobody), 0
+        ),
         not_modelled=float(unknown.sum() / max(lasts.sum(), 1)),
         not_modelled_most=float((unknown / np.maximum(lasts, 1)).max(initial=0)),
-        calls_not_modelled=int(lost.sum()),
+        calls_not_modelled=share.total(int(lost.sum())),
     )
+
+
+def _own(trace: Trace, which: Mask) -> Mask:
+    """Return which calls, of this process alone."""
+    out = np.zeros(len(which), bool)
+    out[trace.share.calls] = which[trace.share.calls]
+    return out
 
 
 def _correction(clocks: Treated | None) -> Correction | None:
@@ -163,13 +175,14 @@ def _correction(clocks: Treated | None) -> Correction | None:
     correction = clocks.correction
     old, new = correction.before.calls, correction.timeline.calls
     largest = max(int((new.enter - old.enter).max(initial=0)), int((new.leave - old.leave).max(initial=0)))
+    largest = correction.trace.share.most(largest)
     return Correction(correction.jumps, largest, correction.before.makespan)
 
 
 def _endless(trace: Trace, waits: I8) -> int:
     """Return how many waits complete no request on locations with requests that nothing completes; others had nothing to wait for."""
     waits = waits[_open(trace)[trace.calls.location[waits]]]
-    return len(_without(waits, trace.requests.completed_by, len(trace.calls)))
+    return trace.share.total(len(_without(waits, trace.requests.completed_by, len(trace.calls))))
 
 
 def _without(calls: Ints, others: I4, count: int) -> I8:
@@ -210,7 +223,7 @@ def _unknown_receives(trace: Trace) -> int:
     kind = operations.KIND[trace.calls.op]
     posts = trace.requests.posted_by[trace.requests.cancelled == 0]
     lost = _without(posts[kind[posts] == operations.IRECV], trace.messages.receive, len(kind))
-    return int((trace.calls.comm[lost] == NONE).sum())
+    return trace.share.total(int((trace.calls.comm[lost] == NONE).sum()))
 
 
 def _untied(trace: Trace) -> int:
@@ -222,8 +235,9 @@ def _untied(trace: Trace) -> int:
         sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))
         alone[sender[sender != receiver]] = alone[receiver[sender != receiver]] = False
     size = np.diff(np.append(trace.collectives.first_member, len(members)))
-    several = (size > 1) & operations.OF_PROCESSES[trace.collectives.op]
+    several = (trace.share.of_instances(size) > 1) & operations.OF_PROCESSES[trace.collectives.op]
     alone[process[calls.location[members.call[np.repeat(several, size) & _known_members(trace)]]]] = False
+    alone = trace.share.reduced(alone.view("u1"), "min")
     return int(alone.sum()) if len(ranks) > 1 else 0
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import build
 import naive
-import naive_clock
 from perwiz.graph import graph as g
 from perwiz.kernels import names, order
 
@@ -124,19 +123,38 @@ def test_components__by_hand():
     assert components(edges, chained, {4}) == {frozenset({0}), frozenset({1, 2}), frozenset({3}), frozenset({5})}
 
 
+def proceed(edges, chained, apart):
+    """Return the vertices in order: those that others place come in as soon as nothing else can be placed, the first first."""
+    size = len(chained)
+    source, target = (np.array([edge[side] for edge in edges], "i4").reshape(-1) for side in (0, 1))
+    first, waiting = np.zeros(size, "i4"), np.zeros(size, "i4")
+    order.count(source, first)
+    order.count(target, waiting)
+    waiting[1:] += np.array(chained, "i4")[:-1]
+    waiting[list(apart)] = 1
+    first = np.concatenate(([0], np.cumsum(first))).astype("i4")
+    edge, out = np.empty(len(edges), "i4"), np.zeros(size, "i4")
+    order.group(source, first[:-1].copy(), edge)
+    head, tail, left = 0, 1, sorted(apart)
+    while True:
+        head = order.proceed(first, edge, target, np.array(chained, "u1"), waiting, head, tail, out)
+        if not left:
+            return out[:head].tolist()
+        out[head] = left.pop(0)
+        tail = head + 1
+
+
 @pytest.mark.slow
-@given(build.graphs(), st.data())
-def test_rounds__twin(graph, data):
-    part = [-1, *data.draw(st.lists(st.integers(0, 2), min_size=graph.vertices - 1, max_size=graph.vertices - 1))]
-    binding = (graph.kind != g.LOCAL).astype("u1")
-    out = np.zeros(graph.vertices, "i4")
-    order.rounds(graph.start, graph.source, binding, np.array(part, "i4"), out)
-    assert out.tolist() == naive_clock.rounds(graph.start.tolist(), graph.source.tolist(), binding.tolist(), part)
+@given(listed_edges(), st.data())
+def test_proceed__twin(drawn, data):
+    edges, chained = drawn
+    apart = data.draw(st.sets(st.integers(1, len(chained) - 1))) if len(chained) > 1 else set()
+    edges = [edge for edge in edges if edge[1] not in apart and edge[1] != 0]
+    chained = [follows and v + 1 not in apart for v, follows in enumerate(chained)]
+    assert proceed(edges, chained, apart) == naive.proceed(edges, chained, apart)
 
 
-def test_rounds__there_and_back():
-    """Process 0 has vertices 1 and 3, process 1 has 2: 1 -> 2 -> 3 crosses twice."""
-    start, source, binding = np.array([0, 0, 1, 3, 5], "i4"), np.array([0, 0, 1, 1, 2], "i4"), np.array([0, 0, 1, 0, 1], "u1")
-    out = np.zeros(4, "i4")
-    order.rounds(start, source, binding, np.array([-1, 0, 1, 0], "i4"), out)
-    assert out.tolist() == [0, 0, 1, 2]
+def test_proceed__waits_for_others():
+    """0 -> 1, 1 and 3 -> 2, where 3 is placed by another process, and 2 followed by 4 -> 5."""
+    edges, chained = [(0, 1), (1, 2), (3, 2), (2, 4)], [False, False, False, False, True, False]
+    assert proceed(edges, chained, {3}) == [0, 1, 3, 2, 4, 5]

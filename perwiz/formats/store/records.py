@@ -49,7 +49,7 @@ class Packer:
     def _record(self, value: Any, place: str) -> Any:
         if id(value) in self._records:
             return {"same": self._records[id(value)][1]}
-        fields = {field.name: self.packed(getattr(value, field.name), f"{place}.{field.name}") for field in dataclasses.fields(value)}
+        fields = {field.name: self.packed(getattr(value, field.name), f"{place}.{field.name}") for field in kept(type(value))}
         self._records[id(value)] = value, len(self._records)
         return {"fields": fields}
 
@@ -132,7 +132,12 @@ class Unpacker:
 def _hints(kind: type) -> dict[str, Any]:
     """Return what the fields of a dataclass are annotated with."""
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return {field.name: hints[field.name] for field in kept(kind)}
+
+
+def kept(kind: type) -> list[dataclasses.Field[Any]]:
+    """Return the fields of a record that a store keeps: all but those declared to be of this process alone."""
+    return [field for field in dataclasses.fields(kind) if field.metadata.get("kept", True)]
 
 
 def _plain(kind: type, packed: Any, place: str) -> Any:

@@ -241,4 +241,4 @@ def shifts(trace: Trace, before: Timeline, after: Timeline) -> I8:
         old, new = getattr(before, kind), getattr(after, kind)
         for side in ("enter", "leave"):
             np.maximum.at(out, location, np.abs(getattr(new, side) - getattr(old, side)))
-    return out
+    return trace.share.of_locations(out)

@@ -11,13 +11,13 @@ import types
 import pytest
 
 import mpis
-import perwiz
 import threaded
 from perwiz.cli import main
-from perwiz.clock.spread import mpi as distributed
+from perwiz.engines import launched, team
 from perwiz.errors import LibraryError
 
-REAL = str(pathlib.Path(__file__).parents[3] / "traces" / "p_m3.alog.gz")
+TRACES = pathlib.Path(__file__).parents[2] / "traces"
+REAL = str(TRACES / "p_m3.alog.gz")
 ASK = "from mpi4py import MPI; print(MPI.COMM_WORLD.size)"
 
 
@@ -49,29 +49,54 @@ def mpiexec():
     pytest.skip("no MPI here that mpi4py works with: neither in PERWIZ_MPIS nor mpiexec on the path")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_equal__catalogue(mpiexec, ranks):
-    done = mpiexec(ranks, threaded.__file__)
-    count = 3 * len(threaded.build.CATALOGUE)
-    assert (done.returncode, done.stdout) == (0, f"{ranks} processes, {count} traces, different: []\n"), done.stderr
+def said(done):
+    """Return the lines of perwiz on standard error."""
+    return [line for line in done.stderr.splitlines() if line.startswith("perwiz:")]
 
 
 @pytest.mark.slow
-def test_command__the_same_answer_once(mpiexec, tmp_path, capsys):
-    code = main(["correct", REAL, "-o", str(tmp_path / "alone.alog")])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("options", [[], ["--json", "--mu", "100"]], ids=["text", "json"])
+def test_command__the_same_answer_once(mpiexec, capsys, ranks, options):
+    code = main(["correct", REAL, *options])
     alone = capsys.readouterr().out
-    done = mpiexec(4, "-m", "perwiz", "correct", REAL, "-o", "all.alog", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (code, alone)
-    one, other = (perwiz.read(str(tmp_path / name)).timeline for name in ("alone.alog", "all.alog"))
-    assert (one.calls, one.regions, one.locations) == (other.calls, other.regions, other.locations)
+    done = mpiexec(ranks, "-m", "perwiz", "correct", REAL, *options)
+    assert (done.returncode, done.stdout) == (code, alone), done.stderr
 
 
 @pytest.mark.slow
 def test_command__an_error_is_said_once(mpiexec, tmp_path):
     done = mpiexec(2, "-m", "perwiz", "correct", "none.alog", cwd=tmp_path)
-    said = [line for line in done.stderr.splitlines() if line.startswith("perwiz:")]
-    assert (done.returncode, said) == (3, ["perwiz: none.alog: no such file or directory"])
+    assert (done.returncode, said(done)) == (3, ["perwiz: none.alog: no such file or directory"])
+
+
+@pytest.mark.slow
+def test_command__what_is_not_spread_is_refused(mpiexec, tmp_path):
+    done = mpiexec(2, "-m", "perwiz", "correct", REAL, "-o", "out.alog", cwd=tmp_path)
+    why = "--output: is not done by several processes together, must be asked of one (without mpiexec)"
+    assert (done.returncode, said(done), os.listdir(tmp_path)) == (2, [f"perwiz: {why}"], [])
+
+
+DIES = """
+import sys
+from perwiz.engines.team import together
+def work(team):
+    if team.rank == 1:
+        raise {error}
+    return int(team.reduce(__import__('numpy').zeros(1), 'sum')[0])
+sys.exit(together(work))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [("MemoryError", "out of memory"), ("SystemExit(143)", "ended from outside"), ("OSError('gone')", "OSError: gone")],
+)
+def test_one_dies__all_end_with_a_line(mpiexec, error, line):
+    done = mpiexec(3, "-c", DIES.format(error=error))
+    assert done.returncode != 0
+    assert said(done) == [f"perwiz: process 1 of 3: {line}"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +112,7 @@ def test_command__an_error_is_said_once(mpiexec, tmp_path):
 )
 def test_launched(started, environment, expected):
     started(environment)
-    assert distributed.launched() == expected
+    assert launched.launched() == expected
 
 
 @pytest.fixture
@@ -95,7 +120,7 @@ def started(monkeypatch):
     """Return started(environment): let this process be one that was started so, and no other way."""
 
     def start(environment):
-        for names in distributed._LAUNCHED:
+        for names in launched._LAUNCHED:
             for name in names:
                 monkeypatch.delenv(name, raising=False)
         for name, value in environment.items():
@@ -107,14 +132,14 @@ def started(monkeypatch):
 def test_alone__needs_no_mpi4py(started, monkeypatch):
     started({"PMI_SIZE": "1", "PMI_RANK": "0"})
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    assert distributed.together(lambda processes: 7 if processes is None else 0) == 7
+    assert team.together(lambda processes: 7 if processes is None else 0) == 7
 
 
 def test_refused__no_mpi4py(started, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    for rank, code in ((0, 2), (1, 0)):
+    for rank in (0, 1):
         started({"PMI_SIZE": "4", "PMI_RANK": str(rank)})
-        assert main(["correct", REAL]) == code
+        assert main(["correct", REAL]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("perwiz: mpiexec started 4 processes, but mpi4py cannot be used: import of mpi4py halted")
@@ -128,4 +153,19 @@ def test_refused__mpi4py_of_another_mpi(started, monkeypatch):
     started({"PMI_SIZE": "4", "PMI_RANK": "0"})
     why = r"mpi4py sees 1: it is of another MPI \(Open MPI v5\); both must be of the same"
     with pytest.raises(LibraryError, match=rf"^mpiexec started 4 processes, but {why}$"):
-        distributed.together(lambda processes: 0)
+        team.together(lambda processes: 0)
+
+
+def test_refused__unequal_versions():
+    """The first that differs from process 0 is named."""
+    versions = iter(["1.0 aa", "1.0 aa", "1.1 bb"])
+
+    class Team:
+        size = 3
+
+        def exchange(self, data):
+            return [threaded.np.frombuffer(next(versions).encode(), "u1") for _ in range(3)]
+
+    why = "process 0 runs perwiz 1.0 aa, process 2 runs 1.1 bb; all must run the same"
+    with pytest.raises(LibraryError, match=f"^{why}$"):
+        team._check_alike(Team())

@@ -1,1 +1,0 @@
-"""The correction spread over processes."""

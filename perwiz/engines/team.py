@@ -1,0 +1,189 @@
+"""The processes that mpiexec or srun started, each with a part of a trace; the one home of mpi4py.
+
+All of them run the same command, each on its part. What they tell each other is counted by stage.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perwiz.engines.launched import launched
+from perwiz.errors import BUG, LibraryError, PerwizError
+from perwiz.formats.store.store import made_by
+from perwiz.trace.spread.team import How, Team, texts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MANY = 256
+"""Messages under way that are looked through at a time."""
+_BLOCK = 512
+"""Bytes that every process sends to every other in an exchange; more follows if there is more."""
+_HEAD = 8
+"""Of them, how many bytes there are."""
+_MOST = 1 << 30
+"""Bytes of a message."""
+_ONWARD, _MORE = 1, 2
+"""Tags: of what goes on from round to round, and of what follows in an exchange."""
+_PATIENCE = 10.0
+"""Seconds in which all processes must come to an end that one comes to with an error, or it ends them."""
+_LOOK = 0.01
+"""Seconds between two looks at that."""
+_HEARD = 0.3
+"""Seconds in which the launcher passes on what a process says: when one is ended it may forget what it has not."""
+
+
+def together(work: Callable[[Team | None], int]) -> int:
+    """Return the exit code of work that all processes do together; alone there is no team.
+
+    Raises LibraryError on rank 0, and ends the others, where MPI cannot be used though mpiexec started several processes. An error that all
+    come to is said by rank 0; one that others do not come to ends all of them.
+    """
+    size, rank = launched()
+    if size == 1:
+        return work(None)
+    try:
+        team = Mpi(size)
+    except LibraryError as error:
+        if rank:
+            raise SystemExit(error.exit_code) from None
+        raise
+    try:
+        _check_alike(team)
+        code = work(team)
+    except PerwizError as error:
+        team.end(str(error), error.exit_code)
+        if rank:
+            raise SystemExit(error.exit_code) from None
+        raise
+    except BaseException as error:
+        team.stop(error)
+        raise
+    team.end("", code)
+    return code
+
+
+def _check_alike(team: Team) -> None:
+    """Raise LibraryError if processes run other versions of perwiz."""
+    versions = texts(team, made_by())
+    other = next((rank for rank, version in enumerate(versions) if version != versions[0]), None)
+    if other is not None:
+        differ = f"process 0 runs perwiz {versions[0]}, process {other} runs {versions[other]}"
+        raise LibraryError(f"{differ}; all must run the same")
+
+
+class Counted:
+    """Counts what a process sends, by stage: messages, bytes, and how often all wait for each other."""
+
+    def __init__(self) -> None:
+        self.stage = "begin"
+        self.counts: dict[str, list[int]] = collections.defaultdict(lambda: [0, 0, 0])
+
+    def count(self, messages: int, size: int, waits: int) -> None:
+        """Count messages of so many bytes together, and times when all wait for all."""
+        row = self.counts[self.stage]
+        row[0] += messages
+        row[1] += size
+        row[2] += waits
+
+
+class Mpi(Counted):
+    """The processes of MPI_COMM_WORLD."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:
+            why = f"mpi4py cannot be used: {error}; must be installed (pip install 'perwiz[mpi]'), or start one process"
+            raise LibraryError(f"mpiexec started {size} processes, but {why}") from None
+        self._mpi, self._world = MPI, MPI.COMM_WORLD
+        self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
+        if self.size != size:
+            sees = f"mpi4py sees {self.size}: it is of another MPI ({MPI.Get_library_version().split(',')[0].strip()})"
+            raise LibraryError(f"mpiexec started {size} processes, but {sees}; both must be of the same")
+        self._ending = self._world.Dup()
+        self._under_way: list[Any] = []
+        self._operations = {"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN}
+
+    def exchange(self, data: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return what each process has for this one, given what this one has for each."""
+        kind, head = data[0].dtype, np.zeros((self.size, _BLOCK), "u1")
+        told, rows = np.zeros_like(head), [np.ascontiguousarray(each, kind).view("u1") for each in data]
+        for line, row in zip(head, rows, strict=True):
+            line[:_HEAD].view("i8")[0] = len(row)
+            first = row[: _BLOCK - _HEAD]
+            line[_HEAD : _HEAD + len(first)] = first
+        self._world.Alltoall(head, told)
+        sizes = [int(line[:_HEAD].view("i8")[0]) for line in told]
+        requests = [request for to, row in enumerate(rows) for request in self._more(to, row)]
+        out = []
+        for source, (line, size) in enumerate(zip(told, sizes, strict=True)):
+            came = np.empty(size, "u1")
+            came[: _BLOCK - _HEAD] = line[_HEAD : _HEAD + size]
+            for begin in range(_BLOCK - _HEAD, size, _MOST):
+                self._world.Recv(came[begin : begin + _MOST], source=source, tag=_MORE)
+            out.append(came.view(kind))
+        self._mpi.Request.Waitall(requests)
+        self.count(self.size - 1, sum(len(row) for to, row in enumerate(rows) if to != self.rank), 1)
+        return out
+
+    def _more(self, to: int, row: NDArray[np.uint8]) -> list[Any]:
+        """Send what does not fit into the first block; return the requests."""
+        return [
+            self._world.Isend(row[begin : begin + _MOST], dest=to, tag=_MORE) for begin in range(_BLOCK - _HEAD, len(row), _MOST)
+        ]
+
+    def reduce(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        """Return, on every process, the sums or extremes of the values of all, element by element."""
+        out = np.empty_like(values)
+        self._world.Allreduce(np.ascontiguousarray(values), out, op=self._operations[how])
+        self.count(1, values.nbytes, 1)
+        return out
+
+    def send(self, to: int, data: NDArray[Any]) -> None:
+        """Send an array without waiting; it must not change before `wait_for_sends`."""
+        if len(self._under_way) >= _MANY and len(self._under_way) % _MANY == 0:
+            self._under_way = [(request, data) for request, data in self._under_way if not request.Test()]
+        self._under_way.append((self._world.Isend(data.view("u1"), dest=to, tag=_ONWARD), data))
+        self.count(1, data.nbytes, 0)
+
+    def receive(self, source: int, data: NDArray[Any]) -> None:
+        """Wait for an array of this length and type, and fill it."""
+        self._world.Recv(data.view("u1"), source=source, tag=_ONWARD)
+
+    def wait_for_sends(self) -> None:
+        """Wait until all that was sent is on its way."""
+        self._mpi.Request.Waitall([request for request, _ in self._under_way])
+        self._under_way.clear()
+
+    def end(self, why: str, code: int) -> None:
+        """Come to the end together; where the others do not come, say why, and end them."""
+        sys.stdout.flush()
+        request, until = self._ending.Ibarrier(), time.monotonic() + _PATIENCE
+        while not request.Test():
+            if why and time.monotonic() > until:
+                print(f"perwiz: {why} (process {self.rank} of {self.size})", file=sys.stderr, flush=True)
+                time.sleep(_HEARD)
+                self._world.Abort(code)
+            time.sleep(_LOOK)
+
+    def stop(self, error: BaseException) -> None:
+        """End all processes at once, after saying why: this one cannot go on, and the others would wait for it."""
+        code, what = BUG, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        if isinstance(error, SystemExit | KeyboardInterrupt):
+            code, what = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 130, "ended from outside"
+        elif isinstance(error, MemoryError):
+            what = "out of memory"
+        elif not isinstance(error, OSError):
+            traceback.print_exc()
+        print(f"perwiz: process {self.rank} of {self.size}: {what}", file=sys.stderr, flush=True)
+        time.sleep(_HEARD)
+        self._world.Abort(code)

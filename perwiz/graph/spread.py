@@ -1,0 +1,338 @@
+"""The graph of a part of a trace: what its vertices need of other processes, and in which round each can be reached."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from perwiz.errors import TraceError
+from perwiz.graph.border import Border, Bundle, Step
+from perwiz.graph.graph import BORDER, COLLECTIVE
+from perwiz.graph.layout import Edges, Layout, counts, starts
+from perwiz.kernels import order as kernel
+from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
+from perwiz.trace.spread.share import Part
+from perwiz.trace.spread.team import Team
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+
+_NONE = np.zeros(0, "i8")
+
+
+class PartLayout(Layout):
+    """The layout of a part: what stands for the locations and calls of others is followed by nothing."""
+
+    def __init__(self, trace: Trace, share: Part) -> None:
+        super().__init__(trace)
+        self.share = share
+        here = share.locations
+        self.own = slice(int(self.begun[here.start]), int(self.ended[here.stop - 1]) + 1) if here.stop > here.start else slice(1, 1)
+        """Vertices of its own locations."""
+        self.copies = 0
+        """How many of the hubs, the last of them, are copies of those of others."""
+
+    def chained(self) -> U1:
+        """Return which vertices are followed by the next one of their location, 1 or 0 per vertex."""
+        chained = super().chained()
+        chained[: self.own.start] = chained[self.own.stop :] = 0
+        return chained
+
+    def foreign(self) -> I8:
+        """Return the vertices that are none of its own, the origin left out."""
+        rest = np.arange(1, self.chain)
+        return np.concatenate([rest[(rest < self.own.start) | (rest >= self.own.stop)], np.arange(self.size - self.copies, self.size)])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Crossing:
+    """Vertices that cross, per process: originals that it has copies of, copies of those that it has; both in the same order there."""
+
+    out: list[I8]
+    into: list[I8]
+
+    def also(self, other: Crossing) -> Crossing:
+        """Return these and others."""
+        joined = [[np.concatenate(pair) for pair in zip(*sides, strict=True)] for sides in ((self.out, other.out), (self.into, other.into))]
+        return Crossing(*joined)
+
+
+def add_collectives(trace: Trace, layout: PartLayout, edges: Edges, arrives: Mask, leaves: Mask) -> Crossing:
+    """Add hubs and edges of the collectives of a part; return what of it crosses. `arrives` and `leaves` are per member.
+
+    The hub of one whose members several processes have is at its home; the entries elsewhere are summed up there first.
+    """
+    members, share = trace.members, layout.share
+    prefix = (operations.KIND[trace.collectives.op] == operations.PREFIX)[members.collective]
+    hubs = _Hubs(trace, layout, arrives & ~prefix, leaves & ~prefix)
+    chain = _Chains(trace, layout, np.flatnonzero(prefix), hubs.count)
+    layout.hubs = hubs.count + chain.count
+    base = layout.chain + layout.hubs
+    layout.copies = hubs.copies + chain.copies
+    layout.hubs += layout.copies
+    hubs.add(edges, base)
+    chain.add(edges, base + hubs.copies)
+    return hubs.crossing(base).also(chain.crossing(base + hubs.copies))
+
+
+class _Hubs:
+    """The hubs of a part, those of prefix operations left out."""
+
+    def __init__(self, trace: Trace, layout: PartLayout, arrives: Mask, leaves: Mask) -> None:
+        self._layout, self._trace, self._arrives, self._leaves = layout, trace, arrives, leaves
+        share, of, count = layout.share, trace.members.collective, len(trace.collectives)
+        self.team = share.team
+        prefix = operations.KIND[trace.collectives.op] == operations.PREFIX
+        enters, returns = (np.bincount(of[which], minlength=count) > 0 for which in (arrives, leaves))
+        home = (share.home == share.team.rank) & ~prefix
+        away = ~home & ~prefix
+        everyone = range(share.team.size)
+        self._to_home = [np.flatnonzero(away & enters & (share.home == peer)) for peer in everyone]
+        self._from_home = [np.flatnonzero(away & returns & (share.home == peer)) for peer in everyone]
+        heard = [self.team.exchange([share.instances[rows] for rows in side]) for side in (self._to_home, self._from_home)]
+        self._entered, self._asked = heard
+        own = np.flatnonzero(home)
+        every = np.unique(np.concatenate([share.instances[own], *self._entered, *self._asked]))
+        self._rows = np.flatnonzero(home | (away & enters))
+        hub = np.full(count, NONE, "i8")
+        hub[self._rows] = np.arange(len(self._rows))
+        extra = np.setdiff1d(every, share.instances[own], assume_unique=True)
+        self._extra = len(extra)
+        self._hub = hub
+        self._ids = np.concatenate([share.instances[own], extra])
+        self._at = np.concatenate([hub[own], len(self._rows) + np.arange(len(extra))])
+        order = np.argsort(self._ids, kind="stable")
+        self._ids, self._at = self._ids[order], self._at[order]
+        self._hubs = len(self._rows) + len(extra)
+        self.count = self._hubs + sum(map(len, self._asked))
+        self.copies = sum(map(len, self._entered)) + sum(map(len, self._from_home))
+
+    def _place(self, ids: I8) -> I8:
+        """Return which of its hubs instances have that are at home here."""
+        return self._layout.chain + self._at[np.searchsorted(self._ids, ids)]
+
+    def _relays(self) -> list[I8]:
+        """Return, per process, what passes on the hubs that are at home here: against the order copies are summed up there."""
+        first = self._layout.chain + self._hubs
+        return np.split(np.arange(first, first + self.count - self._hubs), np.cumsum([len(each) for each in self._asked])[:-1])
+
+    def _copies(self, base: int) -> tuple[list[I8], list[I8]]:
+        """Return, per process, copies of the sums of its entries, and of the hubs at home there."""
+        sizes = [*map(len, self._entered), *map(len, self._from_home)]
+        copies = np.split(np.arange(base, base + sum(sizes)), np.cumsum(sizes)[:-1])
+        return copies[: self.team.size], copies[self.team.size :]
+
+    def add(self, edges: Edges, base: int) -> None:
+        """Add the edges; copies have numbers from `base` on."""
+        layout, members = self._layout, self._trace.members
+        of, entered = members.collective, layout.entered[members.call]
+        sums, hubs = self._copies(base)
+        out = np.where(self._hub >= 0, self._hub + layout.chain, NONE)
+        causes = np.concatenate([self._rows, np.full(self._extra, NONE, "i8")])
+        edges.add(np.zeros(self._hubs, "i4"), layout.chain + np.arange(self._hubs), COLLECTIVE, causes)
+        rows = np.flatnonzero(self._arrives)
+        edges.add(entered[rows], out[of[rows]], COLLECTIVE, of[rows])
+        for ids, copies in zip(self._entered, sums, strict=True):
+            edges.add(copies, self._place(ids), COLLECTIVE, NONE)
+        for ids, relays in zip(self._asked, self._relays(), strict=True):
+            edges.add(self._place(ids), relays, COLLECTIVE, NONE)
+        for rows, copies in zip(self._from_home, hubs, strict=True):
+            out[rows] = copies
+        rows = np.flatnonzero(self._leaves)
+        edges.add(out[of[rows]], layout.entered[members.done[rows]] + 1, COLLECTIVE, of[rows])
+
+    def crossing(self, base: int) -> Crossing:
+        """Return what crosses: sums of entries to homes, hubs from there."""
+        sums, hubs = self._copies(base)
+        out = [
+            np.concatenate([self._layout.chain + self._hub[to_home], relays])
+            for to_home, relays in zip(self._to_home, self._relays(), strict=True)
+        ]
+        return Crossing(out, [np.concatenate(pair) for pair in zip(sums, hubs, strict=True)])
+
+
+class _Chains:
+    """The hubs of prefix operations of a part: one per member, each behind that of the rank before."""
+
+    def __init__(self, trace: Trace, layout: PartLayout, rows: I8, before: int) -> None:
+        """`before` hubs come before these."""
+        self._layout, self._trace, self._rows = layout, trace, rows
+        share, of = layout.share, trace.members.collective[rows]
+        self.team, self.count = share.team, len(rows)
+        self._first = layout.chain + before
+        self._place = share.places[rows]
+        self._ids = share.instances[of]
+        here = np.zeros(len(rows), bool)
+        here[1:] = (of[1:] == of[:-1]) & (self._place[1:] == self._place[:-1] + 1)
+        self._here, later = here, self._place > 0
+        self._away = np.flatnonzero(later & ~here)
+        process = self._process_before()
+        self._wanted = [self._away[process == peer] for peer in range(self.team.size)]
+        asked = self.team.exchange([self._keys(self._ids[k], self._place[k] - 1) for k in self._wanted])
+        keys = self._keys(self._ids, self._place)
+        order = np.argsort(keys, kind="stable")
+        self._asked = [order[np.searchsorted(keys[order], each)] for each in asked]
+        self.copies = len(self._away)
+
+    def _keys(self, ids: I8, places: I8) -> I8:
+        """Return a number per instance and place in it."""
+        return ids * (int(self._layout.share.count["members"]) + 1) + places
+
+    def _process_before(self) -> I8:
+        """Return the process of the member before each of those that have it elsewhere: homes know."""
+        team = self.team
+        home = self._ids % team.size
+        sent = [np.flatnonzero(home == peer) for peer in range(team.size)]
+        heard = team.exchange([self._keys(self._ids[k], self._place[k]) for k in sent])
+        keys = np.concatenate([_NONE, *heard])
+        process = np.repeat(np.arange(team.size), [len(each) for each in heard])
+        order = np.argsort(keys, kind="stable")
+        before = np.full(len(keys), NONE, "i8")
+        before[order[1:]] = process[order[:-1]]
+        answers = team.exchange(np.split(before, np.cumsum([len(each) for each in heard])[:-1]))
+        out = np.full(len(self._rows), NONE, "i8")
+        for rows, answer in zip(sent, answers, strict=True):
+            out[rows] = answer
+        return out[self._away]
+
+    def add(self, edges: Edges, base: int) -> None:
+        """Add the edges; copies have numbers from `base` on."""
+        layout, members, rows = self._layout, self._trace.members, self._rows
+        hub, of, done = self._first + np.arange(len(rows)), members.collective[rows], members.done[rows]
+        edges.add(np.zeros(len(rows), "i4"), hub, COLLECTIVE, of)
+        edges.add(layout.entered[members.call[rows]], hub, COLLECTIVE, of)
+        before = np.append(NONE, hub[:-1])[: len(hub)]
+        for wanted, copies in zip(self._wanted, self._copies(base), strict=True):
+            before[wanted] = copies
+        later = np.flatnonzero(self._place > 0)
+        edges.add(before[later], hub[later], COLLECTIVE, of[later])
+        later = later[done[later] != NONE]
+        edges.add(before[later], layout.entered[done[later]] + 1, COLLECTIVE, of[later])
+
+    def _copies(self, base: int) -> list[I8]:
+        sizes = [len(each) for each in self._wanted]
+        return np.split(np.arange(base, base + sum(sizes)), np.cumsum(sizes)[:-1])
+
+    def crossing(self, base: int) -> Crossing:
+        """Return what crosses."""
+        return Crossing([self._first + each for each in self._asked], self._copies(base))
+
+
+def of_calls(layout: PartLayout, source: Ints) -> Crossing:
+    """Return which entries of calls cross, given the vertices that edges into vertices of this process come from."""
+    share = layout.share
+    wanted = np.unique(source[(source > 0) & (source < layout.chain) & ((source < layout.own.start) | (source >= layout.own.stop))])
+    rows = np.concatenate([np.arange(share.calls.start), np.arange(share.calls.stop, len(layout.entered))])
+    number = share.elsewhere[np.searchsorted(layout.entered[rows], wanted)]
+    process = share.process_of(number)
+    everyone = range(share.team.size)
+    asked = share.team.exchange([number[process == peer] for peer in everyone])
+    return Crossing([layout.entered[share.here(each)].astype("i8") for each in asked], [wanted[process == peer] for peer in everyone])
+
+
+def kept(layout: PartLayout, listed: Sequence[Ints]) -> list[Ints]:
+    """Return the edges (source, target, kind, cause) that lead into vertices of this process, and one into each of the others."""
+    target = listed[1]
+    here = ((target >= layout.own.start) & (target < layout.own.stop)) | (target >= layout.chain)
+    foreign = layout.foreign()
+    more = np.zeros(len(foreign), "i4"), foreign, np.full(len(foreign), BORDER, "u1"), np.full(len(foreign), NONE, "i4")
+    return [np.concatenate([column[here], each]).astype(column.dtype) for column, each in zip(listed, more, strict=True)]
+
+
+def ordered(path: str, layout: PartLayout, source: Ints, target: Ints, crossing: Crossing) -> tuple[I4, Border]:
+    """Return the vertices, those of others first, then its own by round, and the border of the graph.
+
+    Raises TraceError where causes and effects go round in a circle.
+    """
+    rounds = _Rounds(layout, source, target, crossing)
+    while rounds.goes_on():
+        pass
+    if rounds.stuck:
+        circle = "calls wait for each other in a circle, which is told apart by one process alone"
+        raise TraceError(f"{path}: {circle}; must be asked of one (without mpiexec)")
+    return rounds.placed()
+
+
+class _Rounds:
+    """Vertices put in order, all processes at the same time; what one has placed others hear of behind each round."""
+
+    def __init__(self, layout: PartLayout, source: Ints, target: Ints, crossing: Crossing) -> None:
+        self._layout, self._crossing, self._target = layout, crossing, np.ascontiguousarray(target, "i4")
+        self.team: Team = layout.share.team
+        self._chained = layout.chained()
+        self._waiting = counts(self._target, layout.size)
+        self._waiting[1:] += self._chained[:-1]
+        self._waiting[layout.foreign()] = 1  # placed when their process says so
+        self._first = starts(counts(np.ascontiguousarray(source, "i4"), layout.size))
+        self._edge = np.empty(len(source), "i4")
+        kernel.group(np.ascontiguousarray(source, "i4"), self._first[:-1].copy(), self._edge)
+        self._vertex = np.zeros(layout.size, "i4")
+        self._tail, self._bound = 1, [1]
+        self._peer = np.repeat(np.arange(self.team.size), [len(each) for each in crossing.out])
+        vertices = np.concatenate([_NONE, *crossing.out])
+        self._number = np.concatenate([_NONE, *(np.arange(len(each)) for each in crossing.out)])
+        order = np.argsort(vertices, kind="stable")
+        self._peer, self._number = self._peer[order], self._number[order]
+        self._begins = starts(counts(vertices.astype("i4"), layout.size))
+        self._out: list[list[tuple[int, I8]]] = []
+        self._into: list[list[tuple[int, I8]]] = []
+        self._left = layout.own.stop - layout.own.start + layout.size - layout.chain - layout.copies
+        self.stuck = False
+
+    def goes_on(self) -> bool:
+        """Place all that can be placed in a round, and exchange what others have copies of; return whether somebody has not placed all."""
+        before = self._tail
+        head = self._bound[-1] if self._into else 0
+        end = kernel.proceed(
+            self._first, self._edge, self._target, self._chained, self._waiting, head, self._tail, self._vertex
+        )
+        own = self._vertex[before:end]
+        self._left -= len(own)
+        self._tail = end
+        new = own[self._begins[own] < self._begins[own + 1]] if len(own) else own
+        size = self._begins[new + 1] - self._begins[new]
+        rows = np.repeat(self._begins[new] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        peer, number = self._peer[rows], self._number[rows]
+        state = np.array([self._left, len(own)], "i4")
+        sent = [np.concatenate([state, number[peer == other].astype("i4")]) for other in range(self.team.size)]
+        came = self.team.exchange(sent)
+        self._out.append([(other, self._crossing.out[other][each[2:]]) for other, each in enumerate(sent) if len(each) > 2])
+        self._into.append([(other, self._crossing.into[other][each[2:]]) for other, each in enumerate(came) if len(each) > 2])
+        self._bound.append(self._tail)
+        for _, copies in self._into[-1]:
+            self._vertex[self._tail : self._tail + len(copies)] = copies
+            self._tail += len(copies)
+        left, placed = sum(int(each[0]) for each in came), sum(int(each[1]) for each in came)
+        self.stuck = left > 0 and placed == 0
+        return left > 0 and not self.stuck
+
+    def placed(self) -> tuple[I4, Border]:
+        """Return the vertices in order, and the border."""
+        layout, foreign = self._layout, self._layout.foreign()
+        mine = np.ones(layout.size, bool)
+        mine[foreign] = False
+        mine[0] = False
+        position = np.empty(layout.size, "i4")
+        own = self._vertex[: self._tail]
+        vertex = np.concatenate([np.zeros(1, "i4"), foreign.astype("i4"), own[mine[own]]])
+        position[vertex] = np.arange(layout.size, dtype="i4")
+        steps, first = [], 1 + len(foreign)
+        own_before = np.append(0, np.cumsum(mine[own]))
+        for number, bound in enumerate(self._bound[1:]):
+            end = 1 + len(foreign) + int(own_before[bound])
+            into = self._bundles(self._into[number - 1], position) if number else []
+            out = self._bundles(self._out[number], position)
+            if into or out or end > first:
+                steps.append(Step(into, first, end, out))
+            first = end
+        return vertex, Border(self.team, layout.share.locations, 1 + len(foreign), tuple(steps))
+
+    def _bundles(self, crossed: list[tuple[int, I8]], position: I4) -> list[Bundle]:
+        out = []
+        for peer, vertices in crossed:
+            hub = vertices >= self._layout.chain
+            calls, hubs = position[vertices[~hub]], position[vertices[hub]]
+            out.append(Bundle(peer, calls, hubs, np.concatenate([calls, hubs])))
+        return out

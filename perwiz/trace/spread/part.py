@@ -1,0 +1,138 @@
+"""The part of a trace that one of several processes has: the calls of its locations, and behind these those of their partners elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.trace.arrays import I4, I8
+from perwiz.trace.parts.rows import ENDS
+from perwiz.trace.spread.share import Part, Peers
+from perwiz.trace.spread.team import Team
+from perwiz.trace.table import Table
+from perwiz.trace.tables import NONE, Calls, Links, Messages, Times
+from perwiz.trace.trace import Timeline, Trace
+
+T = TypeVar("T", bound=Table)
+LINK_ENDS = ("cause", "effect")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tied:
+    """Rows of messages or links with an end here, in the order of the whole trace: numbers there of their calls, and the other columns."""
+
+    calls: Mapping[str, I8]
+    others: Mapping[str, NDArray[Any]]
+    rows: I8
+    """Their numbers in the whole trace."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Piece:
+    """What a process has before it knows the calls of others."""
+
+    own: Trace
+    """Calls of its locations alone, and what is about these; no messages, no links."""
+    bounds: I8
+    first: I8
+    messages: Tied
+    links: Tied
+    instances: I8
+    sizes: I8
+    places: I8
+    count: dict[str, int]
+    """As in `Part`."""
+
+
+def joined(team: Team, piece: Piece) -> Trace:
+    """Return the part of a trace that a process has, given what all of them have before they know the calls of others."""
+    own, first, bounds = piece.own, piece.first, piece.bounds
+    locations = slice(int(bounds[team.rank]), int(bounds[team.rank + 1]))
+    begin, end = int(first[locations.start]), int(first[locations.stop])
+    every = np.unique(np.concatenate([np.zeros(0, "i8"), *piece.messages.calls.values(), *piece.links.calls.values()]))
+    elsewhere = every[(every >= 0) & ((every < begin) | (every >= end))]
+    low = int(np.searchsorted(elsewhere, begin))
+    calls = slice(low, low + end - begin)
+    process = np.searchsorted(bounds, np.searchsorted(first, elsewhere, "right") - 1, "right") - 1
+    asked = team.exchange([elsewhere[process == other] for other in range(team.size)])
+    row = np.arange(len(elsewhere)) + np.where(np.arange(len(elsewhere)) < low, 0, calls.stop - low)
+    shown = Peers(team, [numbers - begin + low for numbers in asked], [row[process == other] for other in range(team.size)])
+    members = np.diff(np.append(own.collectives.first_member, len(own.members))).astype("i8")
+    share = Part(
+        team=team,
+        locations=locations,
+        bounds=bounds,
+        first=first,
+        calls=calls,
+        elsewhere=elsewhere,
+        messages=np.zeros(0, bool),
+        message_rows=piece.messages.rows,
+        instances=piece.instances,
+        sizes=piece.sizes,
+        members=members,
+        places=piece.places,
+        home=homes(team, piece.instances, piece.sizes, members),
+        links=np.zeros(0, bool),
+        count=piece.count,
+        ends=(shown, shown, shown),
+    )
+    messages = Messages(**piece.messages.others, **{name: share.here(piece.messages.calls[name]).astype("i4") for name in ENDS})
+    sides = [share.process_of(piece.messages.calls[name]) for name in ("send", "receive_done")]
+    linked = share.process_of(piece.links.calls["effect"]) == team.rank
+    share = dataclasses.replace(share, messages=sides[1] == team.rank, links=linked, ends=(shown, *_both_ways(team, *sides)))
+    links = Links(**piece.links.others, **{name: share.here(piece.links.calls[name]).astype("i4") for name in LINK_ENDS})
+    return _with_others(own, share, messages, links)
+
+
+def homes(team: Team, instances: I8, sizes: I8, members: I8) -> I8:
+    """Return the home of each instance, given how many members it has and how many are here: here, or one process after the other."""
+    return np.where(members == sizes, team.rank, instances % team.size)
+
+
+def _both_ways(team: Team, sender: I8, receiver: I8) -> tuple[Peers, Peers]:
+    """Return what receivers tell senders, and what senders tell receivers; both have the rows that they share in one order."""
+    received = [np.flatnonzero((receiver == team.rank) & (sender == other)) if other != team.rank else _NO_ROWS for other in range(team.size)]
+    sent = [np.flatnonzero((sender == team.rank) & (receiver == other)) if other != team.rank else _NO_ROWS for other in range(team.size)]
+    return Peers(team, received, sent), Peers(team, sent, received)
+
+
+_NO_ROWS = np.zeros(0, "i8")
+
+
+def _with_others(own: Trace, share: Part, messages: Messages, links: Links) -> Trace:
+    """Return the trace with rows for the calls of others around its own, and all rows that are calls behind those before."""
+    shift, peers = share.calls.start, share.ends[0]
+
+    def wider(values: NDArray[Any]) -> NDArray[Any]:
+        out = np.zeros(len(share.elsewhere) + len(values), values.dtype)
+        out[share.calls] = values
+        return peers.told(out)
+
+    def moved(table: T, *names: str) -> T:
+        columns: dict[str, I4] = {name: getattr(table, name) for name in names}
+        new: dict[str, Any] = {name: np.where(column == NONE, NONE, column + shift).astype("i4") for name, column in columns.items()}
+        return dataclasses.replace(table, **new)
+
+    times = own.timeline
+    calls = Calls(**{field.name: wider(getattr(own.calls, field.name)) for field in dataclasses.fields(own.calls)})
+    return dataclasses.replace(
+        own,
+        share=share,
+        calls=calls,
+        site=wider(own.site) if len(own.site) else own.site,
+        requests=moved(own.requests, "posted_by", "completed_by"),
+        unfinished=moved(own.unfinished, "call"),
+        regions=moved(own.regions, "first_call", "end_call"),
+        members=moved(own.members, "call", "done"),
+        labels=moved(own.labels, "call"),
+        counters=moved(own.counters, "call"),
+        parameters=moved(own.parameters, "call"),
+        records=moved(own.records, "call"),
+        messages=messages,
+        links=links,
+        timeline=Timeline(Times(wider(times.calls.enter), wider(times.calls.leave)), times.regions, times.locations, times.origin),
+    )

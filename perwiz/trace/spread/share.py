@@ -1,0 +1,249 @@
+"""Which rows of the tables of a trace are those of this process, and what it asks the others.
+
+What a process alone has is a share, too: of all rows, and nobody else is asked. So whoever sums up rows does it once for both:
+
+    reversed_ = trace.share.total(int((reversals > 0)[trace.share.messages].sum()))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.spread.team import How, Team, gathered
+
+Rows = slice | Mask
+EVERY = slice(None)
+
+
+class Share:
+    """Which rows this process has: all of them, if it is alone."""
+
+    calls: slice
+    """The rows of calls of its locations; the others are those of the partners of these, which other processes have."""
+    locations: slice
+    messages: Rows
+    """The rows of messages that are received here."""
+    links: Rows
+    """The rows of links that end here."""
+
+    def total(self, value: int) -> int:
+        """Return the sum of a whole number over all processes."""
+        return value
+
+    def most(self, value: int) -> int:
+        """Return the largest of all processes."""
+        return value
+
+    def least(self, value: int) -> int:
+        """Return the smallest of all processes."""
+        return value
+
+    def any(self, value: object) -> bool:
+        """Return whether it is so on one of them."""
+        return bool(value)
+
+    def reduced(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        """Return sums or extremes over all processes, element by element."""
+        return values
+
+    def rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of all processes, one process behind the other."""
+        return values
+
+    def of_locations(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values per location, each as the process has it whose location it is."""
+        return values
+
+    def shown(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values per call, those of partners elsewhere as their processes have them."""
+        return values
+
+    def named(self, calls: Ints) -> Ints:
+        """Return rows of calls as the numbers that they have in the whole trace."""
+        return calls
+
+    def told_by_receivers(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values per message, each as the process has it that receives it."""
+        return values
+
+    def told_by_senders(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values per message, each as the process has it that sends it."""
+        return values
+
+    def over_instances(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        """Return sums or extremes over whole instances of collectives, given those over the members here, per instance."""
+        return values
+
+    def with_instance(self, places: I8, size: int) -> Share:
+        """Return the share of a trace with one more instance of collectives, of so many members, those here at these places among them."""
+        return self
+
+    def of_instances(self, sizes: I8) -> I8:
+        """Return how many members each instance has, given how many it has here."""
+        return sizes
+
+    def leading(self, members: Ints) -> Ints:
+        """Return those members, each the first here of its instance, that are the first of all of it."""
+        return members
+
+
+class Whole(Share):
+    """All rows: what a process alone has."""
+
+    calls = locations = messages = links = EVERY
+
+
+ALONE = Whole()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Peers:
+    """Rows of a table that this process and others have, which one tells the others about: per process those that go there, or come."""
+
+    team: Team
+    out: list[I8]
+    into: list[I8]
+
+    def told(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values with those rows that others tell about as they have them."""
+        came = self.team.exchange([values[rows] for rows in self.out])
+        if not any(len(rows) for rows in self.into):
+            return values
+        out = values.copy()
+        for rows, each in zip(self.into, came, strict=True):
+            out[rows] = each
+        return out
+
+
+_OPERATIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+
+
+def _least(count: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    return np.zeros(count, kind) if kind == bool else np.full(count, np.iinfo(kind).min, kind)
+
+
+_NEUTRAL = {"sum": np.zeros, "max": _least, "min": lambda count, kind: np.full(count, np.iinfo(kind).max, kind)}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Part(Share):
+    """The rows of one of several processes, and those of the partners of its calls."""
+
+    team: Team
+    locations: slice
+    bounds: I8
+    """First location of each process, and the end of the last."""
+    first: I8
+    """First call of each location, in the whole trace, and the end of the last."""
+    calls: slice
+    elsewhere: I8
+    """Numbers of the calls of others, in the order of rows."""
+    messages: Mask
+    message_rows: I8
+    """Rows of the messages in the whole trace."""
+    instances: I8
+    """Rows of its collectives in the whole trace, and"""
+    sizes: I8
+    """how many members they have there, and"""
+    members: I8
+    """here."""
+    places: I8
+    """The rank of each of its members among those of its instance."""
+    home: I8
+    """The process on which each instance is at home: that of its members or, if several have these, one after the other."""
+    links: Mask
+    count: dict[str, int]
+    """How many rows there are in all, by table."""
+    ends: tuple[Peers, Peers, Peers]
+    """Calls, told about by those who have them; messages, told about by receivers, and by senders."""
+
+    def total(self, value: int) -> int:
+        return int(self.team.reduce(np.array([value], "i8"), "sum")[0])
+
+    def most(self, value: int) -> int:
+        return int(self.team.reduce(np.array([value], "i8"), "max")[0])
+
+    def least(self, value: int) -> int:
+        return int(self.team.reduce(np.array([value], "i8"), "min")[0])
+
+    def any(self, value: object) -> bool:
+        return self.most(int(bool(value))) > 0
+
+    def reduced(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        return self.team.reduce(values, how)
+
+    def rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate(gathered(self.team, np.ascontiguousarray(values)))
+
+    def of_locations(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self.rows(values[self.locations])
+
+    def shown(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self.ends[0].told(values)
+
+    def told_by_receivers(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self.ends[1].told(values)
+
+    def told_by_senders(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self.ends[2].told(values)
+
+    def over_instances(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        away = [np.flatnonzero((self.home == peer) & self.spread) for peer in range(self.team.size)]
+        keys = np.concatenate([self.instances[:0], *self.team.exchange([self.instances[rows] for rows in away])])
+        told = self.team.exchange([values[rows] for rows in away])
+        which, place = np.unique(keys, return_inverse=True)
+        best = _NEUTRAL[how](len(which), values.dtype)
+        _OPERATIONS[how].at(best, place, np.concatenate([values[:0], *told]))
+        came = self.team.exchange(np.split(best[place], np.cumsum([len(each) for each in told])[:-1]))
+        out = values.copy()
+        for rows, each in zip(away, came, strict=True):
+            out[rows] = each
+        return out
+
+    @property
+    def spread(self) -> Mask:
+        """Which instances have members on several processes."""
+        return self.members < self.sizes
+
+    def with_instance(self, places: I8, size: int) -> Part:
+        number, some = self.count["collectives"], bool(len(places))
+        more = {"instances": number, "sizes": size, "members": len(places)}
+        more["home"] = self.team.rank if len(places) == size else number % self.team.size
+        return dataclasses.replace(
+            self,
+            **{name: np.append(getattr(self, name), [value] * some).astype("i8") for name, value in more.items()},
+            places=np.append(self.places, places),
+            count=self.count | {"collectives": number + 1, "members": self.count["members"] + size},
+        )
+
+    def of_instances(self, sizes: I8) -> I8:
+        return self.sizes
+
+    def leading(self, members: Ints) -> Ints:
+        return members[self.places[members] == 0]
+
+    def named(self, calls: Ints) -> I8:
+        low = self.calls.start
+        numbers = np.concatenate([self.elsewhere[:low], self.first[self.locations.start] + np.arange(self.calls.stop - low), self.elsewhere[low:]])
+        return np.append(numbers, -1)[np.where(calls < 0, -1, calls)]
+
+    def process_of(self, call: I8) -> I8:
+        """Return the process that has each of some calls, given their numbers."""
+        return self.process_of_location(np.searchsorted(self.first, call, "right") - 1)
+
+    def process_of_location(self, location: Ints) -> I8:
+        """Return the process that has each of some locations."""
+        return np.searchsorted(self.bounds, location, "right") - 1
+
+    def here(self, number: I8) -> I8:
+        """Return the rows of calls, given their numbers in the whole trace: of its own, or of partners; -1 stays."""
+        first, low = int(self.first[self.locations.start]), self.calls.start
+        own = number - first
+        other = np.searchsorted(self.elsewhere, number)
+        other = np.where(other < low, other, other + self.calls.stop - low)
+        return np.where(number < 0, -1, np.where((own >= 0) & (own < self.calls.stop - low), own + low, other))
