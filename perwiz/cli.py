@@ -18,11 +18,13 @@ from importlib import import_module
 from typing import NoReturn
 
 from perwiz import words
-from perwiz.commands import COMMANDS, parser
+from perwiz.commands import COMMANDS, TOGETHER, parser
 from perwiz.errors import BUG, DONE, UNREADABLE, USAGE, PerwizError, UsageError
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of a process that SIGINT or SIGPIPE ended, as a shell reports them."""
+_LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Variables that launchers of MPI programs set."""
 _SIGNALLED = 128
 """Plus the number of the signal, likewise."""
 
@@ -68,12 +70,28 @@ def dispatch(given: list[str]) -> int:
         return USAGE
     name, *rest = [*(word for word in given if word != "help"), "--help"] if given[0] == "help" else given
     if name in COMMANDS:
+        _check_alone(name)
         return int(import_module(f"perwiz.commands.{name}").run(parser.of(name).parse_args(rest)))
     if not name.startswith("-"):
         guess = words.meant(name, (*COMMANDS, "help")) or f", must be one of {', '.join(COMMANDS)};"
         raise UsageError(f"unknown command {name!r}{guess} see perwiz --help")
     parser.overview().parse_args([name, *rest])
     return DONE
+
+
+def _check_alone(name: str) -> None:
+    """Raise UsageError, or end all processes but the first, where mpiexec started several for a command that is done by one."""
+    if name in TOGETHER or not any(variable in os.environ for variable in _LAUNCHERS):
+        return
+    from perwiz.trace.resources import launched
+
+    size, rank = launched()
+    if size > 1 and rank:
+        raise SystemExit(USAGE)
+    if size > 1:
+        raise UsageError(
+            f"{name}: is not done by {size} processes together, must be started once (without mpiexec); {', '.join(TOGETHER)} is"
+        )
 
 
 def complain(message: str, code: int) -> int:

@@ -115,7 +115,8 @@ def displacement(trace: Trace, old: Timeline, new: Timeline) -> Displacement:
             total += int(distance.sum())
             largest = max(largest, int(distance.max(initial=0)))
             events += len(distance)
-    return Displacement(*share.reduced(np.array([events, moved, total]), "sum").tolist(), share.most(largest))
+    events, moved, total = share.reduced(np.array([events, moved, total], "i8"), "sum").tolist()
+    return Displacement(events, moved, total, share.most(largest))
 
 
 def _deviation(trace: Trace, old: Iterable[_Intervals], new: Iterable[_Intervals]) -> Deviation:

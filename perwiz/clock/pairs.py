@@ -88,7 +88,8 @@ def _of_all(trace: Trace, here: Pairs) -> Pairs:
     """Return the pairs of all processes."""
     share = trace.share
     counts = np.array([here.pairs, here.reversed, here.violating, here.displacement], "i8")
-    return Pairs(*share.reduced(counts, "sum").tolist(), share.most(here.worst))
+    pairs, reversed_, violating, displaced = share.reduced(counts, "sum").tolist()
+    return Pairs(pairs, reversed_, violating, displaced, share.most(here.worst))
 
 
 def links(trace: Trace, timeline: Timeline, latencies: Latencies) -> Pairs:

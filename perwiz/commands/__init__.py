@@ -27,3 +27,5 @@ COMMANDS = (
     "completion",
 )
 """In the order of the help."""
+TOGETHER = ("correct",)
+"""Those that several processes do together, started by mpiexec or srun."""

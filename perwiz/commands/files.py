@@ -15,6 +15,7 @@ from perwiz.errors import DONE, INCOMPLETE, UsageError
 from perwiz.formats.whole import replacing
 
 if TYPE_CHECKING:
+    from perwiz.progress import Progress
     from perwiz.report.records import Versioned
     from perwiz.trace.parts.cut import Chosen
     from perwiz.trace.spread.team import Team
@@ -31,7 +32,6 @@ def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
     """
     from perwiz.progress import Progress
     from perwiz.trace.resources import give_back
-    from perwiz.trace.spread.team import agreed
     from perwiz.whatif import timed
 
     _tell_of_memory(path)
@@ -39,7 +39,7 @@ def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
         if team is None:
             trace = timed.read(path, progress, model)
         else:
-            trace = _part_of(team, agreed(team, partial(timed.read, path, progress, model)))
+            trace = _part(path, model, team, progress)
     give_back()
     return trace
 
@@ -57,11 +57,21 @@ def _tell_of_memory(path: str) -> None:
             print(f"perwiz: {path}: {known}: {helps}", file=sys.stderr)
 
 
-def _part_of(team: Team, trace: Trace) -> Trace:
+def _part(path: str, model: Start, team: Team, progress: Progress) -> Trace:
+    """Return the part of a trace that this process of a team has."""
+    from perwiz.formats import files as formats
     from perwiz.trace.spread.cut import cut
+    from perwiz.trace.spread.team import agreed
     from perwiz.trace.tied import tied_part
+    from perwiz.whatif import timed
 
-    return cut(tied_part(trace), team)
+    team.stage = "reading"
+    part = formats.read_part(path, team, progress)
+    if part is None:
+        if not team.rank:
+            print(f"perwiz: {path}: every process reads all of it and keeps its part", file=sys.stderr)
+        part = cut(tied_part(agreed(team, partial(timed.read, path, progress, model))), team)
+    return part
 
 
 def refuse(given: Mapping[str, object], team: Team | None) -> None:

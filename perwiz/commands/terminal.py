@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 
 from perwiz import terms, words
-from perwiz.engines.launched import launched
 
 _COLOUR, _PLAIN = "\x1b[1;35m", "\x1b[0m"
 _ANSWERS = (r"first change", r"best ", r".*, (?:error|change) [-+\d]", r"predicted", r"tolerance", r"at least")
@@ -22,6 +21,8 @@ def show(made: Callable[[], str], quiet: bool | None = None) -> None:
     With `quiet` False or True it is a report, whose title, answer and other parts have empty lines between them; one without is the answer.
     True prints the answer alone, under the title if that says that the trace is incomplete.
     """
+    from perwiz.trace.resources import launched
+
     # Open MPI gives each process a terminal, also where its own output goes into a file.
     terminal = sys.stdout is not None and sys.stdout.isatty() and launched()[0] == 1
     with words.fitted(words.width(sys.stdout if terminal else None)):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perwiz.engines.launched import launched
 from perwiz.errors import BUG, LibraryError, PerwizError
 from perwiz.formats.store.store import made_by
+from perwiz.trace.resources import launched
 from perwiz.trace.spread.team import How, Team, texts
 
 if TYPE_CHECKING:
@@ -137,9 +137,7 @@ class Mpi(Counted):
 
     def _more(self, to: int, row: NDArray[np.uint8]) -> list[Any]:
         """Send what does not fit into the first block; return the requests."""
-        return [
-            self._world.Isend(row[begin : begin + _MOST], dest=to, tag=_MORE) for begin in range(_BLOCK - _HEAD, len(row), _MOST)
-        ]
+        return [self._world.Isend(row[begin : begin + _MOST], dest=to, tag=_MORE) for begin in range(_BLOCK - _HEAD, len(row), _MOST)]
 
     def reduce(self, values: NDArray[Any], how: How) -> NDArray[Any]:
         """Return, on every process, the sums or extremes of the values of all, element by element."""

@@ -22,6 +22,7 @@ from perwiz.formats.store.format import STORE
 from perwiz.formats.timeindependent.format import TIME_INDEPENDENT
 
 if TYPE_CHECKING:
+    from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Timeline, Trace
 
 
@@ -86,6 +87,13 @@ def _named(path: str) -> str:
 def _is_trace(path: str) -> bool:
     """Return whether a path looks like a trace of any format but ALOG, which every file may be."""
     return any(form.looks_like(path) for form in FORMATS if form is not ALOG)
+
+
+def read_part(path: str, team: Team, progress: Progress | None = None) -> Trace | None:
+    """Return the part of the trace in a file that this process of a team has, having read no more of it; None if all must read it whole."""
+    from perwiz.trace.spread.team import agreed
+
+    return agreed(team, lambda: next(form for form in FORMATS if form.looks_like(path))).read_part(path, team, progress)
 
 
 def format_of(path: str) -> Format:

@@ -9,6 +9,7 @@ from perwiz.errors import UsageError
 from perwiz.formats.whole import replacing
 
 if TYPE_CHECKING:
+    from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Timeline, Trace
 
 Progress = Callable[[int, int], None]
@@ -80,6 +81,10 @@ class Format:
     def read(self, path: str, progress: Progress | None) -> Trace:
         """Return the trace at `path`, which looks like one of this format."""
         raise NotImplementedError
+
+    def read_part(self, path: str, team: Team, progress: Progress | None) -> Trace | None:
+        """Return the part of the trace at `path` that this process of a team has, having read no more; None if all read it whole."""
+        return None
 
     def missing(self, trace: Trace) -> list[tuple[str, int]]:
         """Return what a file of this format does not hold of a trace, and how many of each."""

@@ -89,7 +89,7 @@ def _layout(trace: Trace) -> Layout:
 
 
 def _spread(trace: Trace, layout: spread.PartLayout, listed: list[Ints], crossing: spread.Crossing, inner: int) -> Graph:
-    """Return the graph of a part of a trace; `inner` waits inside collectives were asked for here. Raises TraceError as `spread.ordered`."""
+    """Return the graph of a part of a trace; `inner` waits in collectives were asked for here. Raises TraceError as `spread.ordered`."""
     listed = spread.kept(layout, listed)
     crossing = spread.of_calls(layout, listed[0]).also(crossing)
     inward = listed[2] != BORDER

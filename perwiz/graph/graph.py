@@ -32,7 +32,21 @@ from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 
-KINDS = ("local", "message", "rendezvous", "collective", "probe", "link", "injection", "ejection", "queue", "gap", "transfer", "start", "border")
+KINDS = (
+    "local",
+    "message",
+    "rendezvous",
+    "collective",
+    "probe",
+    "link",
+    "injection",
+    "ejection",
+    "queue",
+    "gap",
+    "transfer",
+    "start",
+    "border",
+)
 """Names of the kinds of edges, LOCAL to BORDER."""
 MOST = 1_000_000
 """Edges beyond which a networkx graph would fill the memory."""

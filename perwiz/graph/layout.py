@@ -48,7 +48,7 @@ class Edges:
     def __init__(self) -> None:
         self._parts: list[tuple[I4, I4, U1, I4]] = []
 
-    def add(self, source: I4, target: I4, kind: int, cause: Ints | int) -> None:
+    def add(self, source: Ints, target: Ints, kind: int, cause: Ints | int) -> None:
         """Add edges of one kind."""
         count = len(source)
         causes = np.broadcast_to(np.asarray(cause, "i4"), (count,))

@@ -64,7 +64,7 @@ def add_collectives(trace: Trace, layout: PartLayout, edges: Edges, arrives: Mas
 
     The hub of one whose members several processes have is at its home; the entries elsewhere are summed up there first.
     """
-    members, share = trace.members, layout.share
+    members = trace.members
     prefix = (operations.KIND[trace.collectives.op] == operations.PREFIX)[members.collective]
     hubs = _Hubs(trace, layout, arrives & ~prefix, leaves & ~prefix)
     chain = _Chains(trace, layout, np.flatnonzero(prefix), hubs.count)
@@ -285,9 +285,7 @@ class _Rounds:
         """Place all that can be placed in a round, and exchange what others have copies of; return whether somebody has not placed all."""
         before = self._tail
         head = self._bound[-1] if self._into else 0
-        end = kernel.proceed(
-            self._first, self._edge, self._target, self._chained, self._waiting, head, self._tail, self._vertex
-        )
+        end = kernel.proceed(self._first, self._edge, self._target, self._chained, self._waiting, head, self._tail, self._vertex)
         own = self._vertex[before:end]
         self._left -= len(own)
         self._tail = end

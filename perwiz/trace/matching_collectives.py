@@ -167,7 +167,7 @@ def _number_instances(comm: I4, rank: I4, comms: Communicators, sequence: I8) ->
     """
     step = np.where(sequence < 0, running(rank, comm), sequence)
     again = running(Numbers().number(rank, comm), step)
-    place = _rank_in(comms, comm, rank)
+    place = rank_in(comms, comm, rank)
     order = np.lexsort((place, again, step, comm))
     order = order[place[order] >= 0]
     begins = np.ones(len(order), bool)
@@ -184,7 +184,7 @@ def _grouped(key: I4) -> I4:
     return out
 
 
-def _rank_in(comms: Communicators, comm: I4, rank: I4) -> I4:
+def rank_in(comms: Communicators, comm: I4, rank: I4) -> I4:
     """Return the rank in the communicator of each world rank, -1 of those that are not in it."""
     memberships = Numbers()
     memberships.number(np.repeat(np.arange(len(comms)), comms.sizes()), comms.ranks)

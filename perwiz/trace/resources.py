@@ -21,6 +21,13 @@ _inside = threading.local()
 """Of a thread of `map_threads` its `share` of the processors."""
 LEAST = 1 << 18
 """Rows for which a thread is worth starting."""
+_LAUNCHED = (
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMI_SIZE", "PMI_RANK"),
+    ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"),
+    ("SLURM_STEP_NUM_TASKS", "PMIX_RANK"),
+)
+"""What launchers tell each process: how many there are, and which it is."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -28,6 +35,15 @@ Result = TypeVar("Result")
 def thread_count(rows: int) -> int:
     """Return how many threads to use for so many rows: at most one per processor, and one for few rows."""
     return max(1, min(getattr(_inside, "share", allowed.processors()), rows // LEAST))
+
+
+def launched() -> tuple[int, int]:
+    """Return (processes, rank) as a launcher of MPI programs told this process; (1, 0) if none did."""
+    for size, rank in _LAUNCHED:
+        count, number = os.environ.get(size, ""), os.environ.get(rank, "")
+        if count.isdecimal() and number.isdecimal():
+            return int(count), int(number)
+    return 1, 0
 
 
 def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:

@@ -16,7 +16,6 @@ from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Times
 from perwiz.trace.trace import Timeline, Trace
 
-
 _APART = "threads or streams that nothing ties to the processes, which one process alone leaves out; must be asked of one (without mpiexec)"
 
 

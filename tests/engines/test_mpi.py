@@ -13,8 +13,9 @@ import pytest
 import mpis
 import threaded
 from perwiz.cli import main
-from perwiz.engines import launched, team
+from perwiz.engines import team
 from perwiz.errors import LibraryError
+from perwiz.trace import resources
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 REAL = str(TRACES / "p_m3.alog.gz")
@@ -65,6 +66,23 @@ def test_command__the_same_answer_once(mpiexec, capsys, ranks, options):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks):
+    archive = str(TRACES / "npb-mg.S_timens-4")
+    code = main(["correct", archive, "--json"])
+    alone = capsys.readouterr().out
+    done = mpiexec(ranks, "-m", "perwiz", "correct", archive, "--json")
+    assert (done.returncode, done.stdout, said(done)) == (code, alone, [])
+
+
+@pytest.mark.slow
+def test_command__others_are_refused_once(mpiexec):
+    done = mpiexec(3, "-m", "perwiz", "info", REAL)
+    why = "info: is not done by 3 processes together, must be started once (without mpiexec); correct is"
+    assert (done.returncode, done.stdout, said(done)) == (2, "", [f"perwiz: {why}"])
+
+
+@pytest.mark.slow
 def test_command__an_error_is_said_once(mpiexec, tmp_path):
     done = mpiexec(2, "-m", "perwiz", "correct", "none.alog", cwd=tmp_path)
     assert (done.returncode, said(done)) == (3, ["perwiz: none.alog: no such file or directory"])
@@ -112,7 +130,7 @@ def test_one_dies__all_end_with_a_line(mpiexec, error, line):
 )
 def test_launched(started, environment, expected):
     started(environment)
-    assert launched.launched() == expected
+    assert resources.launched() == expected
 
 
 @pytest.fixture
@@ -120,7 +138,7 @@ def started(monkeypatch):
     """Return started(environment): let this process be one that was started so, and no other way."""
 
     def start(environment):
-        for names in launched._LAUNCHED:
+        for names in resources._LAUNCHED:
             for name in names:
                 monkeypatch.delenv(name, raising=False)
         for name, value in environment.items():

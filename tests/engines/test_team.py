@@ -1,6 +1,7 @@
 """Runs that several processes have together, here threads: every answer is that of one alone."""
 
 import dataclasses
+import itertools
 import pathlib
 
 import numpy as np
@@ -96,7 +97,7 @@ def crossing(trace, size):
 
 
 def test_what_crosses():
-    """Of the ring one message per process and turn. Collectives: there and back; down from the root; up home, down to the root; along ranks.
+    """Of the ring one message per process and turn. Of collectives: there and back; down; up home, down to the root; along the ranks.
 
     The k-th instance is at home on process k modulo their number: the broadcast on that of its root, the reduction not.
     """
@@ -119,7 +120,7 @@ def test_bounds__neighbours_together_and_even():
 def test_bounds__threads_stay_with_their_process():
     trace = build.CATALOGUE["threads"]()
     bounds = bounds_of(trace.locations, np.ones(len(trace.locations)), 2).tolist()
-    own = [set(trace.locations.process[low:high].tolist()) for low, high in zip(bounds, bounds[1:], strict=False)]
+    own = [set(trace.locations.process[low:high].tolist()) for low, high in itertools.pairwise(bounds)]
     assert not own[0] & own[1]
 
 

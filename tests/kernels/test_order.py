@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import build
 import naive
-from perwiz.graph import graph as g
 from perwiz.kernels import names, order
 
 

@@ -23,8 +23,8 @@ class Columns:
         self._runs = [*_runs(locations)]
 
     def state(self, name: str) -> I8:
-        """Return one number of each location's state."""
-        return self._locations.state[name]
+        """Return one number of the state of each location that was read here."""
+        return self._locations.own[name]
 
     def sizes(self, prefix: str) -> I8:
         """Return how many rows of a kind each location has."""

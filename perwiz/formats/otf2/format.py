@@ -10,6 +10,7 @@ from perwiz.formats.format import INFERRED, YES, Format, Holds, Progress
 from perwiz.formats.otf2.files import anchor_of, is_anchor, is_part
 
 if TYPE_CHECKING:
+    from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Timeline, Trace
 
 
@@ -48,6 +49,12 @@ class Otf2(Format):
         from perwiz.formats.otf2 import read, tables
 
         return tables.Builder(read.record(path, progress), path).trace()
+
+    def read_part(self, path: str, team: Team, progress: Progress | None) -> Trace | None:
+        """Return the part of a process, having read its locations alone; None for an archive that all read whole."""
+        from perwiz.formats.otf2.spread.read import read
+
+        return read(path, team, progress)
 
     def missing(self, trace: Trace) -> list[tuple[str, int]]:
         """Return what an archive of a trace does not hold, and how many of each."""

@@ -19,6 +19,24 @@ from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Locations, Offset
 _GIGA = 10**9
 
 
+_COMPUTING = (CPU_THREAD, ACCELERATOR_STREAM)
+"""Types of locations that are no metrics alone."""
+
+
+def arranged(definitions: Definitions) -> list[tuple[int, int]]:
+    """Return (location, rank of its process) in the order of (process, thread), those of metrics alone left out."""
+    masters = world(definitions)
+    group = {location.ref: location.group for location in definitions.locations}
+    rank = {group[ref]: number for number, ref in reversed(list(enumerate(masters))) if ref in group}
+    for location_group in group.values():
+        host = _host(definitions, location_group)
+        if location_group not in rank:
+            rank[location_group] = rank[host] if host in rank else max([*rank.values(), len(masters) - 1]) + 1
+    master = set(masters)
+    rows = [(location.ref, rank[location.group]) for location in definitions.locations if location.type in _COMPUTING]
+    return sorted(rows, key=lambda row: (row[1], row[0] not in master))
+
+
 class RecordedLocations:
     """The locations in order of (process, thread), and what each recorded."""
 
@@ -28,19 +46,13 @@ class RecordedLocations:
         self.world = world(definitions)
         group = {location.ref: location.group for location in definitions.locations}
         kind = {location.ref: location.type for location in definitions.locations}
-        rank = {group[ref]: number for number, ref in reversed(list(enumerate(self.world))) if ref in group}
-        for location_group in group.values():
-            host = _host(definitions, location_group)
-            if location_group not in rank:
-                rank[location_group] = rank[host] if host in rank else max([*rank.values(), len(self.world) - 1]) + 1
-        master = set(self.world)
-        computing = (CPU_THREAD, ACCELERATOR_STREAM)
-        rows = [recorded for recorded in recording.locations if kind[recorded.ref] in computing]
-        rows.sort(key=lambda recorded: (rank[group[recorded.ref]], recorded.ref not in master))
+        master, in_order = set(self.world), arranged(definitions)
+        by_ref = {recorded.ref: recorded for recorded in recording.locations}
+        rows = [by_ref[ref] for ref, _ in in_order]
         self.recorded: list[Recorded] = rows
-        self.other: list[Recorded] = [recorded for recorded in recording.locations if kind[recorded.ref] not in computing]
+        self.other: list[Recorded] = [recorded for recorded in recording.locations if kind[recorded.ref] not in _COMPUTING]
         """Locations of metrics alone."""
-        self.process = np.array([rank[group[recorded.ref]] for recorded in rows], "i4")
+        self.process = np.array([rank for _, rank in in_order], "i4")
         first = np.searchsorted(self.process, self.process)
         self.thread = (np.arange(len(rows)) - first).astype("i4")
         streams = np.array([kind[recorded.ref] == ACCELERATOR_STREAM for recorded in rows], bool)
@@ -61,6 +73,9 @@ class RecordedLocations:
                 self.state[name][row] = self.lines[row].of(self.state[name][row])
         moved = max(int(abs(self.state[name] - before[name]).max(initial=0)) for name in ("first", "clock"))
         self._begin_with_process()
+        self.own = self.state
+        """The state of those that were read here, nothing of others."""
+        self.state = recording.told(self.state, rows)
         first = self.state["first"][self.state["records"] > 0]
         self.start = int(first.min()) if len(first) else 0
         """Ticks of the first record of all."""

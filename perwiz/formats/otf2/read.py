@@ -10,7 +10,7 @@ import os
 import pathlib
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -65,15 +65,25 @@ class Recording:
     offsets: list[tuple[int, int, int, float]]
     """(location, time, offset, standard deviation) of the clocks, in ticks; the times of events have them applied."""
     locations: list[Recorded]
+    told: Callable[[Any, list[Recorded]], Any] = lambda state, rows: state
+    """Returns the state of all locations, given that of those that were read here, and these."""
 
 
-def record(path: str, progress: Callable[[int, int], None] | None = None, consumer: str = CONSUMER) -> Recording:
+Kept = Callable[[Definitions, Mapping[str, int]], Container[int]]
+"""Returns the locations to be read, given the sizes of event files by name."""
+
+
+def record(
+    path: str, progress: Callable[[int, int], None] | None = None, consumer: str = CONSUMER, kept: Kept | None = None, others: int = 0
+) -> Recording:
     """Return what an archive holds. `progress` is told bytes of event files read, and how many there are.
+
+    If only some locations are `kept`, of others nothing is there; so many `others` read theirs on the same machine.
 
     A location whose events cannot be read, or not to their end, says so; what could be read is there.
     Raises TraceError for an archive whose definitions, or none of whose events, can be read, and LibraryError without the library.
     """
-    with _Workers(_checked(path), consumer) as workers:
+    with _Workers(_checked(path), consumer, kept, others) as workers:
         return workers.run(progress or (lambda done, total: None))
 
 
@@ -120,10 +130,11 @@ def _event_files(anchor: str) -> dict[str, int]:
 class _Workers:
     """The processes that read one archive, each some locations at a time, and what they found."""
 
-    def __init__(self, anchor: str, consumer: str) -> None:
-        self._anchor, self._sizes = anchor, _event_files(anchor)
+    def __init__(self, anchor: str, consumer: str, kept: Kept | None, others: int) -> None:
+        self._anchor, self._sizes, self._kept = anchor, _event_files(anchor), kept
+        self._passed_over: set[int] = set()
         self._bytes = sum(self._sizes.values())
-        self._most = max(1, min(allowed.processors(), len(self._sizes), self._bytes // _WORTH))
+        self._most = max(1, min(allowed.processors() // (others + 1), len(self._sizes), self._bytes // _WORTH))
         size = self._bytes + os.stat(f"{anchor.removesuffix('.otf2')}.def").st_size
         self._asked = Asked(anchor, size, consumer, definitions=True)
         self._definitions: Definitions | None = None
@@ -184,7 +195,10 @@ class _Workers:
         if defined.resolution < 1:
             raise TraceError(f"{self._anchor}: no clock resolution is defined, must have ticks per second")
         self._definitions = defined
-        self._left = sorted(self._tasks(defined.locations), key=lambda task: task.bytes, reverse=True)[::-1]
+        kept = self._kept(defined, self._sizes) if self._kept else None
+        locations = [location for location in defined.locations if kept is None or location.ref in kept]
+        self._passed_over = {location.ref for location in defined.locations} - {location.ref for location in locations}
+        self._left = sorted(self._tasks(locations) if locations else [], key=lambda task: task.bytes, reverse=True)[::-1]
 
     def _tasks(self, locations: Sequence[Location]) -> Iterator[Task]:
         """Yield a task for each location; for several that follow each other if they are small: one by one costs more than reading."""
@@ -228,10 +242,11 @@ class _Workers:
         assert self._definitions
         for ref in (location.ref for location in self._definitions.locations):
             if ref not in self._recorded:
-                self._recorded[ref] = Recorded(ref, 0, self._failed.get(ref, _GIVEN_UP), self._nothing(ref), 0)
+                error = None if ref in self._passed_over else self._failed.get(ref, _GIVEN_UP)
+                self._recorded[ref] = Recorded(ref, 0, error, self._nothing(ref), 0)
         locations = [self._recorded[location.ref] for location in self._definitions.locations]
         errors = sorted((recorded.error for recorded in locations if recorded.error), key=lambda error: error == _GIVEN_UP)
-        if not any(recorded.records for recorded in locations):
+        if not any(recorded.records for recorded in locations) and not self._kept:
             what = f"no event record can be read ({errors[0]})" if errors else "no event record"
             raise TraceError(f"{self._anchor}: {what}, must have at least one")
         return Recording(self._definitions, [offset for recorded in locations for offset in self._offsets.get(recorded.ref, ())], locations)

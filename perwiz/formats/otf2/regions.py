@@ -13,6 +13,8 @@ from perwiz.formats.otf2.library.codes import PARALLEL, USER
 from perwiz.formats.otf2.read_extras import Extras
 from perwiz.trace.arrays import I4, I8, chunks
 from perwiz.trace.numbers import paths, running
+from perwiz.trace.spread.matched import paths_alike
+from perwiz.trace.spread.team import Team, gathered
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 _PREFIX = "PRGN "
@@ -65,15 +67,19 @@ class Names:
 class RegionInstances:
     """The table of regions, their times and paths."""
 
-    def __init__(self, columns: Columns, definitions: Definitions, extras: Extras, first: I8, leave: I8) -> None:
-        """`first` is the first call of each location, `leave` when calls return, ns."""
+    def __init__(self, columns: Columns, definitions: Definitions, extras: Extras, first: I8, leave: I8, team: Team | None = None) -> None:
+        """`first` is the first call of each location, `leave` when calls return, ns. All of a team have the same names and paths."""
         location = columns.locations("region")
         number = columns.take("region.name")
-        self.known = Names(definitions, _occurring(number), extras)
+        occurring = _occurring(number)
+        self.known = Names(definitions, np.unique(np.concatenate(gathered(team, occurring))) if team else occurring, extras)
         name = self.known.row[number]
         del number
         parent = columns.shifted("region.parent", columns.starts("region"))
         path, *above = paths(parent, name)
+        if team:
+            new, *above = paths_alike(team, *above)
+            path = new[path]
         self.paths = Paths(*above)
         begin, end = (columns.shifted(f"region.{key}", first) for key in ("first_call", "end_call"))
         instance = running(location, name)

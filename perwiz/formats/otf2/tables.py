@@ -27,8 +27,9 @@ from perwiz.kernels import records
 from perwiz.kernels.otf2_calls import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, U1
+from perwiz.trace.spread.team import Team
 from perwiz.trace.streams import link
-from perwiz.trace.tables import NONE, PROCESS, Calls, Defects, Labels, Links, Locations, Messages, Requests, Times, Unfinished
+from perwiz.trace.tables import NONE, PROCESS, Calls, Defects, Labels, Links, Locations, Requests, Times, Unfinished
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 _FINALIZE = operations.OP["MPI_Finalize"]
@@ -53,6 +54,9 @@ def properties(definitions: Definitions) -> dict[str, str]:
 class Builder:
     """Builds the trace step by step; each step uses what the ones before it made."""
 
+    team: Team | None = None
+    """Processes that have an archive together, each with what it read."""
+
     def __init__(self, recording: Recording, path: str) -> None:
         self.recording, self.path = recording, path
         self.extras = Extras(recording.definitions)
@@ -68,7 +72,7 @@ class Builder:
         locks = self.other_records.of_threads(*LOCKS)
         locks.name(self.column["op"])
         locks.number_locks(self.column["op"], self.column["tag"])
-        self.regions = RegionInstances(self.columns, self.recording.definitions, self.extras, self.first, self.column["leave"])
+        self.regions = RegionInstances(self.columns, self.recording.definitions, self.extras, self.first, self.column["leave"], self.team)
         self.column["path"] = self.regions.path_of(self.columns.shifted("call.region", self.columns.starts("region")))
         self._devices()
         self._requests()
@@ -155,18 +159,24 @@ class Builder:
             posts[sends.request[sends.request >= 0]] = True
             self.requests, self.inferred = completions.inferred(self.column["op"], self.column["location"], self.requests, posts)
         self._complete(sends, receives)
-        mode = operations.MODE[self.column["op"][sends.ends.call]]
+        self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
+        self._match(sends, receives, operations.MODE[self.column["op"][sends.ends.call]])
+
+    def _match(self, sends: Side, receives: Side, mode: U1) -> None:
+        """Find the messages, after repairing what can be."""
         if self.extras.written:
             self._extras(sends.ends, receives.ends, mode)
         else:
             self.repaired = repair.communicators(sends.ends, receives.ends)
             more, self.resized = repair.sizes(sends.ends, receives.ends)
             np.add.at(self.column["received"], receives.ends.done, more)
-        self.sends, self.receives = len(sends.ends.call), len(receives.ends.call)
-        self.messages: Messages
-        several = len(np.unique(self.locations.process)) < len(self.locations.process)
-        enter = self.column["enter"] if several else None
+        enter = self.column["enter"] if self._several() else None
         self.messages, self.contradicting = matching.messages(sends.ends, receives.ends, mode, not self.extras.written, enter)
+        self.matched = len(self.messages)
+
+    def _several(self) -> bool:
+        """Return whether processes have several threads."""
+        return len(np.unique(self.locations.process)) < len(self.locations.process)
 
     def _side(self, side: str) -> Side:
         rank = self.columns.each(side, self.locations.process)
@@ -303,8 +313,8 @@ class Builder:
             internal_calls=int(state("internal").sum()),
             to_nobody=int(alone.sum()),
             bare=int(((self.column["bits"] & records.BARE) != 0).sum()),
-            unmatched_sends=self.sends - len(self.messages),
-            unmatched_receives=self.receives - len(self.messages),
+            unmatched_sends=self.sends - self.matched,
+            unmatched_receives=self.receives - self.matched,
             contradicting=self.contradicting,
             incomplete_collectives=self.instances.incomplete,
             unmatched_collectives=self.instances.unmatched,

@@ -89,12 +89,8 @@ def _own(trace: Trace, begin: int, end: int, low: int, high: int) -> tuple[Trace
         members=members,
         labels=_rows(trace.labels, _inside(trace.labels.call, low, high), low, "call"),
         counters=_rows(trace.counters, _inside(trace.counters.call, low, high), low, "call"),
-        region_counters=_moved(
-            _rows(trace.region_counters, _inside(counters, regions.start, regions.stop)), regions.start, "region"
-        ),
-        parameters=_moved(
-            _rows(trace.parameters, _inside(trace.parameters.location, begin, end), low, "call"), regions.start, "region"
-        ),
+        region_counters=_moved(_rows(trace.region_counters, _inside(counters, regions.start, regions.stop)), regions.start, "region"),
+        parameters=_moved(_rows(trace.parameters, _inside(trace.parameters.location, begin, end), low, "call"), regions.start, "region"),
         records=records,
         values=values,
         timeline=Timeline(_rows(times.calls, calls), _rows(times.regions, regions), times.locations, times.origin),
@@ -112,7 +108,7 @@ def _inside(column: Ints, low: int, high: int) -> Mask:
     return np.asarray((column >= low) & (column < high))
 
 
-def _rows(table: T, rows: slice | Mask | I8, less: int = 0, *moved: str) -> T:
+def _rows(table: T, rows: slice | Mask | Ints, less: int = 0, *moved: str) -> T:
     """Return some rows of a table, with `less` taken from some columns, in which -1 stays."""
     columns: dict[str, NDArray[Any]] = {field.name: getattr(table, field.name)[rows] for field in dataclasses.fields(table)}
     return _moved(type(table)(**columns), less, *moved)

@@ -95,7 +95,9 @@ def homes(team: Team, instances: I8, sizes: I8, members: I8) -> I8:
 
 def _both_ways(team: Team, sender: I8, receiver: I8) -> tuple[Peers, Peers]:
     """Return what receivers tell senders, and what senders tell receivers; both have the rows that they share in one order."""
-    received = [np.flatnonzero((receiver == team.rank) & (sender == other)) if other != team.rank else _NO_ROWS for other in range(team.size)]
+    received = [
+        np.flatnonzero((receiver == team.rank) & (sender == other)) if other != team.rank else _NO_ROWS for other in range(team.size)
+    ]
     sent = [np.flatnonzero((sender == team.rank) & (receiver == other)) if other != team.rank else _NO_ROWS for other in range(team.size)]
     return Peers(team, received, sent), Peers(team, sent, received)
 

@@ -120,14 +120,17 @@ class Peers:
         return out
 
 
-_OPERATIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+_BEHIND = 1 << 62
+"""Numbers of instances that no trace tells begin here."""
+_OPERATIONS: dict[How, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
-def _least(count: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    return np.zeros(count, kind) if kind == bool else np.full(count, np.iinfo(kind).min, kind)
-
-
-_NEUTRAL = {"sum": np.zeros, "max": _least, "min": lambda count, kind: np.full(count, np.iinfo(kind).max, kind)}
+def _neutral(how: How, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return values that change no sum or extreme of others."""
+    if how == "sum" or kind == np.bool_:
+        return np.zeros(count, kind)
+    bounds = np.iinfo(kind)
+    return np.full(count, bounds.min if how == "max" else bounds.max, kind)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,41 +166,52 @@ class Part(Share):
     """Calls, told about by those who have them; messages, told about by receivers, and by senders."""
 
     def total(self, value: int) -> int:
+        """Return the sum of a whole number over all processes."""
         return int(self.team.reduce(np.array([value], "i8"), "sum")[0])
 
     def most(self, value: int) -> int:
+        """Return the largest of all processes."""
         return int(self.team.reduce(np.array([value], "i8"), "max")[0])
 
     def least(self, value: int) -> int:
+        """Return the smallest of all processes."""
         return int(self.team.reduce(np.array([value], "i8"), "min")[0])
 
     def any(self, value: object) -> bool:
+        """Return whether it is so on one of them."""
         return self.most(int(bool(value))) > 0
 
     def reduced(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        """Return sums or extremes over all processes, element by element."""
         return self.team.reduce(values, how)
 
     def rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of all processes, one process behind the other."""
         return np.concatenate(gathered(self.team, np.ascontiguousarray(values)))
 
     def of_locations(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values per location, each as the process has it whose location it is."""
         return self.rows(values[self.locations])
 
     def shown(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values per call, those of partners elsewhere as their processes have them."""
         return self.ends[0].told(values)
 
     def told_by_receivers(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values per message, each as the process has it that receives it."""
         return self.ends[1].told(values)
 
     def told_by_senders(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values per message, each as the process has it that sends it."""
         return self.ends[2].told(values)
 
     def over_instances(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        """Return sums or extremes over whole instances of collectives, given those over the members here, per instance."""
         away = [np.flatnonzero((self.home == peer) & self.spread) for peer in range(self.team.size)]
         keys = np.concatenate([self.instances[:0], *self.team.exchange([self.instances[rows] for rows in away])])
         told = self.team.exchange([values[rows] for rows in away])
         which, place = np.unique(keys, return_inverse=True)
-        best = _NEUTRAL[how](len(which), values.dtype)
+        best = _neutral(how, len(which), values.dtype)
         _OPERATIONS[how].at(best, place, np.concatenate([values[:0], *told]))
         came = self.team.exchange(np.split(best[place], np.cumsum([len(each) for each in told])[:-1]))
         out = values.copy()
@@ -211,25 +225,37 @@ class Part(Share):
         return self.members < self.sizes
 
     def with_instance(self, places: I8, size: int) -> Part:
-        number, some = self.count["collectives"], bool(len(places))
-        more = {"instances": number, "sizes": size, "members": len(places)}
-        more["home"] = self.team.rank if len(places) == size else number % self.team.size
+        """Return the share of a trace with one more instance of collectives, of so many members, those here at these places among them."""
+        number, some = _BEHIND + self.count["collectives"], bool(len(places))
+        home = self.team.rank if len(places) == size else number % self.team.size
+
+        def with_one(column: I8, value: int) -> I8:
+            return np.append(column, np.full(int(some), value, "i8"))
+
         return dataclasses.replace(
             self,
-            **{name: np.append(getattr(self, name), [value] * some).astype("i8") for name, value in more.items()},
+            instances=with_one(self.instances, number),
+            sizes=with_one(self.sizes, size),
+            members=with_one(self.members, len(places)),
+            home=with_one(self.home, home),
             places=np.append(self.places, places),
-            count=self.count | {"collectives": number + 1, "members": self.count["members"] + size},
+            count=self.count | {"collectives": self.count["collectives"] + 1, "members": self.count["members"] + size},
         )
 
     def of_instances(self, sizes: I8) -> I8:
+        """Return how many members each instance has, given how many it has here."""
         return self.sizes
 
     def leading(self, members: Ints) -> Ints:
+        """Return those members, each the first here of its instance, that are the first of all of it."""
         return members[self.places[members] == 0]
 
     def named(self, calls: Ints) -> I8:
+        """Return rows of calls as the numbers that they have in the whole trace."""
         low = self.calls.start
-        numbers = np.concatenate([self.elsewhere[:low], self.first[self.locations.start] + np.arange(self.calls.stop - low), self.elsewhere[low:]])
+        numbers = np.concatenate(
+            [self.elsewhere[:low], self.first[self.locations.start] + np.arange(self.calls.stop - low), self.elsewhere[low:]]
+        )
         return np.append(numbers, -1)[np.where(calls < 0, -1, calls)]
 
     def process_of(self, call: I8) -> I8:

@@ -1,0 +1,1 @@
+"""An archive read by several processes."""

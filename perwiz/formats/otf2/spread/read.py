@@ -1,0 +1,181 @@
+"""An archive read by several processes, each its locations alone; messages and collectives are matched by telling each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Container, Mapping
+from typing import Any
+
+import numpy as np
+
+from perwiz.errors import TraceError
+from perwiz.formats.otf2 import read as reading
+from perwiz.formats.otf2 import repair
+from perwiz.formats.otf2.definitions import Definitions
+from perwiz.formats.otf2.locations import arranged
+from perwiz.formats.otf2.read import Recorded, Recording
+from perwiz.formats.otf2.read_extras import Extras
+from perwiz.formats.otf2.tables import Builder, Side
+from perwiz.trace import matching, operations
+from perwiz.trace.arrays import I8, U1
+from perwiz.trace.matching_collectives import CollectiveInstances
+from perwiz.trace.roots import Roots
+from perwiz.trace.spread.cut import bounds_of
+from perwiz.trace.spread.matched import Places, matched_collectives, matched_messages
+from perwiz.trace.spread.part import LINK_ENDS, Piece, Tied, joined
+from perwiz.trace.spread.team import Team, agreed, gathered, texts
+from perwiz.trace.tables import NONE, PROCESS, Defects, Links, Locations, Messages
+from perwiz.trace.trace import Counts, Trace
+
+_APART = "\0"
+_TOTALS = ("incomplete_collectives", "unmatched_collectives", "rootless_collectives")
+"""Counts that are of all processes as soon as they are known."""
+
+
+def read(path: str, team: Team, progress: Callable[[int, int], None] | None = None) -> Trace | None:
+    """Return the part of an archive that this process of a team has, having read its locations alone.
+
+    None, on all, for one that is to be read whole: which perwiz wrote, with one-sided communication, or of whose collectives times are to
+    tell the root. Raises TraceError and LibraryError as `perwiz.formats.otf2.read.record`.
+    """
+    share = _Share(team)
+    recording = agreed(team, lambda: reading.record(path, progress, kept=share.kept, others=team.size - 1))
+    if Extras(recording.definitions).written:
+        return None
+    told = [np.array(column, kind) for column, kind in zip(zip(*recording.offsets, strict=True), ("i8", "i8", "i8", "f8"), strict=False)]
+    columns = [np.concatenate(gathered(team, column)) for column in told or [np.zeros(0, kind) for kind in ("i8", "i8", "i8", "f8")]]
+    offsets = [*zip(*(column.tolist() for column in columns), strict=True)]
+    try:
+        return _Builder(dataclasses.replace(recording, offsets=offsets, told=share.told), path, share).part()
+    except _AskedWholeError:
+        return None
+
+
+class _AskedWholeError(Exception):
+    """All processes must read all locations."""
+
+
+class _Share:
+    """Which locations are read here."""
+
+    def __init__(self, team: Team) -> None:
+        self.team = team
+        self.bounds: I8 = np.zeros(team.size + 1, "i8")
+
+    def kept(self, definitions: Definitions, sizes: Mapping[str, int]) -> Container[int]:
+        """Return the locations to read: some in a row, by bytes of their event files; those of metrics alone the first process reads."""
+        rows = arranged(definitions)
+        process = np.array([rank for _, rank in rows], "i4")
+        zero = np.zeros(len(rows), "i4")
+        places = Locations(zero, zero, process, zero, zero, zero.astype("u1"))
+        weight = np.array([sizes.get(f"{ref}.evt", 0) + 1 for ref, _ in rows], "i8")
+        self.bounds = bounds_of(places, weight, self.team.size)
+        own = {ref for ref, _ in rows[self.bounds[self.team.rank] : self.bounds[self.team.rank + 1]]}
+        computing = {ref for ref, _ in rows}
+        return own if self.team.rank else own | {location.ref for location in definitions.locations} - computing
+
+    def told(self, state: Any, rows: list[Recorded]) -> Any:
+        """Return the state of all locations. Raises TraceError, on all, where processes see other event files, or nobody a record."""
+        if any((bounds != self.bounds).any() for bounds in gathered(self.team, self.bounds)):
+            raise TraceError("an OTF2 archive of which processes see other event files; all must see the same")
+        own = slice(*self.bounds[self.team.rank : self.team.rank + 2].tolist())
+        return np.concatenate(gathered(self.team, np.ascontiguousarray(state[own])))
+
+
+class _Builder(Builder):
+    """Builds the part of a trace that a process has."""
+
+    def __init__(self, recording: Recording, path: str, share: _Share) -> None:
+        self.team, self._bounds = share.team, share.bounds
+        super().__init__(recording, path)
+        if not self.locations.state["records"].any():
+            raise TraceError(f"{path}: no event record, must have at least one")
+        first = np.append(0, np.cumsum(self.locations.state["calls"])).astype("i8")
+        self.places = Places(share.team, self.locations.process, share.bounds, first)
+        self._team = share.team
+
+    def part(self) -> Trace:
+        """Return it. Raises _AskedWholeError, on all."""
+        own = self.trace()
+        begin = self.places.begin
+        links = own.links
+        rows = np.arange(len(links)) + _before(self._team, len(links))
+        tied = Tied({name: getattr(links, name) + begin for name in LINK_ENDS}, {"kind": links.kind}, rows)
+        own = dataclasses.replace(own, links=Links.empty(), messages=Messages.empty(), defects=_all_defects(self._team, own.defects))
+        faults = [fault for each in texts(self._team, _APART.join(own.faults)) for fault in each.split(_APART) if fault]
+        sizes = np.array([self.matched, len(own.regions), len(links), *self._counted, own.counts.loose_counters], "i8")
+        totals = self._team.reduce(sizes, "sum").tolist()
+        count = dict(zip(("messages", "regions", "links", "collectives", "members"), totals, strict=False))
+        count["calls"] = int(self.places.first[-1])
+        own = dataclasses.replace(own, faults=tuple(faults), counts=dataclasses.replace(own.counts, loose_counters=totals[-1]))
+        return joined(self._team, Piece(own, self._bounds, self.places.first, self._tied, tied, *self._of_instances, count))
+
+    def _whole_if(self, asked: bool) -> None:
+        if self._team.reduce(np.array([asked], "i8"), "max")[0]:
+            raise _AskedWholeError
+
+    def _calls(self) -> None:
+        super()._calls()
+        self._whole_if(bool(operations.ON_WINDOWS[self.column["op"]].any()))
+
+    def _match(self, sends: Side, receives: Side, mode: U1) -> None:
+        """Find the messages with an end here."""
+
+        def tell(there: matching.Ends, here: matching.Ends) -> None:
+            self.repaired = repair.communicators(there, here)
+            more, self.resized = repair.sizes(there, here)
+            np.add.at(self.column["received"], here.done, more)
+
+        enter = self.column["enter"]
+        self._tied, self.contradicting = matched_messages(
+            self.places, sends.ends, receives.ends, mode, enter, tell, equal=True, several=self._several()
+        )
+        self.messages = Messages.empty()
+        self.matched = int((self.places.of_call(self._tied.calls["receive_done"]) == self._team.rank).sum())
+
+    def _collectives(self) -> None:
+        calls = self._call_table()
+        done = matching.completions(calls.op, self.requests)
+        self.sequence = np.full(len(done), NONE, "i8")
+        found = matched_collectives(self.places, calls, done, self.comms.table(), self.column["enter"])
+        self._whole_if(found.rootless > 0)
+        self._found = found
+        instances = CollectiveInstances(found.collectives, found.members, found.unmatched, found.incomplete, found.rootless)
+        self.instances = instances
+        self.roots = Roots(instances)
+
+    def _threads(self) -> None:
+        """Tie calls of threads; barriers of their teams, which are of one process, stand behind the collectives of MPI."""
+        super()._threads()
+        table, members, found = self.instances.collectives, self.instances.members, self._found
+        sizes = np.diff(np.append(table.first_member, len(members))).astype("i8")
+        teams = len(table) - len(found.rows)
+        rows = (1 << 61) + _before(self._team, teams) + np.arange(teams)
+        places = np.arange(len(members)) - table.first_member[members.collective]
+        places[: len(found.places)] = found.places
+        leads = int((found.places == 0).sum())
+        self._counted = leads + teams, len(members)
+        sizes[: len(found.rows)] = found.sizes
+        self._of_instances = np.concatenate([found.rows, rows]), sizes, places.astype("i8")
+
+    def _counts(self, other_records: Any, kept: int) -> Counts:
+        own = super()._counts(other_records, kept)
+        names = [field.name for field in dataclasses.fields(Counts)]
+        sums = self._team.reduce(np.array([getattr(own, name) for name in names], "i8"), "sum").tolist()
+        heard = self.locations.state["records"] > 0
+        process = self.locations.process
+        silent = len(np.setdiff1d(process[self.locations.kind == PROCESS], process[heard]))
+        moved = int(self._team.reduce(np.array([own.placed_ns], "i8"), "max")[0])
+        teams = own.unmatched_collectives - self._found.unmatched
+        known = {name: getattr(self._found, name.removesuffix("_collectives")) for name in _TOTALS}
+        known["unmatched_collectives"] += int(self._team.reduce(np.array([teams], "i8"), "sum")[0])
+        return dataclasses.replace(Counts(**dict(zip(names, sums, strict=True))), silent_processes=silent, placed_ns=moved, **known)
+
+
+def _before(team: Team, count: int) -> int:
+    """Return how many of something the processes before this one have."""
+    return sum(int(each[0]) for each in gathered(team, np.array([count]))[: team.rank])
+
+
+def _all_defects(team: Team, own: Defects) -> Defects:
+    return Defects(*(np.concatenate(gathered(team, getattr(own, field.name))) for field in dataclasses.fields(own)))

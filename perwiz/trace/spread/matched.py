@@ -1,0 +1,225 @@
+"""Matching where each process has the records of its locations alone: sends go to who receives them, members to where an instance is told.
+
+First in, first out on a channel (sender, receiver, tag, communicator) needs all sends of it in order and all receives, and so does what a
+reader repairs on the way: the process that receives has both, once it has heard of the sends. Collective calls are counted where they are
+made, and told apart by that number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perwiz.trace import matching, operations
+from perwiz.trace.arrays import I4, I8, U1, Ints
+from perwiz.trace.matching_collectives import rank_in
+from perwiz.trace.numbers import running
+from perwiz.trace.spread.part import Tied
+from perwiz.trace.spread.team import Team, gathered
+from perwiz.trace.tables import NONE, Calls, Collectives, Members
+from perwiz.trace.trace import Communicators
+
+_SEND = np.dtype(
+    [
+        *((name, "i8") for name in ("row", "call", "done", "enter", "bytes", "inside")),
+        *((name, "i4") for name in ("rank", "peer", "tag", "comm")),
+        ("mode", "u1"),
+    ]
+)
+_MATCHED = np.dtype(
+    [
+        *((name, "i8") for name in ("row", "send", "send_done", "receive", "receive_done", "bytes", "sent_after", "received_before")),
+        *((name, "i4") for name in ("tag", "comm")),
+        ("mode", "u1"),
+    ]
+)
+_MEMBER = np.dtype([("key", "i8"), ("place", "i8"), ("root", "i4"), ("op", "u2")])
+_TOLD = np.dtype([("size", "i8"), ("order", "i8"), ("root", "i4"), ("wrong", "u1")])
+_WHOLE = 1 << 62
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Places:
+    """Who has which locations and calls."""
+
+    team: Team
+    process: I4
+    """Rank of each location in MPI_COMM_WORLD."""
+    bounds: I8
+    """First location of each process of the team, and the end of the last."""
+    first: I8
+    """First call of each location, in the whole trace, and the end of the last."""
+
+    @property
+    def begin(self) -> int:
+        """The number of its first call."""
+        return int(self.first[self.bounds[self.team.rank]])
+
+    def of_rank(self, rank: Ints) -> I8:
+        """Return which process of the team has a process of the program, -1 nobody."""
+        known, location = np.unique(self.process, return_index=True)
+        if not len(known):
+            return np.full(len(rank), NONE, "i8")
+        at = np.minimum(np.searchsorted(known, rank), len(known) - 1)
+        return np.where(known[at] == rank, np.searchsorted(self.bounds, location[at], "right") - 1, NONE)
+
+    def of_call(self, number: I8) -> I8:
+        """Return which process of the team has each of some calls."""
+        return np.searchsorted(self.bounds, np.searchsorted(self.first, number, "right") - 1, "right") - 1
+
+
+def matched_messages(
+    places: Places,
+    sends: matching.Ends,
+    receives: matching.Ends,
+    mode: U1,
+    enter: I8,
+    tell: Callable[[matching.Ends, matching.Ends], None],
+    equal: bool,
+    several: bool,
+) -> tuple[Tied, int]:
+    """Return the messages with an end here, and how many of those received here have ends of different size.
+
+    As `perwiz.trace.matching.messages`, which see, ends being rows of calls of this process, entered at `enter`; with `several` threads of
+    a process their times count. `tell` may write into the receives here what their records do not tell, given all sends to them.
+    """
+    team, begin = places.team, places.begin
+    arrived = np.concatenate(team.exchange(_outgoing(places, sends, mode, enter)))
+    number = np.unique(np.concatenate([arrived["call"], receives.call + begin]))
+    entered = np.zeros(len(number), "i8")
+    for call, times in ((arrived["call"], arrived["enter"]), (receives.call + begin, enter[receives.call])):
+        entered[np.searchsorted(number, call)] = times
+    theirs: dict[str, Any] = {name: np.ascontiguousarray(arrived[name]) for name in ("rank", "peer", "tag", "comm", "bytes", "inside")}
+    there = matching.Ends(call=np.searchsorted(number, arrived["call"]), done=np.arange(len(arrived)), **theirs)
+    tell(there, receives)
+    here = dataclasses.replace(receives, call=np.searchsorted(number, receives.call + begin), done=np.arange(len(receives.call)))
+    table, differs = matching.messages(there, here, np.ascontiguousarray(arrived["mode"]), equal, entered if several else None)
+    found = np.empty(len(table), _MATCHED)
+    sent, received = table.send_done, table.receive_done
+    found["row"], found["send"], found["send_done"] = arrived["row"][sent], arrived["call"][sent], arrived["done"][sent]
+    found["receive"], found["receive_done"] = receives.call[received] + begin, receives.done[received] + begin
+    for name in ("tag", "comm", "mode", "bytes", "sent_after", "received_before"):
+        found[name] = getattr(table, name)
+    sender = places.of_call(found["send"])
+    back = team.exchange([found[sender == peer] if peer != team.rank else found[:0] for peer in range(team.size)])
+    every = np.concatenate([found, *back])
+    every = every[np.argsort(every["row"], kind="stable")]
+    calls = {name: np.ascontiguousarray(every[name]) for name in ("send", "send_done", "receive", "receive_done")}
+    others = {name: np.ascontiguousarray(every[name]) for name in ("tag", "comm", "mode", "bytes", "sent_after", "received_before")}
+    return Tied(calls, others, np.ascontiguousarray(every["row"])), differs
+
+
+def _outgoing(places: Places, sends: matching.Ends, mode: U1, enter: I8) -> list[NDArray[Any]]:
+    """Return, per process, the sends to ranks there, in order."""
+    team, begin = places.team, places.begin
+    before = sum(int(count[0]) for count in gathered(team, np.array([len(sends.call)]))[: team.rank])
+    out = np.empty(len(sends.call), _SEND)
+    out["row"], out["call"] = before + np.arange(len(out)), sends.call + begin
+    out["done"] = np.where(sends.done == NONE, NONE, sends.done + begin)
+    out["enter"], out["mode"] = enter[sends.call], mode
+    out["inside"] = 0 if sends.inside is None else sends.inside
+    for name in ("rank", "peer", "tag", "comm", "bytes"):
+        out[name] = getattr(sends, name)
+    to = places.of_rank(sends.peer)
+    return [out[to == peer] for peer in range(team.size)]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Instances:
+    """The collectives that calls of this process are members of; and what could not be matched, of all processes."""
+
+    collectives: Collectives
+    members: Members
+    rows: I8
+    """Numbers of the instances in the whole trace: only their order says anything."""
+    sizes: I8
+    places: I8
+    """Of each member among those of its instance."""
+    unmatched: int
+    incomplete: int
+    rootless: int
+
+
+def matched_collectives(places: Places, calls: Calls, done: I4, comms: Communicators, enter: I8) -> Instances:
+    """Return the collectives of calls of this process, as `perwiz.trace.matching_collectives.collectives` does if all are counted."""
+    team, rank_of = places.team, places.process
+    call = np.flatnonzero(operations.COLLECTIVE[calls.op] & (calls.comm >= 0)).astype("i4")
+    if len(np.unique(rank_of)) < len(rank_of):
+        call = call[np.lexsort((enter[call], rank_of[calls.location[call]]))]
+    rank, comm = rank_of[calls.location[call]], calls.comm[call]
+    place, step = rank_in(comms, comm, rank).astype("i8"), running(rank, comm).astype("i8")
+    call, comm, place, step = (column[place >= 0] for column in (call, comm, place, step))
+    most = np.zeros(len(comms), "i8")
+    np.maximum.at(most, comm, step + 1)
+    most = team.reduce(most, "max")
+    key = (np.cumsum(most) - most)[comm] + step
+    told = _told(team, key, place, calls.root[call], calls.op[call])
+    spoiled = np.full(len(comms), _WHOLE)
+    np.minimum.at(spoiled, comm[told["wrong"] > 0], step[told["wrong"] > 0])
+    good = np.flatnonzero(step < team.reduce(spoiled, "min")[comm])
+    good = good[np.lexsort((told["order"][good], key[good]))]
+    call, comm, told = call[good], comm[good], told[good]
+    rows, first, of = np.unique(key[good], return_index=True, return_inverse=True)
+    op, size = calls.op[call[first]], told["size"][first]
+    rooted = np.isin(operations.KIND[op], (operations.ONE_TO_N, operations.N_TO_ONE))
+    root = np.where(rooted, told["root"][first], NONE).astype("i4")
+    leads = told["order"][first] == 0
+    lacks = [leads & (size != comms.sizes()[comm[first]]), leads & rooted & (root < 0)]
+    all_ = np.count_nonzero((operations.COLLECTIVE & operations.OF_PROCESSES)[calls.op]) - len(call)
+    unmatched, incomplete, rootless = team.reduce(np.array([all_, *(each.sum() for each in lacks)], "i8"), "sum").tolist()
+    return Instances(
+        Collectives(op, comm[first], root, first.astype("i4")),
+        Members(of.ravel().astype("i4"), call, done[call]),
+        rows,
+        np.ascontiguousarray(size),
+        np.ascontiguousarray(told["order"]),
+        unmatched,
+        incomplete,
+        rootless,
+    )
+
+
+def _told(team: Team, key: I8, place: I8, root: I4, op: NDArray[np.uint16]) -> NDArray[Any]:
+    """Return what the members of all processes tell of the instance of each of these, and the order of each in it."""
+    member = np.empty(len(key), _MEMBER)
+    member["key"], member["place"], member["root"], member["op"] = key, place, root, op
+    sent = [np.flatnonzero(key % team.size == peer) for peer in range(team.size)]
+    came = team.exchange([member[rows] for rows in sent])
+    every = np.concatenate(came)
+    order = np.lexsort((every["place"], every["key"]))
+    every = every[order]
+    answer = np.empty(len(every), _TOLD)
+    if len(every):
+        first = np.flatnonzero(np.diff(every["key"], prepend=every["key"][0] - 1))
+        size = np.diff(np.append(first, len(every)))
+        instance = np.repeat(np.arange(len(first)), size)
+        told = np.empty(len(every), _TOLD)
+        told["size"], told["order"] = size[instance], np.arange(len(every)) - first[instance]
+        told["root"] = np.maximum.reduceat(every["root"], first)[instance]
+        told["wrong"] = np.logical_or.reduceat(every["op"] != every["op"][first][instance], first)[instance]
+        answer[order] = told
+    back = team.exchange(np.split(answer, np.cumsum([len(each) for each in came])[:-1]))
+    out = np.empty(len(key), _TOLD)
+    for rows, each in zip(sent, back, strict=True):
+        out[rows] = each
+    return out
+
+
+def paths_alike(team: Team, parent: I4, region: I4) -> tuple[I4, I4, I4]:
+    """Return which number each path has among those of all processes, in the order of these, and parent and region of all paths.
+
+    Of processes with paths 7, 7/8 and 8, 7: the first has 0 1, the second 2 0, and all are 7, 7/8, 8.
+    """
+    known: dict[tuple[int, int], int] = {}
+    numbers: list[list[int]] = []
+    for above, names in zip(gathered(team, parent), gathered(team, region), strict=True):
+        number: list[int] = []
+        for path, name in zip(above.tolist(), names.tolist(), strict=True):
+            number.append(known.setdefault((number[path] if path >= 0 else NONE, name), len(known)))
+        numbers.append(number)
+    every = np.array(list(known), "i4").reshape(-1, 2)
+    return np.array(numbers[team.rank], "i4"), np.ascontiguousarray(every[:, 0]), np.ascontiguousarray(every[:, 1])
