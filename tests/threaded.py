@@ -116,3 +116,13 @@ def variants(trace):
     """Return (trace, options) as it is, by clocks that are off, and by others, on nodes of metahosts with latencies of their own."""
     other = placed(shifted(trace, OFF[::-1]), [0, 1, 0, 2], [0, 0, 1, 1])
     return [(trace, {}), (shifted(trace), {}), (other, {"mu": (10, 700, 9000), "gamma": 0.9})]
+
+
+def differing(part, cut):
+    """Return in what two parts differ."""
+    fields = [field.name for field in dataclasses.fields(part) if field.name not in ("share", "timeline")]
+    pairs = [(name, getattr(part, name), getattr(cut, name)) for name in fields]
+    pairs += [(name, getattr(part.timeline, name), getattr(cut.timeline, name)) for name in ("calls", "regions", "locations", "origin")]
+    names = ("first", "sizes", "members", "places", "messages", "links", "count")
+    pairs += [(name, getattr(part.share, name), getattr(cut.share, name)) for name in names]
+    return [name for name, one, other in pairs if not (np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other)]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from perwiz.kernels import recorded as kernel
 from perwiz.kernels import records
 from perwiz.trace import matching
-from perwiz.trace.arrays import I8, Ints
-from perwiz.trace.tables import ANY, NONE, Requests, Unfinished
+from perwiz.trace.arrays import I8, U1, Ints
+from perwiz.trace.tables import ANY, NONE, Messages, Requests, Unfinished
 
 Rows = NDArray[Any]
 """A structured array."""
@@ -55,11 +55,13 @@ class Traffic:
         rank: NDArray[np.int32],
         enter: NDArray[np.int64] | None,
         tell: Callable[[matching.Ends, matching.Ends], None] | None = None,
+        match: Callable[[matching.Ends, matching.Ends, U1], tuple[Messages, int]] | None = None,
     ) -> None:
         """Match messages. The shares are those of all processes, after their end; `rank` is that of each process.
 
         `enter` of every call is given where processes have several threads. `tell` is called with the sends and the receives before they
-        are matched, and may write into these what their records do not tell.
+        are matched, and may write into these what their records do not tell. `match`, if given, finds the messages, and how many have ends
+        of different size.
         """
         self.not_members = sum(share.not_members for share in shares)
         self.not_posted = sum(share.not_posted for share in shares)
@@ -71,7 +73,8 @@ class Traffic:
         self.sends, self.receives = len(sends.call), len(receives.call)
         if tell:
             tell(sends, receives)
-        self.messages, self.size_differs = matching.messages(sends, receives, mode, enter=enter)
+        self.messages, self.size_differs = match(sends, receives, mode) if match else matching.messages(sends, receives, mode, enter=enter)
+        self.matched = len(self.messages)
 
     def _tabulate_tests(self, shares: list[Share]) -> None:
         slices = [slice(begin, share.tests) for begin, share in zip(self._begins["tests"].tolist(), shares, strict=True)]

@@ -9,6 +9,7 @@ from perwiz.formats.format import YES, Format, Holds, Progress
 from perwiz.formats.recorded import MARKER
 
 if TYPE_CHECKING:
+    from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Trace
 
 
@@ -43,6 +44,12 @@ class Recorded(Format):
         from perwiz.formats.recorded.read import read
 
         return read(*folders(path))
+
+    def read_part(self, path: str, team: Team, progress: Progress | None) -> Trace | None:
+        """Return the part of a process, having read the calls of its locations alone; None for a run that all read whole."""
+        from perwiz.formats.recorded.spread import read
+
+        return read(team, folders(path))
 
 
 def folders(path: str) -> list[str]:

@@ -20,8 +20,10 @@ from perwiz.formats.recorded.sites import Sites
 from perwiz.formats.recorded.threads import Threads
 from perwiz.formats.recorded.windows import Windows
 from perwiz.trace import defects, matching, matching_collectives, operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4, I8
+from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.numbers import Numbers, running
+from perwiz.trace.spread.team import Team
 from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Links, Locations, Offsets, Readings, Records, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 
@@ -51,6 +53,9 @@ def model_of(folders: list[str]) -> str:
 class Builder:
     """Builds the trace step by step; each step uses what the ones before it made."""
 
+    team: Team | None = None
+    """Processes that have a run together, each with what it read."""
+
     def __init__(self, recorded: list[Process], folders: list[str]) -> None:
         self.path, self.processes, self.folders = folders[0], recorded, folders
         worlds: dict[int, int] = {}
@@ -62,23 +67,29 @@ class Builder:
         if not any(process.calls for process in recorded):
             raise TraceError(f"{self.path}: a recorded run without records")
         begun = [process.about.begun for process in recorded]
-        self.start = min(begun + firsts)
+        self.start = self._earliest(begun + firsts)
         self.columns = Columns(recorded, self.comms, Sites(folders), self.start)
         self.faults = [*(process.fault for process in recorded if process.fault), *self.columns.sites.faults]
         self.begun = np.array(begun, "i8")[self.columns.process]
+
+    def _earliest(self, times: list[int]) -> int:
+        return min(times)
 
     def trace(self) -> Trace:
         """Return the trace."""
         self.threads = Threads(self.columns, self.begun - self.start)
         self.readings = readings(self.processes, self.columns.process, self.start)
         self.shmem = Shmem(self.columns, self.readings)
-        self.regions = RegionInstances(self.columns, self.start)
+        self.regions = RegionInstances(self.columns, self.start, self.team)
         self.traffic = self.columns.traffic
-        enter = self.columns["enter"] if len(self.columns.process) > len(self.processes) else None
-        self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.processes], "i4"), enter)
+        self._messages()
         self._collectives()
         self.windows = Windows(self.columns, self.calls)
         return self._assemble()
+
+    def _messages(self) -> None:
+        enter = self.columns["enter"] if len(self.columns.process) > len(self.processes) else None
+        self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.processes], "i4"), enter)
 
     def _sequence(self) -> I8:
         """Return the number of every collective call on its communicator, -1 to have it counted; forget the numbers the recorder gave.
@@ -114,10 +125,12 @@ class Builder:
             bytes_received=get["received"],
         )
         done = matching.completions(self.calls.op, self.traffic.requests)
-        quiet = np.zeros(len(done), "u1")
-        process = self.columns.rank().astype("i8")
-        instances = matching_collectives.collectives(self.calls, done, process, sequence, quiet, self.comms.table(), get["enter"])
-        self.instances = self.threads.with_teams(instances)
+        self.instances = self.threads.with_teams(self._instances(done, sequence))
+
+    def _instances(self, done: I4, sequence: I8) -> CollectiveInstances:
+        """Return the collectives of processes, given what completes each call, and its number."""
+        quiet, enter, process = np.zeros(len(done), "u1"), self.columns["enter"], self.columns.rank().astype("i8")
+        return matching_collectives.collectives(self.calls, done, process, sequence, quiet, self.comms.table(), enter)
 
     def _locations(self) -> tuple[Locations, tuple[str, ...], tuple[str, ...]]:
         about = [process.about for process in self.processes]
@@ -167,8 +180,8 @@ class Builder:
             sends=traffic.sends,
             receives=traffic.receives,
             to_nobody=self.columns.to_nobody,
-            unmatched_sends=traffic.sends - len(traffic.messages),
-            unmatched_receives=traffic.receives - len(traffic.messages),
+            unmatched_sends=traffic.sends - traffic.matched,
+            unmatched_receives=traffic.receives - traffic.matched,
             size_differs=traffic.size_differs,
             incomplete_collectives=instances.incomplete,
             unmatched_collectives=instances.unmatched - failed,

@@ -12,6 +12,9 @@ from perwiz.formats.recorded.files import Rows
 from perwiz.kernels import recorded as kernel
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.numbers import paths, running
+from perwiz.trace.spread.assembled import alike
+from perwiz.trace.spread.matched import paths_alike
+from perwiz.trace.spread.team import Team
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 
@@ -32,7 +35,9 @@ class _LocationInstances:
 class RegionInstances:
     """The table of regions, their times and paths, the path of every call, and what did not nest."""
 
-    def __init__(self, columns: Columns, start: int) -> None:
+    def __init__(self, columns: Columns, start: int, team: Team | None = None) -> None:
+        """`start` is the time that is 0 in the trace. All of a team have the same names and paths."""
+        self._team = team
         self.names: list[str] = []
         self._parallel: list[bool] = []
         self.never_end: list[int] = []
@@ -41,8 +46,18 @@ class RegionInstances:
         self.ends: list[tuple[I8, I4]] = []
         """Per location the records that begin its instances and end them, among those that begin or end one; -1 none."""
         parts = [self._of(columns, location) for location in range(len(columns.rest))]
+        if team:
+            self._name_alike(team, parts)
         self.parallel = np.array(self._parallel, bool)
         self._join(columns, parts, start)
+
+    def _name_alike(self, team: Team, parts: list[_LocationInstances]) -> None:
+        """Number names as all processes do."""
+        marked = tuple(f"{int(parallel)}{name}" for name, parallel in zip(self.names, self._parallel, strict=True))
+        number, every = alike(team, marked)
+        self.names, self._parallel = [name[1:] for name in every], [name[0] == "1" for name in every]
+        for part in parts:
+            part.name = number[part.name].astype("i4")
 
     def _of(self, columns: Columns, location: int) -> _LocationInstances:
         process = columns.processes[columns.process[location]]
@@ -106,6 +121,9 @@ class RegionInstances:
 
         name, parent = joined("name"), joined("parent", first)
         path, *above = paths(parent, name)
+        if self._team:
+            new, *above = paths_alike(self._team, *above)
+            path = new[path]
         self.paths = Paths(*above)
         calls = columns.first[:-1]
         instance = (running(location, name) + 1).astype("i4")

@@ -10,6 +10,7 @@ from perwiz.formats.format import ALL, YES, Format, Progress
 from perwiz.formats.store import MARKER
 
 if TYPE_CHECKING:
+    from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Timeline, Trace
 
 
@@ -35,6 +36,14 @@ class StoreFormat(Format):
         from perwiz.formats.store.store import read
 
         return read(path)
+
+    def read_part(self, path: str, team: Team, progress: Progress | None) -> Trace | None:
+        """Return the part of a process, cut out of the columns, which are mapped."""
+        from perwiz.trace.spread.cut import cut
+        from perwiz.trace.spread.team import agreed
+        from perwiz.trace.tied import tied_part
+
+        return cut(tied_part(agreed(team, lambda: self.read(path, progress))), team)
 
     def missing(self, trace: Trace) -> list[tuple[str, int]]:
         """Return nothing: all of a trace is held."""

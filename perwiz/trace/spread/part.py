@@ -125,7 +125,7 @@ def _with_others(own: Trace, share: Part, messages: Messages, links: Links) -> T
         own,
         share=share,
         calls=calls,
-        site=wider(own.site) if len(own.site) else own.site,
+        site=wider(own.site) if share.any(len(own.site)) else own.site,
         requests=moved(own.requests, "posted_by", "completed_by"),
         unfinished=moved(own.unfinished, "call"),
         regions=moved(own.regions, "first_call", "end_call"),

@@ -20,16 +20,12 @@ from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I8, U1
 from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.roots import Roots
+from perwiz.trace.spread.assembled import AskedWholeError, assembled, totals
 from perwiz.trace.spread.cut import bounds_of
 from perwiz.trace.spread.matched import Places, matched_collectives, matched_messages
-from perwiz.trace.spread.part import LINK_ENDS, Piece, Tied, joined
-from perwiz.trace.spread.team import Team, agreed, gathered, texts
-from perwiz.trace.tables import NONE, PROCESS, Defects, Links, Locations, Messages
+from perwiz.trace.spread.team import Team, agreed, gathered
+from perwiz.trace.tables import NONE, PROCESS, Locations, Messages
 from perwiz.trace.trace import Counts, Trace
-
-_APART = "\0"
-_TOTALS = ("incomplete_collectives", "unmatched_collectives", "rootless_collectives")
-"""Counts that are of all processes as soon as they are known."""
 
 
 def read(path: str, team: Team, progress: Callable[[int, int], None] | None = None) -> Trace | None:
@@ -47,12 +43,8 @@ def read(path: str, team: Team, progress: Callable[[int, int], None] | None = No
     offsets = [*zip(*(column.tolist() for column in columns), strict=True)]
     try:
         return _Builder(dataclasses.replace(recording, offsets=offsets, told=share.told), path, share).part()
-    except _AskedWholeError:
+    except AskedWholeError:
         return None
-
-
-class _AskedWholeError(Exception):
-    """All processes must read all locations."""
 
 
 class _Share:
@@ -95,24 +87,15 @@ class _Builder(Builder):
         self._team = share.team
 
     def part(self) -> Trace:
-        """Return it. Raises _AskedWholeError, on all."""
+        """Return it. Raises AskedWholeError, on all."""
         own = self.trace()
-        begin = self.places.begin
-        links = own.links
-        rows = np.arange(len(links)) + _before(self._team, len(links))
-        tied = Tied({name: getattr(links, name) + begin for name in LINK_ENDS}, {"kind": links.kind}, rows)
-        own = dataclasses.replace(own, links=Links.empty(), messages=Messages.empty(), defects=_all_defects(self._team, own.defects))
-        faults = [fault for each in texts(self._team, _APART.join(own.faults)) for fault in each.split(_APART) if fault]
-        sizes = np.array([self.matched, len(own.regions), len(links), *self._counted, own.counts.loose_counters], "i8")
-        totals = self._team.reduce(sizes, "sum").tolist()
-        count = dict(zip(("messages", "regions", "links", "collectives", "members"), totals, strict=False))
-        count["calls"] = int(self.places.first[-1])
-        own = dataclasses.replace(own, faults=tuple(faults), counts=dataclasses.replace(own.counts, loose_counters=totals[-1]))
-        return joined(self._team, Piece(own, self._bounds, self.places.first, self._tied, tied, *self._of_instances, count))
+        loose = self._team.reduce(np.array([own.counts.loose_counters], "i8"), "sum")
+        own = dataclasses.replace(own, counts=dataclasses.replace(own.counts, loose_counters=int(loose[0])))
+        return assembled(self.places, own, self._tied, self._found)
 
     def _whole_if(self, asked: bool) -> None:
         if self._team.reduce(np.array([asked], "i8"), "max")[0]:
-            raise _AskedWholeError
+            raise AskedWholeError
 
     def _calls(self) -> None:
         super()._calls()
@@ -144,38 +127,9 @@ class _Builder(Builder):
         self.instances = instances
         self.roots = Roots(instances)
 
-    def _threads(self) -> None:
-        """Tie calls of threads; barriers of their teams, which are of one process, stand behind the collectives of MPI."""
-        super()._threads()
-        table, members, found = self.instances.collectives, self.instances.members, self._found
-        sizes = np.diff(np.append(table.first_member, len(members))).astype("i8")
-        teams = len(table) - len(found.rows)
-        rows = (1 << 61) + _before(self._team, teams) + np.arange(teams)
-        places = np.arange(len(members)) - table.first_member[members.collective]
-        places[: len(found.places)] = found.places
-        leads = int((found.places == 0).sum())
-        self._counted = leads + teams, len(members)
-        sizes[: len(found.rows)] = found.sizes
-        self._of_instances = np.concatenate([found.rows, rows]), sizes, places.astype("i8")
-
     def _counts(self, other_records: Any, kept: int) -> Counts:
         own = super()._counts(other_records, kept)
-        names = [field.name for field in dataclasses.fields(Counts)]
-        sums = self._team.reduce(np.array([getattr(own, name) for name in names], "i8"), "sum").tolist()
-        heard = self.locations.state["records"] > 0
-        process = self.locations.process
+        heard, process = self.locations.state["records"] > 0, self.locations.process
         silent = len(np.setdiff1d(process[self.locations.kind == PROCESS], process[heard]))
         moved = int(self._team.reduce(np.array([own.placed_ns], "i8"), "max")[0])
-        teams = own.unmatched_collectives - self._found.unmatched
-        known = {name: getattr(self._found, name.removesuffix("_collectives")) for name in _TOTALS}
-        known["unmatched_collectives"] += int(self._team.reduce(np.array([teams], "i8"), "sum")[0])
-        return dataclasses.replace(Counts(**dict(zip(names, sums, strict=True))), silent_processes=silent, placed_ns=moved, **known)
-
-
-def _before(team: Team, count: int) -> int:
-    """Return how many of something the processes before this one have."""
-    return sum(int(each[0]) for each in gathered(team, np.array([count]))[: team.rank])
-
-
-def _all_defects(team: Team, own: Defects) -> Defects:
-    return Defects(*(np.concatenate(gathered(team, getattr(own, field.name))) for field in dataclasses.fields(own)))
+        return totals(self._team, own, self._found, {"silent_processes": silent, "placed_ns": moved})
