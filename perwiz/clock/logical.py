@@ -82,6 +82,7 @@ def correct(
     if graph is None:
         trace = with_world_barriers(trace)
         graph = build(trace)
+    trace.share.at("correcting")
     clock_graph = bind(trace, timeline, graph)
     time = np.zeros((2, graph.vertices), "i8")
     vertex_times(trace, timeline, graph, time[0])
@@ -91,6 +92,7 @@ def correct(
     before = timeline
     if amortized.jumps:
         timeline = _timeline(trace, before, graph, time)
+    trace.share.at("judging")
     left = violations(trace, timeline)
     return Correction(trace, graph, before, timeline, latencies, **dataclasses.asdict(amortized), left=left)
 

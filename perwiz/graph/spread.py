@@ -246,6 +246,7 @@ def ordered(path: str, layout: PartLayout, source: Ints, target: Ints, crossing:
 
     Raises TraceError where causes and effects go round in a circle.
     """
+    layout.share.team.stage = "building"
     rounds = _Rounds(layout, source, target, crossing)
     while rounds.goes_on():
         pass

@@ -107,25 +107,29 @@ def matched_messages(
     sender = places.of_call(found["send"])
     back = team.exchange([found[sender == peer] if peer != team.rank else found[:0] for peer in range(team.size)])
     every = np.concatenate([found, *back])
-    every = every[np.argsort(every["row"], kind="stable")]
-    calls = {name: np.ascontiguousarray(every[name]) for name in ("send", "send_done", "receive", "receive_done")}
-    others = {name: np.ascontiguousarray(every[name]) for name in ("tag", "comm", "mode", "bytes", "sent_after", "received_before")}
-    return Tied(calls, others, np.ascontiguousarray(every["row"])), differs
+    order = np.argsort(every["row"], kind="stable")
+    calls = {name: every[name][order] for name in ("send", "send_done", "receive", "receive_done")}
+    others = {name: every[name][order] for name in ("tag", "comm", "mode", "bytes", "sent_after", "received_before")}
+    return Tied(calls, others, every["row"][order]), differs
 
 
 def _outgoing(places: Places, sends: matching.Ends, mode: U1, enter: I8) -> list[NDArray[Any]]:
     """Return, per process, the sends to ranks there, in order."""
     team, begin = places.team, places.begin
     before = sum(int(count[0]) for count in gathered(team, np.array([len(sends.call)]))[: team.rank])
-    out = np.empty(len(sends.call), _SEND)
-    out["row"], out["call"] = before + np.arange(len(out)), sends.call + begin
-    out["done"] = np.where(sends.done == NONE, NONE, sends.done + begin)
-    out["enter"], out["mode"] = enter[sends.call], mode
-    out["inside"] = 0 if sends.inside is None else sends.inside
-    for name in ("rank", "peer", "tag", "comm", "bytes"):
-        out[name] = getattr(sends, name)
     to = places.of_rank(sends.peer)
-    return [out[to == peer] for peer in range(team.size)]
+
+    def told(rows: I8) -> NDArray[Any]:
+        out = np.empty(len(rows), _SEND)
+        out["row"], out["call"] = before + rows, sends.call[rows] + begin
+        out["done"] = np.where(sends.done[rows] == NONE, NONE, sends.done[rows] + begin)
+        out["enter"], out["mode"] = enter[sends.call[rows]], mode[rows]
+        out["inside"] = 0 if sends.inside is None else sends.inside[rows]
+        for name in ("rank", "peer", "tag", "comm", "bytes"):
+            out[name] = getattr(sends, name)[rows]
+        return out
+
+    return [told(np.flatnonzero(to == peer)) for peer in range(team.size)]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -31,6 +31,9 @@ class Share:
     links: Rows
     """The rows of links that end here."""
 
+    def at(self, stage: str) -> None:
+        """Say what comes next, for those who count what processes tell each other."""
+
     def total(self, value: int) -> int:
         """Return the sum of a whole number over all processes."""
         return value
@@ -218,6 +221,10 @@ class Part(Share):
         for rows, each in zip(away, came, strict=True):
             out[rows] = each
         return out
+
+    def at(self, stage: str) -> None:
+        """Say what comes next."""
+        self.team.stage = stage
 
     @property
     def spread(self) -> Mask:
