@@ -18,6 +18,7 @@ from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.matching_collectives import rank_in
 from perwiz.trace.numbers import running
+from perwiz.trace.parts.rows import ENDS
 from perwiz.trace.spread.part import Tied
 from perwiz.trace.spread.team import Team, gathered
 from perwiz.trace.tables import NONE, Calls, Collectives, Members
@@ -87,49 +88,86 @@ def matched_messages(
     As `perwiz.trace.matching.messages`, which see, ends being rows of calls of this process, entered at `enter`; with `several` threads of
     a process their times count. `tell` may write into the receives here what their records do not tell, given all sends to them.
     """
-    team, begin = places.team, places.begin
-    arrived = np.concatenate(team.exchange(_outgoing(places, sends, mode, enter)))
-    number = np.unique(np.concatenate([arrived["call"], receives.call + begin]))
+    begin = places.begin
+    at = _Sends(places, sends, mode, enter)
+    call, order = at.column("call"), np.arange(at.count)
+    number = np.unique(np.concatenate([call, receives.call + begin]))
     entered = np.zeros(len(number), "i8")
-    for call, times in ((arrived["call"], arrived["enter"]), (receives.call + begin, enter[receives.call])):
-        entered[np.searchsorted(number, call)] = times
-    theirs: dict[str, Any] = {name: np.ascontiguousarray(arrived[name]) for name in ("rank", "peer", "tag", "comm", "bytes", "inside")}
-    there = matching.Ends(call=np.searchsorted(number, arrived["call"]), done=np.arange(len(arrived)), **theirs)
+    for calls, times in ((call, at.column("enter")), (receives.call + begin, enter[receives.call])) if several else ():
+        entered[np.searchsorted(number, calls)] = times
+    theirs: dict[str, Any] = {name: at.column(name) for name in ("rank", "peer", "tag", "comm", "bytes", "inside")}
+    there = matching.Ends(call=np.searchsorted(number, call), done=order, **theirs)
     tell(there, receives)
     here = dataclasses.replace(receives, call=np.searchsorted(number, receives.call + begin), done=np.arange(len(receives.call)))
-    table, differs = matching.messages(there, here, np.ascontiguousarray(arrived["mode"]), equal, entered if several else None)
-    found = np.empty(len(table), _MATCHED)
+    table, differs = matching.messages(there, here, at.column("mode"), equal, entered if several else None)
+    del there, here, theirs
     sent, received = table.send_done, table.receive_done
-    found["row"], found["send"], found["send_done"] = arrived["row"][sent], arrived["call"][sent], arrived["done"][sent]
-    found["receive"], found["receive_done"] = receives.call[received] + begin, receives.done[received] + begin
-    for name in ("tag", "comm", "mode", "bytes", "sent_after", "received_before"):
-        found[name] = getattr(table, name)
-    sender = places.of_call(found["send"])
-    back = team.exchange([found[sender == peer] if peer != team.rank else found[:0] for peer in range(team.size)])
-    every = np.concatenate([found, *back])
-    order = np.argsort(every["row"], kind="stable")
-    calls = {name: every[name][order] for name in ("send", "send_done", "receive", "receive_done")}
-    others = {name: every[name][order] for name in ("tag", "comm", "mode", "bytes", "sent_after", "received_before")}
-    return Tied(calls, others, every["row"][order]), differs
+    found = {"row": at.column("row")[sent], "send": call[sent], "send_done": at.column("done")[sent]}
+    found |= {"receive": receives.call[received] + begin, "receive_done": receives.done[received] + begin}
+    found |= {name: getattr(table, name) for name in _OTHERS}
+    every = _told_senders(places, found)
+    return Tied({name: every[name] for name in ENDS}, {name: every[name] for name in _OTHERS}, every["row"]), differs
 
 
-def _outgoing(places: Places, sends: matching.Ends, mode: U1, enter: I8) -> list[NDArray[Any]]:
-    """Return, per process, the sends to ranks there, in order."""
-    team, begin = places.team, places.begin
-    before = sum(int(count[0]) for count in gathered(team, np.array([len(sends.call)]))[: team.rank])
-    to = places.of_rank(sends.peer)
+_OTHERS = ("tag", "comm", "mode", "bytes", "sent_after", "received_before")
 
-    def told(rows: I8) -> NDArray[Any]:
+
+class _Sends:
+    """The sends to ranks of this process, in the order of the whole trace: those of others tell theirs."""
+
+    def __init__(self, places: Places, sends: matching.Ends, mode: U1, enter: I8) -> None:
+        team = places.team
+        self._before = sum(int(count[0]) for count in gathered(team, np.array([len(sends.call)]))[: team.rank])
+        self._begin, self._sends, self._mode, self._enter = places.begin, sends, mode, enter
+        to = places.of_rank(sends.peer)
+        self._own = np.flatnonzero(to == team.rank)
+        nobody = np.zeros(0, "i8")
+        self._came = team.exchange([self._told(np.flatnonzero(to == peer) if peer != team.rank else nobody) for peer in range(team.size)])
+        self._rank = team.rank
+        self.count = len(self._own) + sum(map(len, self._came))
+
+    def _told(self, rows: I8) -> NDArray[Any]:
         out = np.empty(len(rows), _SEND)
-        out["row"], out["call"] = before + rows, sends.call[rows] + begin
-        out["done"] = np.where(sends.done[rows] == NONE, NONE, sends.done[rows] + begin)
-        out["enter"], out["mode"] = enter[sends.call[rows]], mode[rows]
-        out["inside"] = 0 if sends.inside is None else sends.inside[rows]
-        for name in ("rank", "peer", "tag", "comm", "bytes"):
-            out[name] = getattr(sends, name)[rows]
+        for name in _SEND.names or ():
+            out[name] = self._of(name, rows)
         return out
 
-    return [told(np.flatnonzero(to == peer)) for peer in range(team.size)]
+    def _of(self, name: str, rows: I8) -> NDArray[Any]:
+        """Return a column of some sends of this process."""
+        sends = self._sends
+        if name == "row":
+            return self._before + rows
+        if name == "mode":
+            return self._mode[rows]
+        if name == "enter":
+            return self._enter[sends.call[rows]]
+        if name == "inside" and sends.inside is None:
+            return np.zeros(len(rows), "i8")
+        values: NDArray[Any] = getattr(sends, name)[rows]
+        return np.where(values == NONE, NONE, values.astype("i8") + self._begin) if name in ("call", "done") else values
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column."""
+        own = self._of(name, self._own).astype(_SEND[name], copy=False)
+        parts = [*(each[name] for each in self._came[: self._rank]), own, *(each[name] for each in self._came[self._rank + 1 :])]
+        return np.concatenate(parts)
+
+
+def _told_senders(places: Places, found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the messages received here, by column, and those sent from here that others have received, in the order of rows."""
+    team, sender = places.team, places.of_call(found["send"])
+    told = []
+    for peer in range(team.size):
+        rows = np.flatnonzero(sender == peer) if peer != team.rank else np.zeros(0, "i8")
+        out = np.empty(len(rows), _MATCHED)
+        for name in _MATCHED.names or ():
+            out[name] = found[name][rows]
+        told.append(out)
+    came = np.concatenate(team.exchange(told))
+    if not len(came):
+        return found
+    order = np.argsort(np.concatenate([found["row"], came["row"]]), kind="stable")
+    return {name: np.concatenate([column, came[name]])[order] for name, column in found.items()}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
