@@ -87,7 +87,7 @@ def _check_alone(name: str) -> None:
 
     size, rank = launched()
     if size > 1 and rank:
-        raise SystemExit(USAGE)
+        raise SystemExit(DONE)
     if size > 1:
         raise UsageError(
             f"{name}: is not done by {size} processes together, must be started once (without mpiexec); {', '.join(TOGETHER)} is"

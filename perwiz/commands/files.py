@@ -68,9 +68,10 @@ def _part(path: str, model: Start, team: Team, progress: Progress) -> Trace:
     team.stage = "reading"
     part = formats.read_part(path, team, progress)
     if part is None:
+        whole = agreed(team, partial(timed.read, path, progress, model))
         if not team.rank:
             print(f"perwiz: {path}: every process reads all of it and keeps its part", file=sys.stderr)
-        part = cut(tied_part(agreed(team, partial(timed.read, path, progress, model))), team)
+        part = cut(tied_part(whole), team)
     return part
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perwiz.errors import BUG, LibraryError, PerwizError
+from perwiz.errors import BUG, DONE, LibraryError, PerwizError
 from perwiz.formats.store.store import made_by
 from perwiz.trace.resources import launched
 from perwiz.trace.spread.team import How, Team, texts
@@ -41,7 +41,9 @@ _HEARD = 0.3
 
 
 def together(work: Callable[[Team | None], int]) -> int:
-    """Return the exit code of work that all processes do together; alone there is no team.
+    """Return the exit code of work that all processes do together; alone there is no team. It is that of rank 0.
+
+    The others end with 0: a launcher ends all when one ends with another code, whatever the first still has to say.
 
     Raises LibraryError on rank 0, and ends the others, where MPI cannot be used though mpiexec started several processes. An error that all
     come to is said by rank 0; one that others do not come to ends all of them.
@@ -51,9 +53,9 @@ def together(work: Callable[[Team | None], int]) -> int:
         return work(None)
     try:
         team = Mpi(size)
-    except LibraryError as error:
+    except LibraryError:
         if rank:
-            raise SystemExit(error.exit_code) from None
+            raise SystemExit(DONE) from None
         raise
     try:
         _check_alike(team)
@@ -61,13 +63,13 @@ def together(work: Callable[[Team | None], int]) -> int:
     except PerwizError as error:
         team.end(str(error), error.exit_code)
         if rank:
-            raise SystemExit(error.exit_code) from None
+            raise SystemExit(DONE) from None
         raise
     except BaseException as error:
         team.stop(error)
         raise
     team.end("", code)
-    return code
+    return DONE if rank else code
 
 
 def _check_alike(team: Team) -> None:
