@@ -36,7 +36,7 @@ def launchers():
 def launch(path, environment, ranks, *words, cwd=None):
     """Run Python in so many processes."""
     command = mpis.Mpi("", path, "").command(ranks, sys.executable, "-P", *words)
-    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
 
 
 @pytest.fixture(scope="session")
