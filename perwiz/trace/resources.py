@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import os
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
