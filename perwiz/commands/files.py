@@ -34,7 +34,8 @@ def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
     from perwiz.trace.resources import give_back
     from perwiz.whatif import timed
 
-    _tell_of_memory(path)
+    if team is None:
+        _tell_of_memory(path)
     with Progress(f"reading {path}") as progress:
         if team is None:
             trace = timed.read(path, progress, model)
