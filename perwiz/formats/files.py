@@ -93,6 +93,7 @@ def read_part(path: str, team: Team, progress: Progress | None = None) -> Trace 
     """Return the part of the trace in a file that this process of a team has, having read no more of it; None if all must read it whole."""
     from perwiz.trace.spread.team import agreed
 
+    path = _named(path)
     return agreed(team, lambda: next(form for form in FORMATS if form.looks_like(path))).read_part(path, team, progress)
 
 
