@@ -162,13 +162,17 @@ class Rounds:
         self._border.back(through, lambda bundle: self._send(bundle, limits, bundle.calls, bundle.hubs), take)
 
     def _send(self, bundle: Bundle, times: I8, calls: I4, hubs: I4) -> None:
-        rows = self.summaries[-1 - self._clock_graph.owner[hubs]]
-        self._border.give(bundle, np.concatenate((times[calls], np.asarray(rows).view("i8"))))
+        data = times[calls]
+        if len(hubs):
+            rows = self.summaries[-1 - self._clock_graph.owner[hubs]]
+            data = np.concatenate((data, np.asarray(rows).view("i8")))
+        self._border.give(bundle, data)
 
     def _received(self, bundle: Bundle, calls: I4, hubs: I4) -> I8:
         """Return the times of calls; summaries of hubs are put in their places."""
         data = self._border.received(bundle, np.empty(len(calls) + _NUMBERS * len(hubs), "i8"))
-        self.summaries[-1 - self._clock_graph.owner[hubs]] = data[len(calls) :].view(kernel.SUMMARY)
+        if len(hubs):
+            self.summaries[-1 - self._clock_graph.owner[hubs]] = data[len(calls) :].view(kernel.SUMMARY)
         return data[: len(calls)]
 
 

@@ -14,6 +14,7 @@ from perwiz.graph.layout import Edges, Layout, counts, starts
 from perwiz.kernels import order as kernel
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
+from perwiz.trace.numbers import distinct
 from perwiz.trace.spread.share import Part
 from perwiz.trace.spread.team import Team
 from perwiz.trace.tables import NONE
@@ -223,7 +224,7 @@ class _Chains:
 def of_calls(layout: PartLayout, source: Ints) -> Crossing:
     """Return which entries of calls cross, given the vertices that edges into vertices of this process come from."""
     share = layout.share
-    wanted = np.unique(source[(source > 0) & (source < layout.chain) & ((source < layout.own.start) | (source >= layout.own.stop))])
+    wanted = distinct(source[(source > 0) & (source < layout.chain) & ((source < layout.own.start) | (source >= layout.own.stop))])
     rows = np.concatenate([np.arange(share.calls.start), np.arange(share.calls.stop, len(layout.entered))])
     number = share.elsewhere[np.searchsorted(layout.entered[rows], wanted)]
     process = share.process_of(number)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace.arrays import I8
+from perwiz.trace.numbers import distinct
 from perwiz.trace.spread.share import ALONE, Part
 from perwiz.trace.table import dtypes
 from perwiz.trace.tables import (
@@ -107,7 +108,7 @@ def _members(trace: Trace, share: Part, rows: I8) -> NDArray[Any]:
 def _calls(trace: Trace, timeline: Timeline, share: Part, rows: I8) -> NDArray[Any]:
     """Return the calls of some members."""
     both = np.concatenate([trace.members.call[rows], trace.members.done[rows]])
-    calls = np.unique(both[both != NONE])
+    calls = distinct(both[both != NONE])
     out = np.empty(len(calls), _CALL)
     out["number"] = share.named(calls)
     for name in dtypes(Calls):

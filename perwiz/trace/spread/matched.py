@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.matching_collectives import rank_in
-from perwiz.trace.numbers import running
+from perwiz.trace.numbers import distinct, running
 from perwiz.trace.parts.rows import ENDS
 from perwiz.trace.spread.part import Tied
 from perwiz.trace.spread.team import Team, gathered
@@ -91,7 +91,7 @@ def matched_messages(
     begin = places.begin
     at = _Sends(places, sends, mode, enter)
     call, order = at.column("call"), np.arange(at.count)
-    number = np.unique(np.concatenate([call, receives.call + begin]))
+    number = distinct(np.concatenate([call, receives.call + begin]))
     entered = np.zeros(len(number), "i8")
     for calls, times in ((call, at.column("enter")), (receives.call + begin, enter[receives.call])) if several else ():
         entered[np.searchsorted(number, calls)] = times

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.numbers import distinct
 from perwiz.trace.parts.rows import ENDS
 from perwiz.trace.spread.share import Part, Peers
 from perwiz.trace.spread.team import Team
@@ -53,8 +54,8 @@ def joined(team: Team, piece: Piece) -> Trace:
     own, first, bounds = piece.own, piece.first, piece.bounds
     locations = slice(int(bounds[team.rank]), int(bounds[team.rank + 1]))
     begin, end = int(first[locations.start]), int(first[locations.stop])
-    every = np.unique(np.concatenate([np.zeros(0, "i8"), *piece.messages.calls.values(), *piece.links.calls.values()]))
-    elsewhere = every[(every >= 0) & ((every < begin) | (every >= end))]
+    every = (*piece.messages.calls.values(), *piece.links.calls.values())
+    elsewhere = distinct(np.concatenate([_NO_ROWS, *(call[(call >= 0) & ((call < begin) | (call >= end))] for call in every)]))
     low = int(np.searchsorted(elsewhere, begin))
     calls = slice(low, low + end - begin)
     process = np.searchsorted(bounds, np.searchsorted(first, elsewhere, "right") - 1, "right") - 1
