@@ -130,6 +130,7 @@ def _alone(asker: Asker) -> list[str]:
 def slowest(asker: Asker) -> list[Change]:
     """Return what gains if a process, those next to each other that are slow together, or those of a node computed the mean of all.
 
+    Slow together are at most two thirds of all: more of them as fast as the mean is what balancing says (`balance`).
     Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task.
     """
     segments, trace = asker.segments, asker.run.trace
@@ -145,7 +146,7 @@ def slowest(asker: Asker) -> list[Change]:
         for row, factor in _slow(computed, np.ones(len(ranks), "i8"))
     ]
     first, end = _class(computed)
-    if 1 < end - first < len(ranks) and np.array_equal(ranks[first:end], np.arange(ranks[first], ranks[first] + end - first)):
+    if 1 < end - first <= 2 * len(ranks) // 3 and np.array_equal(ranks[first:end], np.arange(ranks[first], ranks[first] + end - first)):
         sums = np.array([computed[first:end].sum(), computed.sum() - computed[first:end].sum()])
         for row, factor in _slow(sums, np.array([end - first, len(ranks) - end + first])):
             if row == 0:

@@ -107,6 +107,16 @@ def test_slow_neighbours():
     assert _class(np.array([2.0, 2, 2])) == (0, 0)
 
 
+def test_most_are_no_class():
+    """Five of six compute 500 and one 100: that most should be as fast as the mean is balance; four of six are a class."""
+    for slow, told in (([500, 500, 500, 500, 500, 100], False), ([500, 500, 500, 500, 100, 100], True)):
+        b = Builder(len(slow))
+        for process, ns in enumerate(slow):
+            b.compute(process, ns)
+        changes = ranked(b.trace(), kinds=["slowest"]).changes
+        assert ("class" in {change.by for change in changes}) == told
+
+
 def test_network_and_nodes():
     """Node n0 computes 400 and 200, n1 100 and 100; then a message of 12, of which L is 10, from the slower node to the other."""
     b = Builder(4, latency=12, per_byte=0, work=0)
