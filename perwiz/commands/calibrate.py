@@ -16,7 +16,8 @@ ROUNDS, LARGEST = 30, 1 << 20
 """Repetitions of a measurement, and bytes of the largest message."""
 _SIMULATED = "its network is simulated, must be a real one; the platform file says what it costs"
 _ENDING = """
-A program of perwiz is compiled with the mpicc of the MPI, kept in ~/.cache/perwiz, and put at the end of the launcher's command line.
+A program of perwiz is put at the end of the launcher's command line: compiled with the mpicc of the MPI and kept in ~/.cache/perwiz, or
+built ahead of time (perwiz record --build).
 Rank 0 measures with one process on its node and one on another, if there are any. If there are both, the model has costs for each class
 of pairs. Times are quartiles of repeated round trips, for noise only makes them longer.
 
@@ -137,12 +138,12 @@ def measured(command: list[str], mpicc: str | None, output: str, rounds: int = R
     from perwiz.errors import UsageError
     from perwiz.loggps.fit import rounds as trips
     from perwiz.progress import Progress
-    from perwiz.record import calibrate, launch, programs
+    from perwiz.record import ahead, calibrate, launch, programs
 
     launch.check(command)
     if programs.simulates(command[0]):
         raise UsageError(f"{command[0]}: {_SIMULATED}")
-    mpicc = mpicc or programs.mpicc_for(command)
+    mpicc = mpicc or ahead.mpicc_for(command)
     with Progress("measuring round trips") as progress:
         lines = calibrate.measured(command, mpicc, rounds, largest, progress)
     told = {line[0]: " ".join(line[1:]) for line in lines if line[0] in ("mpi", "host", "other")}

@@ -17,6 +17,9 @@ _ENDING = """
 The program needs no preparation: the recorder is put in front of its MPI with LD_PRELOAD. It is compiled with the program's own mpicc when
 it is first used, and kept in ~/.cache/perwiz. A statically linked program is linked with it:
   mpicc app.o $(perwiz record --print-flags) -o app
+For nodes without compiler, or with no place to write to, build it once per MPI, where all nodes see it:
+  perwiz record --build /opt/perwiz --mpicc /opt/mpi/bin/mpicc     and there: export PERWIZ_RECORDERS=/opt/perwiz
+It is looked for in lib/perwiz of the prefixes of PERWIZ_RECORDERS (A:B), of the prefix perwiz is installed in, of /usr/local and of /usr.
 
 examples:
   perwiz record -o run -- mpiexec -n 16 ./app args     then: perwiz info run
@@ -91,6 +94,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--uneven-links", metavar="NS", help=argparse.SUPPRESS)  # makes comparing clocks of metahosts worse, for tests
     parser.add_argument("--print-flags", action="store_true", help="print what to link the recorder into a program with, and end")
     parser.add_argument("--print-include", action="store_true", help="print the option by which a compiler finds perwiz.h, and end")
+    meaning = "build the recorder of an MPI (--mpicc), and that of programs without, into PREFIX/lib/perwiz, for nodes that cannot, and end"
+    parser.add_argument("--build", metavar="PREFIX", help=meaning)
     parser.add_argument("command", metavar="-- COMMAND", nargs=argparse.REMAINDER, help="what to run, such as mpiexec -n 4 ./app")
     options.ending(parser, _ENDING)
 
@@ -100,11 +105,13 @@ def run(args: argparse.Namespace) -> int:
     import os
 
     from perwiz.errors import DONE, UsageError
-    from perwiz.record import build, programs
+    from perwiz.record import ahead, build, programs
 
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     alone = not args.mpicc and not os.environ.get("PERWIZ_MPICC") and bool(command) and programs.without_mpi(command)
-    mpicc = args.mpicc or programs.mpicc_for(command)
+    mpicc = args.mpicc or ahead.mpicc_for(command)
+    if args.build:
+        return _build(args.build, mpicc, command)
     if args.print_include:
         print(f"-I{build.HERE}")
         return DONE
@@ -124,6 +131,20 @@ def run(args: argparse.Namespace) -> int:
         _refuse(args, *of_mpi, because=f"is for programs of MPI, which {command[0]} is not (if it is: --mpicc FILE)")
         return _record(args, command, None)
     return _record(args, command, mpicc)
+
+
+def _build(prefix: str, mpicc: str, command: list[str]) -> int:
+    """Return the exit code, after building recorders into a prefix and saying how they are found."""
+    from perwiz.errors import DONE, UsageError
+    from perwiz.record import ahead, build
+
+    if command:
+        raise UsageError(f"perwiz record: --build runs nothing, must be without {command[0]}; see perwiz record --help")
+    for folder in build.into(prefix, mpicc):
+        print(folder)
+    if ahead.inside(prefix) not in ahead.places():
+        _say([f"found where {ahead.VARIABLE} has {prefix}"])
+    return DONE
 
 
 def _refuse(args: argparse.Namespace, *names: str, because: str) -> None:

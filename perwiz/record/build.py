@@ -1,4 +1,4 @@
-"""The recorder, compiled with the user's own mpicc when it is first needed, and kept in the user's cache."""
+"""The recorder, compiled with the user's own mpicc: ahead of time into a prefix, or when it is first needed into the user's cache."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from perwiz.errors import UsageError
-from perwiz.record import programs
+from perwiz.record import ahead, programs
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIBRARY, OBJECT, PTHREADS = "libperwiz.so", "perwiz.o", "libperwiz-pthreads.so"
+LIBRARY, OBJECT, PTHREADS, MEASURING = "libperwiz.so", "perwiz.o", "libperwiz-pthreads.so", "calibrate"
 _NAMES, _WRAPPERS, _ALONE = "names.c", "wrappers.c", "alone"
 _FLAGS = ("-O2", "-g1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror=implicit-function-declaration", "-pthread")
 _PARTS = ("recorder.h", "perwiz.h", "recorder.c", "maps.c", "files.c", "core.c", "definitions.c", "comms.c", "calls.c")
+_GENERATORS = ("wrap.py", "wrap_fortran.py", "routines.py", "shmem.py")
 _SOURCES = (
     *_PARTS,
     "events.c",
@@ -51,37 +54,65 @@ def cache() -> pathlib.Path:
 def built(mpicc: str | None, what: str = LIBRARY) -> pathlib.Path:
     """Return the compiled recorder for the MPI of `mpicc`: a library to preload, an object to link, or what goes in front of POSIX threads.
 
-    None is for programs without MPI, which have no object; that of `oshcc` records OpenSHMEM, too. Raises UsageError when there is no such
-    compiler, it cannot compile an MPI program, or the cache cannot be written.
+    None is for programs without MPI, which have no object; that of `oshcc` records OpenSHMEM, too. One that was built ahead of time is
+    taken, else it is compiled. Raises UsageError when there is no such compiler, it cannot compile an MPI program, or the cache cannot be
+    written.
     """
-    compiler = _compiler(mpicc) if mpicc else _plain_compiler()
-    header = _header(compiler) if mpicc else ""
-    text, name = _generated(header), mpi_of(header).lower().replace(" ", "") if mpicc else _ALONE
-    folder = cache() / f"{name}-{_key(compiler, header, text)}"
-    if not (folder / what).exists():
-        _make(compiler, folder, text)
-    return folder / what
+    if ready := ahead.found(mpicc, sources()):
+        return ready / what
+    with _told_what_is_there(mpicc):
+        recipe = _recipe(mpicc)
+        folder = cache() / recipe.name
+        if not (folder / what).exists():
+            _make(recipe, folder)
+        return folder / what
 
 
-def program(mpicc: str, source: str) -> pathlib.Path:
-    """Return a program of its own, compiled from a source beside this file.
+def measuring(mpicc: str) -> pathlib.Path:
+    """Return the program that measures round trips, compiled for the MPI of `mpicc`. Raises UsageError as `built` does."""
+    if ready := ahead.found(mpicc, sources()):
+        return ready / MEASURING
+    with _told_what_is_there(mpicc):
+        compiler = _compiler(mpicc)
+        header = _run([compiler, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], compiler, f"{MEASURING}.c")
+        key = hashlib.sha256("\0".join([os.path.realpath(compiler), header]).encode() + (HERE / f"{MEASURING}.c").read_bytes())
+        out = cache() / f"{MEASURING}-{key.hexdigest()[:16]}"
+        if not out.exists():
+            with _beside(out) as place:
+                _compile_measuring(compiler, place / "program")
+                (place / "program").replace(out)
+        return out
 
-    Raises UsageError as `built` does.
+
+def into(prefix: str, mpicc: str) -> list[pathlib.Path]:
+    """Return the folders of the recorders for the MPI of `mpicc` and for programs without MPI, built into a prefix for others to find.
+
+    That for programs without MPI is left out where there is no plain C compiler. Raises UsageError as `built` does.
     """
-    compiler = _compiler(mpicc)
-    header = _run([compiler, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], compiler, source)
-    key = hashlib.sha256("\0".join([os.path.realpath(compiler), header]).encode() + (HERE / source).read_bytes()).hexdigest()[:16]
-    out = cache() / f"{pathlib.Path(source).stem}-{key}"
-    if not out.exists():
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=out.parent) as name:
-                part = pathlib.Path(name) / "program"
-                _run([compiler, "-O2", "-std=gnu11", "-Wall", "-Wextra", "-o", str(part), str(HERE / source)], compiler, source)
-                part.replace(out)
-        except OSError as error:
-            raise UsageError(f"{out}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-    return out
+    recipes = [_recipe(mpicc), *([_recipe(None)] if _plain() else [])]
+    folders = [ahead.inside(prefix) / recipe.name for recipe in recipes]
+    for recipe, folder in zip(recipes, folders, strict=True):
+        if not (folder / ahead.INDEX).exists():
+            _make(recipe, folder, for_others=True)
+    return folders
+
+
+def sources() -> str:
+    """Return what tells recorders apart that different versions of perwiz make."""
+    sum_ = hashlib.sha256("\0".join(_FLAGS).encode())
+    for name in (*_SOURCES, *_GENERATORS, f"{MEASURING}.c"):
+        sum_.update((HERE / name).read_bytes())
+    return sum_.hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _told_what_is_there(mpicc: str | None) -> Iterator[None]:
+    """Say of recorders built ahead why they were not taken, where none can be compiled either."""
+    try:
+        yield
+    except UsageError as error:
+        why = next((f"{one.folder} {ahead.unfit(one, sources())}" for one in ahead.of(mpicc)), "")
+        raise UsageError(f"{error}; {why}: perwiz record --build" if why else str(error)) from None
 
 
 def _compiler(mpicc: str) -> str:
@@ -94,10 +125,13 @@ def _compiler(mpicc: str) -> str:
 
 def _plain_compiler() -> str:
     """Return the path of a C compiler. Raises UsageError where there is none."""
-    found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-    if not found:
-        raise UsageError("cc: not found, must be a C compiler: the recorder is compiled when it is first used")
-    return found
+    if found := _plain():
+        return found
+    raise UsageError("cc: not found, must be a C compiler: the recorder is compiled when it is first used")
+
+
+def _plain() -> str | None:
+    return next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
 
 
 def mpi_of(header: str) -> str:
@@ -134,27 +168,60 @@ def _generated(header: str) -> dict[str, str]:
     return names | ({_WRAPPERS: wrap.source(declared) + (f"\n{shmem.source(header)}" if with_shmem else "")} if declared else {})
 
 
-def _key(mpicc: str, header: str, text: dict[str, str]) -> str:
-    sum_ = hashlib.sha256("\0".join([os.path.realpath(mpicc), header, *text.values(), *_FLAGS]).encode())
-    for name in _SOURCES:
-        sum_.update((HERE / name).read_bytes())
-    return sum_.hexdigest()[:16]
+class _Recipe(NamedTuple):
+    """What a recorder is made of."""
+
+    compiler: str
+    mpi: str
+    """Name and version; empty without MPI."""
+    text: dict[str, str]
+    """Generated sources by their file."""
+    name: str
+    """Of its folder; another one for each compiler, header and source."""
 
 
-def _make(mpicc: str, folder: pathlib.Path, text: dict[str, str]) -> None:
-    """Compile in a directory beside, which then takes its place: two at once do no harm."""
+def _recipe(mpicc: str | None) -> _Recipe:
+    compiler = _compiler(mpicc) if mpicc else _plain_compiler()
+    header = _header(compiler) if mpicc else ""
+    text, mpi = _generated(header), mpi_of(header) if mpicc else ""
+    sum_ = hashlib.sha256("\0".join([os.path.realpath(compiler), header, *text.values(), sources()]).encode())
+    return _Recipe(compiler, mpi, text, f"{mpi.lower().replace(' ', '') or _ALONE}-{sum_.hexdigest()[:16]}")
+
+
+@contextlib.contextmanager
+def _beside(place: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Make a directory beside a place, for what then takes that place: two at once do no harm. Raises UsageError if it cannot be made."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=folder.parent) as name:
-            place = pathlib.Path(name) / "recorder"
-            place.mkdir()
-            for file, lines in text.items():
-                (place / file).write_text(lines, encoding="utf-8")
-            _compile(mpicc, place, _WRAPPERS in text)
-            with contextlib.suppress(OSError):  # somebody else was faster
-                place.rename(folder)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".perwiz-", dir=place.parent) as name:
+            yield pathlib.Path(name)
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{place}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _make(recipe: _Recipe, folder: pathlib.Path, for_others: bool = False) -> None:
+    """Compile a recorder; `for_others` with the program that measures, and what says what it is for: then one of the cache will do."""
+    with _beside(folder) as beside:
+        place, kept = beside / "recorder", cache() / recipe.name
+        if for_others and (kept / LIBRARY).exists():
+            shutil.copytree(kept, place)
+        else:
+            place.mkdir()
+            for file, lines in recipe.text.items():
+                (place / file).write_text(lines, encoding="utf-8")
+            _compile(recipe.compiler, place, bool(recipe.mpi))
+        if for_others:
+            if recipe.mpi:
+                _compile_measuring(recipe.compiler, place / MEASURING)
+            loads = _run(["ldd", str(place / LIBRARY)], recipe.compiler)
+            ahead.write(place, recipe.mpi, recipe.compiler if recipe.mpi else "", loads, sources())
+        with contextlib.suppress(OSError):  # somebody else was faster
+            place.rename(folder)
+
+
+def _compile_measuring(mpicc: str, out: pathlib.Path) -> None:
+    source = HERE / f"{MEASURING}.c"
+    _run([mpicc, "-O2", "-std=gnu11", "-Wall", "-Wextra", "-o", str(out), str(source)], mpicc, source.name)
 
 
 def _compile(mpicc: str, place: pathlib.Path, for_mpi: bool) -> None:

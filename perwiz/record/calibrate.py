@@ -20,7 +20,7 @@ def measured(command: list[str], mpicc: str, rounds: int, largest: int, progress
 
     Raises UsageError when the command cannot be run, fails, or does not run the program in two processes or more.
     """
-    program = build.program(mpicc, "calibrate.c")
+    program = build.measuring(mpicc)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         lines, code = _run([*command, str(program), str(rounds), str(largest)], progress, errors)
         errors.seek(0)
