@@ -24,6 +24,7 @@ COMMANDS = (
     "jobs",
     "tables",
     "explain",
+    "doctor",
     "completion",
 )
 """In the order of the help."""

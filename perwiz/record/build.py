@@ -84,6 +84,37 @@ def measuring(mpicc: str) -> pathlib.Path:
         return out
 
 
+class Readiness(NamedTuple):
+    """How far programs of an MPI, or without any, can be recorded."""
+
+    mpi: str
+    """Name and version; empty without MPI, and where no compiler tells it."""
+    ready: pathlib.Path | None
+    """The folder of a recorder that is built."""
+    refused: str
+    """Why none can be built; empty if one can, or is there."""
+
+
+def readiness(mpicc: str | None) -> Readiness:
+    """Return how far programs of the MPI of `mpicc`, or without MPI, can be recorded. Nothing is built but a program that does nothing."""
+    known = ahead.of(mpicc)
+    if ready := ahead.found(mpicc, sources()):
+        return Readiness(next(one.mpi for one in known if one.folder == ready), ready, "")
+    mpi = ""
+    try:
+        with _told_what_is_there(mpicc):
+            recipe = _recipe(mpicc)
+            mpi, folder = recipe.mpi, cache() / recipe.name
+            if (folder / LIBRARY).exists():
+                return Readiness(mpi, folder, "")
+            with _beside(folder) as place:
+                (place / "empty.c").touch()
+                _run([recipe.compiler, "-shared", "-fPIC", "-o", str(place / LIBRARY), str(place / "empty.c")], recipe.compiler)
+    except UsageError as error:
+        return Readiness(mpi, None, str(error))
+    return Readiness(mpi, None, "")
+
+
 def into(prefix: str, mpicc: str) -> list[pathlib.Path]:
     """Return the folders of the recorders for the MPI of `mpicc` and for programs without MPI, built into a prefix for others to find.
 
