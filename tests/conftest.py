@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 import forked
+import perwiz.formats.files  # noqa: F401  what can be read is in words once it is loaded
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 LONGEST = 60

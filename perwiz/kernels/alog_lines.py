@@ -1,9 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """ALOG text to rows: a row per line, `type process task data cycle time`, then tag and bytes; a row per value behind its `@`."""
 
+from __future__ import annotations
+
 import cython
 
 from perwiz.kernels import alog
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.alog import Line
 
 EVENT = cython.declare(cython.int, alog.EVENT)
 HEADER = cython.declare(cython.int, alog.HEADER)
@@ -28,24 +33,6 @@ HASH = cython.declare(cython.longlong, 2**61 - 1)
 
 I8 = cython.typedef(cython.longlong)
 
-Line = cython.struct(
-    type=I8,
-    process=I8,
-    task=I8,
-    int_data=I8,
-    cycle=I8,
-    time=I8,
-    tag=I8,
-    bytes=I8,
-    text=I8,
-    text_end=I8,
-    attributes=I8,
-    owner_number=I8,
-    location=cython.int,
-    state=cython.int,
-    status=cython.uchar,
-    owner=cython.uchar,
-)
 Note = cython.struct(line=I8, key=I8, value=I8, text=I8, word_end=I8)
 Number = cython.struct(value=I8, end=cython.Py_ssize_t)
 """A number of a line and the place behind it, or minus the status of damage."""

@@ -1,9 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """ALOG lines to calls, messages and region instances: one pass in file order, with a stack of open states per location."""
 
+from __future__ import annotations
+
 import cython
 
 from perwiz.kernels import alog
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.alog import Line
 
 EVENT = cython.declare(cython.int, alog.EVENT)
 INTERNAL = cython.declare(cython.int, alog.INTERNAL)
@@ -32,24 +37,6 @@ I8 = cython.typedef(cython.longlong)
 I4 = cython.typedef(cython.int)
 U1 = cython.typedef(cython.uchar)
 
-Line = cython.struct(
-    type=I8,
-    process=I8,
-    task=I8,
-    int_data=I8,
-    cycle=I8,
-    time=I8,
-    tag=I8,
-    bytes=I8,
-    text=I8,
-    text_end=I8,
-    attributes=I8,
-    owner_number=I8,
-    location=I4,
-    state=I4,
-    status=U1,
-    owner=U1,
-)
 State = cython.struct(end_state=I4, op=I4, name=I4, ends=U1, begins=U1)
 Routine = cython.struct(collective=U1, says_receiver=U1, says_sender=U1)
 Location = cython.struct(clock=I8, wraps=I8, first=I8, calls=I8, call_entry=I8, top=I8, depth=I8, inner=I8, innermost=I8)

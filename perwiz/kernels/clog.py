@@ -1,10 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Where the records of CLOG-2 begin, in blocks of one length, each with records of lengths that their types tell; and their events."""
 
+from __future__ import annotations
+
 import cython
 import numpy as np
 
 from perwiz.kernels import alog
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.alog import Line
 
 WALK = np.dtype([(name, "i8") for name in ("block", "next", "records", "wrong", "ended")], align=True)
 """Where a walk stands: the word at which the block begins, that of the next record, how many records it wrote, how many of them do not
@@ -24,24 +29,6 @@ EVENT = cython.declare(cython.int, alog.EVENT)
 NOBODY = cython.declare(cython.int, alog.NOBODY)
 
 I8 = cython.typedef(cython.longlong)
-Line = cython.struct(
-    type=I8,
-    process=I8,
-    task=I8,
-    int_data=I8,
-    cycle=I8,
-    time=I8,
-    tag=I8,
-    bytes=I8,
-    text=I8,
-    text_end=I8,
-    attributes=I8,
-    owner_number=I8,
-    location=cython.int,
-    state=cython.int,
-    status=cython.uchar,
-    owner=cython.uchar,
-)
 FOUND = np.dtype([("row", "i8"), ("comm", "i8"), ("other", "i8"), ("moves", "u1")], align=True)
 """An event beside its line: which of the records it is, its communicator and that of its partner, whether it is the end of a message."""
 Found = cython.struct(row=I8, comm=I8, other=I8, moves=cython.uchar)

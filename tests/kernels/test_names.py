@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -106,6 +107,24 @@ def test_rows(kernel):
     rows = {name: row(fields) for name, fields in structs(KERNELS[kernel]) if f"{name}[" in text or f"rows=cython.pointer({name})" in text}
     assert {name: known[name.upper()] for name in rows} == rows
     assert {field for dtype in rows.values() for field in dtype.names} & {*dir(np.recarray), *dir(np.record)} == set()
+
+
+DECLARED = re.compile(r"cdef struct (\w+):\n((?:    [\w ]+\n)+)")
+"""A struct of a .pxd, and its fields."""
+TYPES = {"long long": "i8", "int": "i4", "short": "i2", "unsigned char": "u1"}
+
+
+SHARED = {path.stem: found for path in FOLDER.glob("*.pxd") if (found := DECLARED.findall(path.read_text(encoding="utf-8")))}
+
+
+@pytest.mark.parametrize("kernel", sorted(SHARED))
+def test_rows__that_several_kernels_share(kernel):
+    """A struct in a .pxd is as the dtype of its name in capitals, which its kernel, or a module of rows of that kernel, has."""
+    module = importlib.import_module(f"perwiz.kernels.{kernel}")
+    known = {name: value for shared in (module, *shared_with(module)) for name, value in vars(shared).items()}
+    for name, body in SHARED[kernel]:
+        fields = [line.rpartition(" ") for line in body.splitlines()]
+        assert known[name.upper()] == np.dtype([(field, TYPES[type_.strip()]) for type_, _, field in fields], align=True)
 
 
 def shared_with(module):
