@@ -6,9 +6,9 @@ import os
 
 import numpy as np
 
+from perwiz.formats.devices import COPIES
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.hybrid.devices import COPIES
 from perwiz.formats.otf2.library.codes import PARALLEL, USER
 from perwiz.formats.otf2.read_extras import Extras
 from perwiz.trace.arrays import I4, I8, chunks

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats import completions
+from perwiz.formats.devices import HOST
 from perwiz.formats.otf2 import repair
 from perwiz.formats.otf2.columns import Columns
 from perwiz.formats.otf2.communicators import Comms
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.hybrid import activities
-from perwiz.formats.otf2.hybrid.devices import HOST
 from perwiz.formats.otf2.hybrid.threads import LOCKS, Threads, columns, endings
 from perwiz.formats.otf2.locations import RecordedLocations
 from perwiz.formats.otf2.other_records import OtherRecords, topologies

@@ -20,7 +20,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.formats.otf2.hybrid.devices import COPIES
+from perwiz.formats.devices import COPIES
 from perwiz.patterns.analysis.efficiency import inside, part, window_of
 from perwiz.patterns.idle import OF_TEAMS, first_threads, idle, routines
 from perwiz.patterns.pattern import View

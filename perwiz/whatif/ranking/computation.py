@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
-from perwiz.formats.otf2.hybrid.devices import COPIES
+from perwiz.formats.devices import COPIES
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace

@@ -5,8 +5,8 @@ import pytest
 
 from otf2_archive import Archive, calls, every_link, links, recorded
 from perwiz import Scale, predict
+from perwiz.formats.devices import role, routine, stem
 from perwiz.formats.files import write
-from perwiz.formats.otf2.hybrid.devices import role, routine, stem
 from perwiz.formats.otf2.tables import Builder
 from perwiz.trace import operations
 from perwiz.trace.streams import (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.otf2.hybrid.devices import COPY_OP, HOST, OF_COPY, OFFLOAD_OP, role, stem
+from perwiz.formats.devices import COPY_OP, HOST, OF_COPY, OFFLOAD_OP, role, stem
 from perwiz.formats.otf2.other_records import OtherRecords
 from perwiz.formats.otf2.regions import RegionInstances
 from perwiz.trace import operations

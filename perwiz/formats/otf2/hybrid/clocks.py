@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perwiz.formats.devices import COPIES, COPY_OP, role
 from perwiz.formats.otf2.definitions import Definitions
-from perwiz.formats.otf2.hybrid.devices import COPIES, COPY_OP, role
 from perwiz.formats.otf2.read import Recorded
 from perwiz.kernels import launches as kernel
 from perwiz.trace.arrays import I4, I8, Mask

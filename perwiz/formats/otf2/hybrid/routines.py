@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from perwiz.formats import devices
 from perwiz.formats.otf2.definitions import Definitions, Region
 from perwiz.formats.otf2.extras import CREATOR, MARK
-from perwiz.formats.otf2.hybrid import devices
 from perwiz.formats.otf2.library import codes
 from perwiz.kernels import records
 from perwiz.kernels.records import NO_CALL
