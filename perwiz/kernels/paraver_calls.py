@@ -19,15 +19,19 @@ SENT = cython.declare(cython.int, paraver.SENT)
 RECEIVED = cython.declare(cython.int, paraver.RECEIVED)
 ROOT = cython.declare(cython.int, paraver.ROOT)
 COMM = cython.declare(cython.int, paraver.COMM)
+STREAM = cython.declare(cython.int, paraver.STREAM)
+EVENT = cython.declare(cython.int, paraver.EVENT)
 CALLER = cython.declare(cython.int, paraver.CALLER)
 CALLER_LINE = cython.declare(cython.int, paraver.CALLER_LINE)
 VALUES = cython.declare(cython.int, paraver.VALUES)
 COUNTERS = cython.declare(cython.int, paraver.COUNTERS)
+COUNTED_REGIONS = cython.declare(cython.int, paraver.COUNTED_REGIONS)
 SENDS = cython.declare(cython.int, paraver.SENDS)
 POSTS = cython.declare(cython.int, paraver.POSTS)
 RECEIVES = cython.declare(cython.int, paraver.RECEIVES)
 COMPLETES = cython.declare(cython.int, paraver.COMPLETES)
 SEVERAL = cython.declare(cython.int, paraver.SEVERAL)
+OF_DEVICES = cython.declare(cython.int, paraver.OF_DEVICES)
 NOT_TOLD = cython.declare(cython.int, -1)
 MOST_LOOKED = cython.declare(cython.int, 1000)
 TEAM_BEGINS = cython.declare(cython.int, paraver.TEAM_BEGINS)
@@ -35,6 +39,7 @@ TEAM_ENDS = cython.declare(cython.int, paraver.TEAM_ENDS)
 IS_ROOT = cython.declare(cython.int, paraver.IS_ROOT)
 CLOSES = cython.declare(cython.int, paraver.CLOSES)
 MOST_SMALL = cython.declare(cython.longlong, 2**31 - 1)
+MOST_STREAMS = cython.declare(cython.longlong, 2**16 - 1)
 MOST_BYTES = cython.declare(cython.longlong, 2**50)
 
 I8 = cython.typedef(cython.longlong)
@@ -46,16 +51,46 @@ F8 = cython.typedef(cython.double)
 Pair = cython.struct(time=I8, type=I8, value=I8, line=I8, location=I4, last=U1)
 Kind = cython.struct(type=I8, what=I4, number=I4)
 Place = cython.struct(
-    clock=I8, first=I8, busy=I8, calls=I8, current=I8, latest=I8, inside=I8, told=I8, kind=I4, ignored=I4, waits=U1, teams=U1, resumes=U1
+    clock=I8,
+    first=I8,
+    busy=I8,
+    calls=I8,
+    current=I8,
+    latest=I8,
+    inside=I8,
+    told=I8,
+    since=I8,
+    read=I8,
+    kind=I4,
+    ignored=I4,
+    waits=U1,
+    teams=U1,
+    resumes=U1,
+    begun=U1,
 )
 Made = cython.struct(
-    enter=I8, leave=I8, sent=I8, received=I8, comm=I8, location=I4, region=I4, caller=I4, line=I4, op=U2, bits=U1, level=U1, line_level=U1
+    enter=I8,
+    leave=I8,
+    sent=I8,
+    received=I8,
+    comm=I8,
+    location=I4,
+    region=I4,
+    caller=I4,
+    line=I4,
+    op=U2,
+    stream=U2,
+    bits=U1,
+    level=U1,
+    line_level=U1,
 )
-Instance = cython.struct(enter=I8, leave=I8, name=I8, location=I4, parent=I4, number=I4, first_call=I4, end_call=I4)
+Instance = cython.struct(
+    enter=I8, leave=I8, name=I8, counted=I8, location=I4, parent=I4, number=I4, first_call=I4, end_call=I4, counters=I4
+)
 Keep = cython.struct(time=I8, type=I8, value=I8, location=I4, call=I4)
 Counted = cython.struct(entered=F8, returned=F8, call=I4, counter=I4)
 Defect = cython.struct(line=I8, location=I4, reason=I4)
-Rows = cython.struct(calls=I8, regions=I8, kept=I8, counted=I8, defects=I8, inner=I8, unended=I8)
+Rows = cython.struct(calls=I8, regions=I8, kept=I8, counted=I8, around=I8, defects=I8, inner=I8, unended=I8)
 Ops = cython.struct(fork=I4, join=I4, idle=I4, barrier=I4, taskwait=I4)
 """The routines of teams, which no event has."""
 Message = cython.struct(posted=I8, awaited=I8, came=I8, bytes=I8, tag=I8, sender=I4, receiver=I4)
@@ -93,10 +128,11 @@ def _begin(places: Place[::1], location: I4, op: I4, calls: Made[::1], rows: Row
     calls[k].leave, calls[k].sent, calls[k].received, calls[k].comm = calls[k].enter, 0, 0, 0
     calls[k].location, calls[k].region = location, cython.cast(I4, places[location].inside - 1)
     calls[k].caller = calls[k].line = 0
-    calls[k].op, calls[k].bits, calls[k].level, calls[k].line_level = cython.cast(U2, op), 0, 0, 0
+    calls[k].op, calls[k].stream, calls[k].bits, calls[k].level, calls[k].line_level = cython.cast(U2, op), 0, 0, 0, 0
     rows[0].calls += 1
     places[location].calls += 1
     places[location].current = places[location].latest = k + 1
+    places[location].since = 0
     told = places[location].told
     counter: I8 = 0
     base: I8 = cython.cast(I8, location) * COUNTERS
@@ -111,17 +147,17 @@ def _begin(places: Place[::1], location: I4, op: I4, calls: Made[::1], rows: Row
 def _return(
     places: Place[::1], location: I4, calls: Made[::1], counted: Counted[::1], rows: Rows[::1], sums: F8[::1], entered: F8[::1]
 ) -> cython.void:
-    """Let the open call of a location return now."""
+    """Let the open call of a location return now; it has the counters that were read since it was entered."""
     k = places[location].current - 1
     if places[location].clock > calls[k].enter:
         calls[k].leave = places[location].clock
     places[location].busy = calls[k].leave
     places[location].current, places[location].kind, places[location].waits, places[location].ignored = 0, 0, 0, 0
-    told = places[location].told
+    since = places[location].since
     counter: I4 = 0
     base: I8 = cython.cast(I8, location) * COUNTERS
-    while told >> counter != 0:
-        if told >> counter & 1:
+    while since >> counter != 0:
+        if since >> counter & 1:
             n = rows[0].counted
             counted[n].call, counted[n].counter = cython.cast(I4, k), counter
             counted[n].entered, counted[n].returned = entered[base + counter], sums[base + counter]
@@ -140,13 +176,16 @@ def _count(
     sums: F8[::1],
 ) -> cython.void:
     """Add the counters of a line to those of its location: what they counted since they were read last."""
+    location = pairs[first].location
+    one: I8 = 1
+    places[location].read = places[location].begun = 0
     for k in range(first, end):
         row = _kind(kinds, pairs[k].type)
         if row >= 0 and kinds[row].what == COUNTER:
-            location = pairs[k].location
-            one: I8 = 1
-            places[location].told |= one << cython.cast(I8, kinds[row].number)
+            places[location].read |= one << cython.cast(I8, kinds[row].number)
             sums[cython.cast(I8, location) * COUNTERS + kinds[row].number] += pairs[k].value
+    places[location].told |= places[location].read
+    places[location].since |= places[location].read
 
 
 @cython.cfunc
@@ -178,6 +217,10 @@ def _describe(pair: Pair, what: I4, number: I4, places: Place[::1], calls: Made[
         calls[current].bits |= IS_ROOT
     elif what == COMM or (what > CALLER_LINE and value > 0):
         calls[current].comm = value
+    elif what == STREAM and value <= MOST_STREAMS:
+        calls[current].stream = cython.cast(U2, value)
+    elif what == EVENT:
+        calls[current].sent = value
     elif what == CALLER and small > 0 and (calls[current].level == 0 or number < calls[current].level):
         calls[current].caller, calls[current].level = small, cython.cast(U1, number)
     elif what == CALLER_LINE and small > 0 and (calls[current].line_level == 0 or number < calls[current].line_level):
@@ -207,7 +250,7 @@ def _settle(
         _return(places, location, calls, counted, rows, sums, entered)
         if resumes:
             places[location].resumes = 1
-        elif works:
+        elif works and what != PARALLEL:
             _begin(places, location, teams.idle, calls, rows, sums, entered)
             _return(places, location, calls, counted, rows, sums, entered)
     if CALL < what <= TASK and current >= 0 and places[location].kind == TEAM_BEGINS and (value > 0 or what != PARALLEL):
@@ -257,6 +300,8 @@ def _call_event(
             _return(places, location, calls, counted, rows, sums, entered)
         _begin(places, location, op, calls, rows, sums, entered)
         places[location].kind = number + 1
+        if ops[number, 0] == OF_DEVICES:
+            calls[places[location].current - 1].comm = value
 
 
 @cython.cfunc
@@ -292,6 +337,41 @@ def _parallel_event(
 
 @cython.cfunc
 @cython.exceptval(check=False)
+def _count_region(region: Instance, n: I8, places: Place[::1], sums: F8[::1], around: Counted[::1], rows: Rows[::1]) -> I4:
+    """Return how many counters are read on the line where region `n` begins, after writing what they are at."""
+    read = places[region.location].read
+    if places[region.location].begun == COUNTED_REGIONS:
+        return 0
+    places[region.location].begun += read != 0
+    counter: I4 = 0
+    base: I8 = cython.cast(I8, region.location) * COUNTERS
+    while read >> counter != 0:
+        if read >> counter & 1:
+            k = rows[0].around
+            around[k].call, around[k].counter = cython.cast(I4, n), ~counter
+            around[k].entered = around[k].returned = sums[base + counter]
+            rows[0].around += 1
+        counter += 1
+    return cython.cast(I4, rows[0].around - region.counted)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _leave(n: I8, places: Place[::1], sums: F8[::1], calls_inside: I4, regions: Instance[::1], around: Counted[::1]) -> cython.void:
+    """Leave a region now; it has the counters that are read on this line and were read where it began."""
+    location = regions[n].location
+    regions[n].leave = places[location].clock
+    regions[n].end_call = calls_inside
+    places[location].inside = regions[n].parent + 1
+    for k in range(regions[n].counted, regions[n].counted + regions[n].counters):
+        counter = ~around[k].counter
+        if places[location].read >> counter & 1:
+            around[k].counter = counter
+            around[k].returned = sums[cython.cast(I8, location) * COUNTERS + counter]
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
 def _region_event(
     pair: Pair,
     what: I4,
@@ -304,6 +384,7 @@ def _region_event(
     calls: Made[::1],
     regions: Instance[::1],
     counted: Counted[::1],
+    around: Counted[::1],
     defects: Defect[::1],
     rows: Rows[::1],
 ) -> cython.void:
@@ -322,6 +403,8 @@ def _region_event(
         regions[n].enter, regions[n].leave, regions[n].name = places[location].clock, -1, value
         regions[n].location, regions[n].parent, regions[n].number = location, cython.cast(I4, inside), number
         regions[n].first_call = regions[n].end_call = cython.cast(I4, places[location].calls)
+        regions[n].counted = rows[0].around
+        regions[n].counters = _count_region(regions[n], n, places, sums, around, rows)
         rows[0].regions += 1
         places[location].inside = n + 1
     else:
@@ -334,9 +417,7 @@ def _region_event(
             _wrong(pair, NOT_OPEN, defects, rows)
             return
         while True:
-            regions[inside].leave = places[location].clock
-            regions[inside].end_call = cython.cast(I4, places[location].calls)
-            places[location].inside = regions[inside].parent + 1
+            _leave(inside, places, sums, cython.cast(I4, places[location].calls), regions, around)
             if inside == found:
                 break
             _wrong(pair, NEVER_ENDS, defects, rows)
@@ -361,13 +442,15 @@ def run(
     regions: Instance[::1],
     kept: Keep[::1],
     counted: Counted[::1],
+    around: Counted[::1],
     defects: Defect[::1],
     rows: Rows[::1],
 ) -> None:
-    """Add what whole lines of events tell to the outputs; each has room for four more rows an event, `counted` for COUNTERS times as many.
+    """Add what whole lines of events tell to the outputs; each has room for four more rows an event, `counted` for one and `around`
+    for COUNTED_REGIONS per counter that was ever read.
 
-    `ops` is the routine per number of a type and value, -1 none; the last column is that of other values but 0. `ends` is per routine
-    the value that ends it.
+    `ops` is the routine per number of a type and value, -1 none; the last column is that of other values, and column 0 says OF_DEVICES
+    of a type of their routines. `ends` is per routine the value that ends it.
     """
     until: cython.Py_ssize_t = 0
     for k in range(len(pairs)):
@@ -401,7 +484,9 @@ def run(
         elif what == PARALLEL:
             _parallel_event(location, value, teams, places, sums, entered, calls, counted, rows)
         elif PARALLEL < what <= TASK:
-            _region_event(pairs[k], what, kinds[row].number, teams, works, places, sums, entered, calls, regions, counted, defects, rows)
+            _region_event(
+                pairs[k], what, kinds[row].number, teams, works, places, sums, entered, calls, regions, counted, around, defects, rows
+            )
         elif what == COUNTER:
             continue
         elif what >= SENT:
@@ -421,7 +506,7 @@ def close(
     counted: Counted[::1],
     rows: Rows[::1],
 ) -> None:
-    """End what is open at the last instant of its location; `calls` has room for two rows of each, `counted` for COUNTERS as many."""
+    """End what is open at the last instant of its location; `calls` has room for two rows of each, `counted` for all that was read."""
     for location in range(len(places)):
         if places[location].current > 0:
             waits: cython.bint = places[location].waits != 0

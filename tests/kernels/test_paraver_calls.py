@@ -98,8 +98,37 @@ def test_counters__sum_what_was_counted_since():
     ]
 
 
+def around(trace):
+    """Return (region, counter, entered, left) of each counter around a region."""
+    table = trace.region_counters
+    return [*zip(*(column.tolist() for column in (table.region, table.counter, table.entered, table.left)), strict=True)]
+
+
+def test_counters__around_regions():
+    """Those read where a region begins and ends: 42000050 of the first, not 42000059; none of the second, in which only a call has it."""
+    body = events((1, 60000019, 4, 42000050, 3), (2, 60000019, 5, 42000059, 1), (3, 50000001, 1, 42000050, 6))
+    body += events((4, 50000001, 0, 42000050, 5), (5, 60000019, 0), (6, 60000019, 0, 42000050, 2, 42000059, 7))
+    trace = reading(body, ONE)
+    assert around(trace) == [(0, 0, 3, 16)]
+    assert [trace.counters.call.tolist(), trace.counters.counter.tolist(), trace.counters.returned.tolist()] == [[0], [0], [14]]
+
+
+def test_counters__of_a_call_that_did_not_read_them():
+    """A value belongs to the call in which it was read; a call without one has none."""
+    body = events((1, 50000001, 1, 42000050, 3), (2, 50000001, 0, 42000050, 4), (5, 50000001, 2), (6, 50000001, 0))
+    trace = reading(body, ONE)
+    assert (trace.counters.call.tolist(), trace.counters.returned.tolist()) == ([0], [7])
+
+
+def test_counters__of_regions_that_begin_on_one_line():
+    """No more than four have them: a line may name regions without end."""
+    many = [60000019, 1] * 6
+    trace = reading(events((1, *many, 42000050, 3), (2, *[60000019, 0] * 6, 42000050, 4)), ONE)
+    assert around(trace) == [(region, 0, 3, 7) for region in range(paraver.COUNTED_REGIONS)]
+
+
 def test_counters__those_behind_the_62nd_are_kept_as_they_are():
-    body = "".join(events((1, 42000000 + k, k)) for k in range(64)) + events((3, 50000001, 1), (4, 50000001, 0))
+    body = events((3, 50000001, 1)) + "".join(events((3, 42000000 + k, k)) for k in range(64)) + events((4, 50000001, 0))
     trace = reading(body, ONE)
     assert (len(trace.counters), len(trace.records)) == (paraver.COUNTERS, 2)
 
@@ -138,6 +167,38 @@ def test_teams():
     ]
     assert links(trace) == [("join", 8, 2), ("join", 10, 5), ("fork", 0, 6), ("fork", 3, 8)]
     assert trace.members.call.tolist() == [1, 7, 4, 9]
+
+
+def nested(second=""):
+    """Return a team of 0 and 1 from 5 to 60, in which 1 opens one from 20 to 50, which 2 comes to at 25."""
+    body = events((5, 60000001, 3), (8, 60000018, 2)) + events((9, 60000018, 2), (20, 60000001, 3), (22, 60000018, 7), thread=2)
+    body += events((25, 60000018, 7), (40, 60000018, 0), thread=3) + second
+    body += events((45, 60000018, 0), (50, 60000001, 0), (52, 60000018, 0), thread=2)
+    return reading(body + events((55, 60000018, 0), (60, 60000001, 0), (70, 777, 0)), "1(4:1)")
+
+
+def test_teams__inside_others():
+    """2 was called by 1, and waits with it for the end of the inner team; 1 waits with 0 for that of the outer one."""
+    trace = nested()
+    what = {call: (where, name, enter) for call, (where, name, enter, _) in enumerate(calls(trace))}
+    told = [(kind, what[cause], what[effect]) for kind, cause, effect in links(trace)]
+    assert told == [
+        ("join", (1, "omp_idle", 52), (0, "omp_join", 60)),
+        ("fork", (0, "omp_fork", 5), (1, "omp_idle", 5)),
+        ("join", (2, "omp_idle", 40), (1, "omp_join", 50)),
+        ("fork", (1, "omp_fork", 20), (2, "omp_idle", 5)),
+    ]
+    barriers = [[what[call][:1] + what[call][2:] for call in trace.members.call[trace.members.collective == row]] for row in range(2)]
+    assert barriers == [[(0, 55), (1, 52)], [(1, 45), (2, 40)]]
+    assert trace.counts.untied_waits == 0
+
+
+def test_teams__several_inside_another():
+    """3 opens a team as well, from 24 to 48: of who comes at 25, and whom waits from 40 to 45 belong to, nobody tells."""
+    second = events((10, 60000018, 2), (24, 60000001, 3), (26, 60000018, 7), (44, 60000018, 0), (48, 60000001, 0), thread=4)
+    trace = nested(second + events((51, 60000018, 0), thread=4))
+    assert [kind for kind, *_ in links(trace)].count("fork") == 2
+    assert trace.counts.untied_waits == 5
 
 
 def test_teams__tasks_in_the_barrier():

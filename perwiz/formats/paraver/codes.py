@@ -42,7 +42,13 @@ PARALLEL = 60000001
 """The type of events that open a parallel region, where its threads are called, and close it, where they have ended."""
 NAMED_LOCK, LOCK_ADDRESS = 60000006, 60000032
 """Types of events of locks with a name, and of the address of a lock, which comes with the end of its call."""
-CALLS = (*(kind for kind in LABELS if kind != PARALLEL), NAMED_LOCK)
+DEVICE_CALLS = (63000000, 63000001, 63500000)
+"""Types of events that begin and end calls of routines of CUDA, of newer and older versions of Extrae, and of HIP."""
+TRANSFERS = (63000001, 63500001)
+"""Types of events in which a stream copies; the first is that of routines in older versions."""
+DEVICE_STREAM, DEVICE_EVENT = (63000008, 63500008), (63000014, 63500014)
+"""Types of events of the stream, as a thread, and of the event that a routine of devices names."""
+CALLS = (*(kind for kind in LABELS if kind != PARALLEL), NAMED_LOCK, 63000000, 63500000)
 """Types of events that begin and end calls."""
 OF_MPI = tuple(kind for kind in LABELS if kind < 51000000)
 ALSO = {
@@ -51,8 +57,33 @@ ALSO = {
     (60000005, 1): "omp_barrier",
 }
 """Types and values that Extrae writes for routines that are written with others."""
-REGIONS = {REGION: "REGION", 60000018: "TEAM", 60000023: "TASK", 60000020: "REGION"}
-"""Types of events in which a function runs, as their value: one of the user, of a team, of a task, of a thread."""
+TASK_CREATED = 60000024
+"""The type of events in which a task is created, as their value its function."""
+REGIONS = {
+    REGION: "REGION",
+    60000018: "TEAM",
+    60000023: "TASK",
+    60000020: "REGION",
+    63000006: "REGION",
+    63500006: "REGION",
+    **dict.fromkeys(TRANSFERS, "REGION"),
+}
+"""Types of events in which a function runs, as their value: one of the user, of a team, of a task, of a thread; a kernel; a copy."""
+ROUTINES_OF_DEVICES = {
+    1: "Launch",
+    3: "Memcpy",
+    4: "DeviceSynchronize",
+    5: "StreamSynchronize",
+    7: "MemcpyAsync",
+    **dict.fromkeys(range(19, 27), "Memcpy"),
+    **dict.fromkeys(range(27, 34), "MemcpyAsync"),
+    34: "Memset",
+    35: "MemsetAsync",
+    36: "EventRecord",
+    37: "EventSynchronize",
+    38: "StreamWaitEvent",
+}
+"""The values of events of routines of CUDA and HIP, where the configuration does not name them (src/common/events.h)."""
 COUNTERS = range(42000000, 43000000)
 """Types of hardware counters: what they counted since they were read last."""
 CALLER, CALLER_LINE, DEEPEST_CALLER = 70000000, 80000000, 100

@@ -30,7 +30,7 @@ class Paraver(Format):
         roots=YES,
         sizes=YES,
         threads=YES,
-        devices=SOME,
+        devices=YES,
         regions=YES,
         sites=YES,
         counters=YES,

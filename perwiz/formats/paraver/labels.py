@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from perwiz.formats.paraver import codes
 from perwiz.formats.source import content
 
 _MOST = 1 << 26
@@ -27,6 +28,18 @@ class Labels:
     def value(self, kind: int, value: int) -> str:
         """Return the name of a value of a type, that number if it has none."""
         return self.values.get(kind, {}).get(value) or str(value)
+
+    def routine(self, value: int) -> str:
+        """Return the name of the routine of CUDA or HIP whose calls begin with a value; empty for one that is not known."""
+        named = (self.values.get(kind, {}).get(value) for kind in codes.DEVICE_CALLS)
+        known = codes.ROUTINES_OF_DEVICES.get(value)
+        return next(filter(None, named), f"cuda{known}" if known else "")
+
+    @property
+    def calls_of_devices(self) -> tuple[int, ...]:
+        """Types of events of their routines: what older versions of Extrae call so, newer ones call a copy."""
+        copies = "transfer" in self.types.get(codes.TRANSFERS[0], "")
+        return tuple(kind for kind in codes.DEVICE_CALLS if not (copies and kind in codes.TRANSFERS))
 
     def _read_types(self, lines: list[str]) -> None:
         """Take the types of each block, and the values that all types of a block share."""

@@ -14,7 +14,7 @@ from perwiz.trace.trace import Communicators
 
 _UNKNOWN = "unknown"
 """What a node is called of which nobody knows the name."""
-_STREAMS = ("stream ", "CUDA-")
+_STREAMS = ("stream ", "CUDA-", "GPU-", "HIP-")
 """How names of streams of devices begin."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
+from perwiz.formats import devices
 from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.header import Header
 from perwiz.formats.paraver.labels import Labels
@@ -63,6 +64,8 @@ class Recording:
     regions: Records
     kept: Records
     counted: Records
+    around: Records
+    """Counters around regions, as `counted` around calls."""
     messages: Records
     lines: Records
     """One row of paraver.LINES: how many there are."""
@@ -85,17 +88,17 @@ class _Pass:
         self._workers[self._header.threads[:-1][np.diff(self._header.threads) > 0]] = 0
         self._places = zeros(locations, paraver.PLACE)
         self._sums, self._entered = (np.zeros(locations * paraver.COUNTERS, "f8") for _ in range(2))
-        self._calls, self._regions, self._kept, self._counted, self._messages = (
-            empty(0, dtype) for dtype in (paraver.MADE, paraver.INSTANCE, paraver.KEEP, paraver.COUNTED, paraver.MESSAGE)
+        self._calls, self._regions, self._kept, self._counted, self._around, self._messages = (
+            empty(0, dtype) for dtype in (paraver.MADE, paraver.INSTANCE, paraver.KEEP, paraver.COUNTED, paraver.COUNTED, paraver.MESSAGE)
         )
         self._defects, self._rows = empty(2 * _AT_ONCE, paraver.DEFECT), zeros(1, paraver.ROWS)
         self._found = defects.DefectList()
-        self._kinds = _kinds()
+        self._kinds = _kinds(labels)
         self._ops = _routines(labels, self._kinds)
         self._ends = np.zeros(len(operations.OPS), "i4")
         self._ends[:] = codes.ENDED
         self._teams = np.array([tuple(operations.OP[name] for name in _TEAM_OPS.values())], [(name, "i4") for name in _TEAM_OPS])
-        self._counters, self._message_lines = 0, 0
+        self._counters, self._values, self._message_lines = 0, 0, 0
         self._counted_types = np.zeros(len(codes.COUNTERS), bool)
         self._table()
 
@@ -138,6 +141,7 @@ class _Pass:
             regions=self._regions[: rows.regions],
             kept=self._kept[: rows.kept],
             counted=self._counted[: rows.counted],
+            around=self._around[: rows.around],
             messages=self._messages[: self._message_lines],
             lines=lines,
             rows=self._rows,
@@ -165,7 +169,8 @@ class _Pass:
         self._calls = _roomy(self._calls, rows.calls, room)
         self._regions = _roomy(self._regions, rows.regions, room)
         self._kept = _roomy(self._kept, rows.kept, room)
-        self._counted = _roomy(self._counted, rows.counted, room * max(self._counters, 1))
+        self._counted = _roomy(self._counted, rows.counted, self._values - rows.counted)
+        self._around = _roomy(self._around, rows.around, paraver.COUNTED_REGIONS * self._values - rows.around)
         if len(self._defects) < room:
             self._defects = empty(room, paraver.DEFECT)
         paraver_calls.run(
@@ -182,6 +187,7 @@ class _Pass:
             self._regions,
             self._kept,
             self._counted,
+            self._around,
             self._defects,
             self._rows,
         )
@@ -193,8 +199,9 @@ class _Pass:
             self._rows.defects[0] = 0
 
     def _learn(self, types: NDArray[np.int64]) -> None:
-        """Give counters that the configuration does not name a number."""
+        """Count the values of counters, and give counters that are new a number."""
         number = types[(types >= codes.COUNTERS.start) & (types < codes.COUNTERS.stop)] - codes.COUNTERS.start
+        self._values += len(number)
         number = number[~self._counted_types[number]]
         if not len(number):
             return
@@ -207,7 +214,6 @@ class _Pass:
     def _close(self) -> None:
         room = 2 * int(np.count_nonzero(self._places.current))
         self._calls = _roomy(self._calls, self._rows.calls[0], room)
-        self._counted = _roomy(self._counted, self._rows.counted[0], room * max(self._counters, 1))
         before = int(self._rows.unended[0])
         paraver_calls.close(
             self._teams.view(np.recarray)[0],
@@ -230,12 +236,14 @@ def _header(source: Source) -> Header:
     raise TraceError(f"{source.path}: no header, must be a Paraver trace")
 
 
-def _kinds() -> dict[int, tuple[int, int]]:
+def _kinds(labels: Labels) -> dict[int, tuple[int, int]]:
     """Return what types of events tell, and their numbers among those."""
     out = {kind: (paraver.CALL, number) for number, kind in enumerate(codes.CALLS)}
     out |= {codes.PARALLEL: (paraver.PARALLEL, 0)}
     for number, (kind, what) in enumerate(codes.REGIONS.items()):
-        out[kind] = getattr(paraver, what), number
+        if kind not in labels.calls_of_devices:
+            out[kind] = getattr(paraver, what), number
+    out |= dict.fromkeys(codes.DEVICE_STREAM, (paraver.STREAM, 0)) | dict.fromkeys(codes.DEVICE_EVENT, (paraver.EVENT, 0))
     out |= {codes.SENT: (paraver.SENT, 0), codes.RECEIVED: (paraver.RECEIVED, 0), codes.ROOT: (paraver.ROOT, 0)}
     out |= {codes.COMMUNICATOR: (paraver.COMM, 0), codes.LOCK_ADDRESS: (paraver.LOCK, 0)}
     for level in range(1, codes.DEEPEST_CALLER + 1):
@@ -244,7 +252,7 @@ def _kinds() -> dict[int, tuple[int, int]]:
 
 
 def _routines(labels: Labels, kinds: dict[int, tuple[int, int]]) -> I4:
-    """Return the routine per number of a type and value, -1 for none; the last column is that of other values."""
+    """Return the routine per number of a type and value, -1 for none, as the kernel takes it: the last column is that of other values."""
     out = np.full((len(codes.CALLS), paraver.VALUES + 1), -1, "i4")
     rows = {kind: number for kind, (what, number) in kinds.items() if what == paraver.CALL}
     for kind in codes.OF_MPI:
@@ -254,6 +262,12 @@ def _routines(labels: Labels, kinds: dict[int, tuple[int, int]]) -> I4:
             out[rows[kind], value] = op
     for (kind, value), name in codes.ALSO.items():
         out[rows[kind], value] = operations.OP[name]
+    out[rows[codes.TASK_CREATED], 1:] = operations.OP["omp_task_create"]
+    for kind in set(labels.calls_of_devices) & {*rows}:
+        out[rows[kind], 0] = paraver.OF_DEVICES
+        named = {*codes.ROUTINES_OF_DEVICES, *labels.values.get(kind, {})}
+        for value in named & {*range(1, paraver.VALUES)}:
+            out[rows[kind], value] = devices.routine(labels.routine(value))
     for kind, number in rows.items():
         for value, name in labels.values.get(kind, {}).items():
             found = operations.find(name) if kind in codes.OF_MPI else operations.OP.get(name)

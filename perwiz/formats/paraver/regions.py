@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from perwiz.formats.devices import COPIES
 from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.labels import Labels
 from perwiz.kernels.alog import Records
@@ -18,6 +19,8 @@ _LINKED = re.compile(r"(\S+) \[(.+)\]")
 _OF_LINES = 100
 """The lines of functions have types of events that are greater by this."""
 _TYPES = tuple(codes.REGIONS)
+COPY = len(_TYPES)
+"""From here on the number of a type is COPY + a row of COPIES: a copy whose direction is known."""
 
 
 class RegionInstances:
@@ -29,11 +32,13 @@ class RegionInstances:
         new = np.empty(len(order) + 1, "i4")
         new[order] = np.arange(len(order), dtype="i4")
         new[-1] = NONE
+        self.new = new[:-1]
+        """Row per row of what was recorded."""
         made, location = made[order], location[order]
         parent = new[made.parent]
         kinds, name = distinct_pairs(made.number, made.name)
-        told = [(_TYPES[kind], value) for kind, value in kinds.tolist()]
-        self.names = tuple(_function(labels.value(kind, value)) for kind, value in told)
+        told = [(_TYPES[kind], value) if kind < len(_TYPES) else (kind - len(_TYPES), value) for kind, value in kinds.tolist()]
+        self.names = tuple(COPIES[kind] if kind < len(COPIES) else _function(labels.value(kind, value)) for kind, value in told)
         sources = tuple(_source(labels.values.get(kind + _OF_LINES, {}).get(value, "")) for kind, value in told)
         self.sources = sources if any(sources) else ()
         path, *above = paths(parent, name)

@@ -8,21 +8,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.formats import completions
+from perwiz.formats.devices import HOST
 from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.locations import RecordedLocations
 from perwiz.formats.paraver.read import ROLES, Recording
-from perwiz.formats.paraver.regions import RegionInstances, sites
+from perwiz.formats.paraver.regions import COPY, RegionInstances, sites
 from perwiz.formats.paraver.threads import Threads
+from perwiz.formats.paraver.ties import Ties, direction
 from perwiz.kernels import alog, paraver, paraver_calls
 from perwiz.trace import matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.defects import UNDEFINED_COMMUNICATOR
 from perwiz.trace.origin import MEASURED
-from perwiz.trace.tables import NONE, STREAM, THREAD, Calls, Counters, Labels, Messages, Offsets, Records, Requests, Times
+from perwiz.trace.tables import (
+    NONE,
+    STREAM,
+    THREAD,
+    Calls,
+    Counters,
+    Labels,
+    Links,
+    Messages,
+    Offsets,
+    Records,
+    RegionCounters,
+    Requests,
+    Times,
+)
 from perwiz.trace.trace import Counts, Timeline, Trace
 from perwiz.trace.unrecorded import ON_OFF
 
 _ON, _OFF = 1, 2
+_VALUES = ("counter", "entered", "returned")
 _IDLES = operations.OP["omp_idle"], operations.OP["device_idle"]
 
 
@@ -40,10 +57,12 @@ class Builder:
     def trace(self) -> Trace:
         """Return the trace."""
         self._calls()
+        self._split_messages()
         self.regions = self._regions()
         self._collective_columns()
         self._messages()
         self._threads()
+        self._ties()
         self._collectives()
         return self._assemble()
 
@@ -61,6 +80,7 @@ class Builder:
         get: dict[str, NDArray[Any]] = {"location": location[order]}
         for name in ("op", "enter", "leave", "sent", "received"):
             get[name] = made[name].copy()
+        get["sent"][np.isin(get["op"], HOST)] = 0
         devices = (get["op"] == _IDLES[0]) & (self.locations.table.kind[get["location"]] == STREAM)
         get["op"][devices] = _IDLES[1]
         joins = (get["op"] == operations.OP["omp_join"]) & ((made.bits & paraver.CLOSES) == 0)
@@ -71,8 +91,25 @@ class Builder:
         instants = self._places.first - 1, np.maximum(self._places.clock, self._places.busy)
         self.instants = Times(*(np.array(times, "i8") for times in instants))
 
+    def _split_messages(self) -> None:
+        """Keep the communications between a process and its streams apart: no messages, whatever call they are in."""
+        rows = self.recording.messages
+        self.records = len(rows)
+        rows.sender, rows.receiver = self._row[rows.sender], self._row[rows.receiver]
+        self._sent = rows[(rows.sender >= 0) & (rows.receiver >= 0)]
+        stream = self.locations.table.kind == STREAM
+        own = (stream[self._sent.sender] | stream[self._sent.receiver]) & self._inside(self._sent)
+        self._own, self._sent = self._sent[own], self._sent[~own]
+        self.recording.messages = rows[:0]
+
+    def _inside(self, rows: alog.Records) -> Mask:
+        """Return which communications are between two locations of one process."""
+        return (self.locations.task[rows.sender] == self.locations.task[rows.receiver]) & (rows.sender != rows.receiver)
+
     def _regions(self) -> RegionInstances:
         made = self.recording.regions
+        copies = direction(made, self._row[made.location], self._own)
+        made.number[copies >= 0] = COPY + copies[copies >= 0]
         regions = RegionInstances(made, self._row[made.location], self.recording.labels, self.first, self.column["leave"])
         self.column["path"] = regions.path_of[self._made.region]
         return regions
@@ -100,16 +137,14 @@ class Builder:
         return np.asarray(out | (len(sequences) == 1))
 
     def _messages(self) -> None:
-        get, rows = self.column, self.recording.messages
-        self.records = len(rows)
-        rows.sender, rows.receiver = self._row[rows.sender], self._row[rows.receiver]
-        rows = rows[(rows.sender >= 0) & (rows.receiver >= 0)]
-        self.recording.messages = rows[:0]
+        get, rows = self.column, self._sent
         send, receive, done = (np.empty(len(rows), "i4") for _ in range(3))
         roles = ROLES[get["op"]]
         taken = np.zeros(len(roles), "u1")
         paraver_calls.place(rows, self.first, get["enter"], get["leave"], roles, taken, send, receive, done)
-        good = np.flatnonzero((send >= 0) & (receive >= 0) & (done >= receive))
+        placed = (send >= 0) & (receive >= 0) & (done >= receive)
+        self._own = np.concatenate([self._own, rows[~placed & self._inside(rows)]]).view(np.recarray)
+        good = np.flatnonzero(placed)
         good = good[np.argsort(send[good], kind="stable")]
         rows, send, receive, done = _taken(rows, good), send[good], receive[good], done[good]
         task = self.locations.task
@@ -141,6 +176,12 @@ class Builder:
         locations, teams = self.locations.table, self._places.teams != 0
         self._be_idle(teams)
         self.threads = Threads(self.column, self.first, locations, self._made.comm, teams)
+
+    def _ties(self) -> None:
+        """Tie what own communications say."""
+        ties = Ties(self.column, self.first, self.locations.table, self._made, self._own)
+        self.links = Links.joined(self.threads.links, ties.links(self.regions, self.recording.labels))
+        self.tied, self.untied_launches = int(ties.tied.sum()), ties.untied_launches
 
     def _be_idle(self, teams: Mask) -> None:
         """Let threads of teams be there, and idle, from the first instant of their process on, as long as it has no team for them."""
@@ -184,18 +225,22 @@ class Builder:
         call = (self.first[location] + kept.call).astype("i4")
         return Records(location, row, call, kept.time.copy(), np.arange(len(kept), dtype="i8")), value, tuple(text)
 
-    def _counters(self) -> tuple[Counters, tuple[str, ...]]:
-        """Return the values of counters around calls, and their names, without what Extrae says of them in brackets."""
-        counted = self.recording.counted
+    def _counters(self) -> tuple[Counters, RegionCounters, tuple[str, ...]]:
+        """Return the values of counters around calls and regions, and their names, without what Extrae says of them in brackets."""
+        counted, around = self.recording.counted, self.recording.around
         order = _by_call(self._new[counted.call])
-        table = Counters(self._new[counted.call][order], *(counted[name][order] for name in ("counter", "entered", "returned")))
+        table = Counters(self._new[counted.call][order], *(counted[name][order] for name in _VALUES))
+        around = around[around.counter >= 0]
+        region = self.regions.new[around.call]
+        order = np.lexsort((around.counter, region))
+        inside = RegionCounters(region[order], *(around[name][order] for name in _VALUES))
         labels = self.recording.labels.types
         told = sorted((number, kind) for kind, (what, number) in self.recording.kinds.items() if what == paraver.COUNTER)
-        return table, tuple(labels.get(kind, str(kind)).split(" [")[0].strip() or str(kind) for _, kind in told)
+        return table, inside, tuple(labels.get(kind, str(kind)).split(" [")[0].strip() or str(kind) for _, kind in told)
 
     def _counts(self) -> Counts:
         lines, rows = self.recording.lines[0], self.recording.rows[0]
-        op, placed = self.column["op"], len(self.messages)
+        op, placed = self.column["op"], len(self.messages) + self.tied
         kind = operations.KIND[op]
         talks = np.isin(kind, (operations.SEND, operations.ISEND, operations.SENDRECV, operations.RECV)) & (self.column["peer"] < 0)
         return Counts(
@@ -215,11 +260,13 @@ class Builder:
             assumed_roots=self.roots.assumed,
             inferred_completions=self.inferred,
             silent_processes=self.locations.silent,
+            untied_waits=self.threads.untied,
+            untied_launches=self.untied_launches,
         )
 
     def _assemble(self) -> Trace:
         records, values, texts = self._kept()
-        counters, counter_names = self._counters()
+        counters, region_counters, counter_names = self._counters()
         site, site_names = sites(self._made, self.recording.labels)
         regions = self.regions
         return Trace(
@@ -236,7 +283,7 @@ class Builder:
             messages=self.messages,
             collectives=self.instances.collectives,
             members=self.instances.members,
-            links=self.threads.links,
+            links=self.links,
             timeline=Timeline(Times(self.column["enter"], self.column["leave"]), regions.times, self.instants, MEASURED),
             labels=Labels.empty(),
             texts=texts,
@@ -248,6 +295,7 @@ class Builder:
             wildcards_told=False,
             sources=regions.sources,
             counters=counters,
+            region_counters=region_counters,
             counter_names=counter_names,
             records=records,
             values=values,

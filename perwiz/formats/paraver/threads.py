@@ -1,6 +1,7 @@
 """What threads of a Paraver trace did to each other: teams, their barriers and their locks, as far as their times tell.
 
-A team lasts from a fork of its process to the join that closes it. Its threads are those that stop being idle in between.
+A team lasts from a fork to the join that closes it. Its threads are those of the process that stop being idle in between. A team that
+another thread than the first opens lies in one of that: while it is the only one, who begins is of it.
 """
 
 from __future__ import annotations
@@ -29,43 +30,66 @@ class Threads:
 
         Times and tags in `column` are overwritten: the threads of those leave the barrier of a team when it is closed.
         """
-        self.links, self.barriers = Links.empty(), (np.empty(0, "i4"), np.empty(0, "i8"))
+        self.links, self.barriers, self.untied = Links.empty(), (np.empty(0, "i4"), np.empty(0, "i8")), 0
+        """`untied`: waits of threads while several teams were open inside others, of which nothing tells whose they are."""
         if operations.OF_PROCESSES[column["op"]].all():
             return
         self._column, self._first, self._links = column, first, list[tuple[int, Ints, Ints]]()
         self._process = locations.process[column["location"]]
         self._main = locations.thread[column["location"]] == 0
+        self._several = np.zeros(len(column["op"]), bool)
         self._find_teams()
         self._end_teams(teams)
         self._tie_teams()
+        self.untied = int(np.count_nonzero(self._several))
         self._tie_locks(address)
         kind = np.concatenate([np.full(len(cause), kind, "u1") for kind, cause, _ in self._links])
         cause, effect = (np.concatenate([link[k] for link in self._links]).astype("i4") for k in (1, 2))
         self.links = Links.in_order(kind, cause, effect)
 
     def _find_teams(self) -> None:
-        """Find the forks of first threads, and the join behind each."""
+        """Find the forks and the join behind each: those of first threads, then those of others, which open teams inside teams."""
         op = self._column["op"]
-        fork, join = (np.flatnonzero((op == one) & self._main) for one in (_FORK, _JOIN))
+        fork, join = (np.flatnonzero(op == one) for one in (_FORK, _JOIN))
         following = np.searchsorted(join, fork)
         closed = following < len(join)
         fork, join = fork[closed], join[following[closed]]
         location, next_fork = self._column["location"], np.append(fork[1:], len(op))
         good = (location[fork] == location[join]) & (join < next_fork)
         fork, join = fork[good], join[good]
-        order = np.lexsort((self._column["enter"][fork], self._process[fork]))
-        self._fork, self._join = fork[order], join[order]
-        keys = self._process[self._fork].astype("i8"), self._column["enter"][self._fork]
         self._latest = int(self._column["leave"].max(initial=0)) + 1
-        self._key = keys[0] * self._latest + keys[1]
+        order = np.lexsort((self._column["enter"][fork], self._process[fork], ~self._main[fork]))
+        self._fork, self._join = fork[order], join[order]
+        self._outer = int(np.count_nonzero(self._main[fork]))
+        self._opened, self._closed = self._key(self._fork, self._column["enter"]), self._key(self._join, self._column["leave"])
+
+    def _key(self, call: I8, times: I8) -> I8:
+        """Return numbers that are in the order of processes and times of calls."""
+        return self._process[call].astype("i8") * self._latest + times[call]
 
     def _team(self, call: I8, time: I8) -> I8:
-        """Return the team of its process in which each call is at a time, -1 none."""
-        team = np.searchsorted(self._key, self._process[call].astype("i8") * self._latest + time, "right") - 1
+        """Return the team of its process in which each call is at a time, -1 none: the only one that is open inside another, if there is
+        one; none if several are, which are counted.
+        """
+        team = np.searchsorted(self._opened[: self._outer], self._process[call].astype("i8") * self._latest + time, "right") - 1
         inside = team >= 0
         inside[inside] = self._process[call[inside]] == self._process[self._fork[team[inside]]]
         inside[inside] = time[inside] <= self._column["leave"][self._join[team[inside]]]
-        return np.where(inside, team, NONE)
+        inner, several = self._inner(self._process[call].astype("i8") * self._latest + time)
+        self._several[call[several]] = True
+        return np.where(several, NONE, np.where(inner >= 0, inner, np.where(inside, team, NONE)))
+
+    def _inner(self, key: I8) -> tuple[I8, Mask]:
+        """Return the only team inside another that is open at each time, or -1, and where several are.
+
+        Of those opened and not yet closed the numbers add up to that of the only one.
+        """
+        opened, closed = self._opened[self._outer :], self._closed[self._outer :]
+        ended = np.argsort(closed, kind="stable")
+        begun, gone = np.searchsorted(opened, key, "right"), np.searchsorted(closed[ended], key, "left")
+        sums = (np.concatenate([[0], np.cumsum(numbers)]) for numbers in (np.arange(len(opened)), ended))
+        team = np.subtract(*(sum_[count] for sum_, count in zip(sums, (begun, gone), strict=True)))
+        return np.where(begun - gone == 1, self._outer + team, NONE), begun - gone > 1
 
     def _end_teams(self, teams: Mask) -> None:
         """Let the threads of teams be idle from the join on: Extrae tells when they come to the barrier, not when they leave it."""

@@ -11,13 +11,14 @@ from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
 from perwiz.formats.whole import packed
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U1, Ints
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import DONE, EVENT, LAUNCH, NONE
 from perwiz.trace.trace import Timeline, Trace
 
-_BEFORE, _FIRST, _ENTER, _LEAVE, _BEGIN, _END, _MESSAGE, _LAST, _REST, _RISE = range(10)
+_BEFORE, _FIRST, _ENTER, _LEAVE, _BEGIN, _END, _MESSAGE, _LAST, _REST, _RISE, _LINK = range(11)
 """What a moment is: a location is not there yet, begins (later: ends); a region is entered, left; a call begins, ends; a message is
-gone; a thread or stream begins, ends to be idle. Each is one line or more, so that a process has a state at all times."""
-_STEP = np.array([0, 0, 1, 1, 2, 3, 4, 2, 2, 3], "i8")
+gone; a thread or stream begins, ends to be idle; a call lets a stream go on, or a stream a call. Each is one line or more, so that a
+process has a state at all times."""
+_STEP = np.array([0, 0, 1, 1, 2, 3, 4, 2, 2, 3, 4], "i8")
 """The order of moments of one time and one place in the program."""
 _RECORD = ("cpu", "task", "thread", "time", "until", "state", "type", "value", "sent", "received", "comm", "root", "closed")
 _MESSAGE_ENDS = ("to_cpu", "to_task", "to_thread", "posted", "gone", "awaited", "came", "bytes", "tag")
@@ -25,6 +26,7 @@ _COLUMNS = (*_RECORD, *_MESSAGE_ENDS)
 _PLACE = "%(cpu)d:1:%(task)d:%(thread)d:"
 _STATE = f"1:{_PLACE}%(time)d:%(until)d:%(state)d\n"
 _EVENT = f"2:{_PLACE}%(time)d:%(type)d:%(value)d"
+_COMMUNICATION = f"3:{_PLACE}%(posted)d:%(gone)d:%(to_cpu)d:1:%(to_task)d:%(to_thread)d:%(awaited)d:%(came)d:%(bytes)d:%(tag)d\n"
 _TEMPLATES = (
     _STATE,
     f"%(until)[{_STATE}%]{_EVENT}\n",
@@ -33,9 +35,10 @@ _TEMPLATES = (
     f"%(until)[{_STATE}%]{_EVENT}%(sent)[:{codes.SENT}:%(sent)d%]%(received)[:{codes.RECEIVED}:%(received)d%]"
     f"%(comm)[:{codes.COMMUNICATOR}:%(comm)d%]%(root)[:{codes.ROOT}:%(root)d%]\n",
     f"%(until)[{_STATE}%]{_EVENT}%(closed)[:{codes.PARALLEL}:%(closed)d%]\n",
-    f"3:{_PLACE}%(posted)d:%(gone)d:%(to_cpu)d:1:%(to_task)d:%(to_thread)d:%(awaited)d:%(came)d:%(bytes)d:%(tag)d\n",
+    _COMMUNICATION,
     f"{_EVENT}\n",
     *[f"%(until)[{_STATE}%]"] * 2,
+    _COMMUNICATION,
 )
 
 
@@ -46,12 +49,19 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
     """Return what a Paraver trace does not hold of a trace, and how many of each."""
     lost = trace.calls.peer != NONE
     lost[trace.messages.send], lost[trace.messages.receive] = False, False
+    links = len(trace.links) - len(_told(trace)) + np.count_nonzero(trace.collectives.comm == NONE)
     others = (
         ("partners, tags and sizes of calls without a message", np.count_nonzero(lost)),
         ("messages over another communicator than the world", np.count_nonzero(trace.messages.comm > 0)),
+        (losses.LINKS, links),
     )
-    kinds = (*losses.SHOWN_BY_NO_VIEWER, losses.LINKS, losses.SITES, losses.METAHOSTS, losses.NO_ASCII)
+    kinds = (*losses.SHOWN_BY_NO_VIEWER, losses.SITES, losses.METAHOSTS, losses.NO_ASCII)
     return losses.counted(trace, kinds, others)
+
+
+def _told(trace: Trace) -> I8:
+    """Return the links that are written, as communications between a process and its streams."""
+    return np.flatnonzero(np.isin(trace.links.kind, (LAUNCH, DONE, EVENT)))
 
 
 def write(trace: Trace, timeline: Timeline, files: tuple[str, ...]) -> None:
@@ -108,9 +118,15 @@ def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
 def _of_calls(trace: Trace, timeline: Timeline) -> list[_Piece]:
     calls, times = np.arange(len(trace.calls)), timeline.calls
     step, send = 2 * (calls + trace.calls.location) + 1, trace.messages.send
-    messages = np.arange(len(trace.messages))
+    messages, told = np.arange(len(trace.messages)), _told(trace)
+    causes = trace.links.cause[told]
     begins, ends = (np.where(codes.TYPE[trace.calls.op] > 0, *kinds) for kinds in ((_BEGIN, _REST), (_END, _RISE)))
-    return [(begins, calls, times.enter, step), (ends, calls, times.leave, step), (_MESSAGE, messages, _gone(trace, timeline), step[send])]
+    return [
+        (begins, calls, times.enter, step),
+        (ends, calls, times.leave, step),
+        (_MESSAGE, messages, _gone(trace, timeline), step[send]),
+        (_LINK, told, times.enter[causes], step[causes]),
+    ]
 
 
 def _gone(trace: Trace, timeline: Timeline) -> I8:
@@ -141,7 +157,7 @@ class _Cells:
         cells = np.full((len(kind), len(_COLUMNS)), ABSENT)
         cells[:, _COLUMNS.index("time")] = time
         calls = self._begins, self._ends
-        fills = (self._before, self._first, self._entered, self._left, *calls, self._message, self._last, *calls)
+        fills = (self._before, self._first, self._entered, self._left, *calls, self._message, self._last, *calls, self._link)
         for which, fill in enumerate(fills):
             lines = np.flatnonzero(kind == which)
             for name, values in fill(row[lines]).items() if len(lines) else ():
@@ -205,6 +221,14 @@ class _Cells:
             "bytes": messages.bytes[row],
             "tag": messages.tag[row],
         }
+
+    def _link(self, row: Ints) -> dict[str, Ints | int]:
+        """Return the cells of links: from the entry of the cause to the return of the effect, without bytes."""
+        links, location = self._trace.links, self._trace.calls.location
+        cause, effect = links.cause[row], links.effect[row]
+        posted, came = self._enter[cause], self._leave[effect]
+        ends = {**self._place(location[cause]), **self._place(location[effect], "to_")}
+        return {**ends, "posted": posted, "gone": posted, "awaited": came, "came": came, "bytes": 0, "tag": 0}
 
 
 def _lasting(begin: Ints, end: Ints, state: Ints | int = codes.RUNNING) -> dict[str, Ints | int]:

@@ -11,6 +11,7 @@ from perwiz.formats import files
 from perwiz.formats.paraver import codes
 from perwiz.formats.paraver.format import PARAVER
 from perwiz.trace import operations
+from perwiz.trace.tables import DONE, EVENT, LAUNCH
 
 HELD = [name for name in build.CATALOGUE if len(build.CATALOGUE[name]().locations)]
 """Those that have a location: a file without events is none."""
@@ -64,11 +65,26 @@ def instances(trace):
     return [one[:-1] for one in sorted(out, key=lambda one: (one[1], one[-1]))]
 
 
+def ties(trace):
+    """Return what lets streams of devices go on, and what they let go on: kind, where, when the cause is entered and the effect left.
+
+    A stream that idles for no time has no record.
+    """
+    table, times = trace.links, trace.timeline.calls
+    shown = (codes.TYPE[trace.calls.op] > 0) | (times.leave > times.enter)
+    told = np.flatnonzero(np.isin(table.kind, (LAUNCH, DONE, EVENT)) & shown[table.cause] & shown[table.effect])
+    cause, effect = table.cause[told], table.effect[told]
+    where = [column[trace.calls.location[end]] for end in (cause, effect) for column in (trace.locations.process, trace.locations.thread)]
+    columns = (table.kind[told], *where, times.enter[cause], times.leave[effect])
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
 def same(trace, other):
     """Check that what the format holds is the same."""
     assert calls(other) == calls(trace)
     assert messages(other) == messages(trace)
     assert boundaries(other) == boundaries(trace)
+    assert ties(other) == ties(trace)
     assert other.locations.process.tolist() == sorted(trace.locations.process.tolist())
     assert other.nodes == trace.nodes
     assert len(other.defects) == 0

@@ -174,6 +174,12 @@ def held(trace, timeline, text):
         (location[send] + 1, enter[send], location[done] + 1, leave[done], size, tag)
         for send, done, size, tag in zip(messages.send, messages.receive_done, messages.bytes, messages.tag, strict=True)
     )
+    links = trace.links.cause, trace.links.effect, np.isin(trace.links.kind, (tables.LAUNCH, tables.DONE, tables.EVENT))
+    wanted.update(
+        (location[cause] + 1, enter[cause], location[effect] + 1, leave[effect], 0, 0)
+        for cause, effect, told in zip(*links, strict=True)
+        if told
+    )
     assert collections.Counter((m[2], m[4], m[8], m[11], m[12], m[13]) for m in found.messages) == wanted
 
 
