@@ -29,6 +29,7 @@ from perwiz.whatif.order.tables import scatter
 from perwiz.whatif.ranking.instead import Instead, instead
 from perwiz.whatif.rematch.redrawn import Again
 from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
+from perwiz.whatif.rematch.written import Written
 from perwiz.whatif.run import Run, Start, replayed, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
@@ -92,6 +93,11 @@ class Prediction(Shown):
     def model(self) -> Model:
         """The model of the machine."""
         return self.machine.model
+
+    @property
+    def written(self) -> Written | None:
+        """The run whose receives are matched anew as a trace of its own order; None if none are, or it cannot be written."""
+        return self.rematched.written if self.rematched else None
 
     @property
     def gain(self) -> int:
@@ -232,7 +238,7 @@ def predicted_trace(prediction: Prediction) -> Trace:
     """Return the trace of the predicted run: its order of calls, timeline and nodes, new sizes of messages and of calls that move them."""
     trace, size, predicted, order = prediction.trace, prediction.size, prediction.predicted, prediction.order
     if prediction.rematched and not prediction.rematched.reason:
-        anew = prediction.rematched.written
+        anew = prediction.written
         if anew is None:
             raise UsageError(UNTOLD)
         trace, size, predicted = anew.trace, scatter(size, anew.message), anew.trace.timeline

@@ -14,6 +14,7 @@ import pytest
 import build
 import perwiz
 from browser.chromium import PATH, Chromium
+from farms import farm, lengths
 from perwiz import words
 from perwiz.report.page import page as html_report
 from perwiz.report.page.analyses import gathered
@@ -99,6 +100,18 @@ def test_opens__re_measured(browser, tmp_path):
     assert f"re-measured: {path}\ncall\ne13\n" in detail(browser)
     browser.open(written(tmp_path / "page.html", trace, against=perwiz.read(path), model="default"))
     assert "re-measured 403.1 ms, shorter by 9.437 ms (2.3 %)" in browser.run("document.getElementById('head').innerText")
+    quiet(browser)
+
+
+def test_opens__matched_anew(browser, tmp_path):
+    """A run with its own order is a run of its own: what is chosen in the recorded one is chosen where it is made then."""
+    trace = farm(lengths(20), regions=("task",))
+    browser.open(written(tmp_path / "page.html", trace, "speed rank:1=0.25", model=build.hand_model(), clock="none"))
+    twins = perwiz.predict(trace, "speed rank:1=0.25", build.hand_model(), clock="none", draws=0).written.entry.tolist()
+    moved = next(old for old, new in enumerate(twins) if trace.calls.location[old] == 1 and new != old)
+    browser.run(f"perwiz.show({{call: {moved}}})")
+    assert f"predicted under speed rank:1=0.25\ncall\ne{twins[moved]}\n" in detail(browser)
+    seen(browser, "matched-anew")
     quiet(browser)
 
 

@@ -20,8 +20,7 @@ def plot(prediction: Prediction, path: str, width: float | None = None) -> None:
     """
     title, wait = str(prediction.predicted.origin), prediction.waits_after
     after = Row(title, prediction.predicted, wait=wait.time)
-    if prediction.rematched and prediction.rematched.written:
-        anew = prediction.rematched.written
+    if anew := prediction.written:
         after = Row(title, anew.trace.timeline, trace=anew.trace, wait=anew.waits(wait).time)
     rows = [Row(_recorded(prediction), prediction.recorded, wait=prediction.waits_before.time), after]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]
@@ -32,9 +31,9 @@ def view(prediction: Prediction, path: str) -> None:
     """Write the recorded run and the predicted one beside it as Trace Event JSON. Raises UsageError if that cannot be written."""
     before = View(_recorded(prediction), prediction.recorded, prediction.waits_before)
     title = str(prediction.predicted.origin) if prediction.hypotheses else "replayed unchanged"
-    if prediction.rematched and prediction.rematched.written:
+    if anew := prediction.written:
         trace = predicted_trace(prediction)
-        after = View(title, trace.timeline, prediction.rematched.written.waits(prediction.waits_after), trace=trace)
+        after = View(title, trace.timeline, anew.waits(prediction.waits_after), trace=trace)
     else:
         after = View(title, prediction.predicted, prediction.waits_after, prediction.size)
     write(prediction.trace, [before, after], path)

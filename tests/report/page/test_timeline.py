@@ -11,6 +11,7 @@ import pytest
 import build
 import naive_html
 import perwiz
+from farms import farm, lengths
 from perwiz.report.page.analyses import gathered
 from perwiz.report.page.panels import timeline as html_timeline
 from perwiz.report.page.panels import timeline_runs
@@ -160,8 +161,33 @@ def test_pairs__of_a_re_measured_run(tmp_path):
     data = timeline_runs.document(report)
     assert [one["run"] for one in data["timelines"]] == [0, 0, 1]
     assert data["panes"] == [1, 2]
-    pairs = list(zip(*(naive_html.column(data["pairs"][name]) for name in ("first", "second")), strict=True))
+    pairs = list(zip(*(naive_html.column(data["pairs"][1][name]) for name in ("first", "second")), strict=True))
     assert len(pairs) == 36
     _, predicted, measured = naive_html.timelines(data)
     assert [measured[other] for _, other in pairs] == [predicted[one] for one, _ in pairs]
     assert report.comparison.difference == 0
+
+
+def test_a_run_matched_anew_has_its_own_order(tmp_path):
+    """Its calls come one behind the other where they are made, also those of tasks that move; each has its twin in the recorded run."""
+    trace = farm(lengths(20), regions=("task",))
+    made = perwiz.predicted_trace(perwiz.predict(trace, "speed rank:1=0.25", build.hand_model(), clock="none"))
+    path = str(tmp_path / "again.alog")
+    perwiz.write(made, path)
+    report = gathered(trace, "speed rank:1=0.25", against=perwiz.read(path), model=build.hand_model(), clock="none")
+    data = timeline_runs.document(report)
+    assert [one["run"] for one in data["timelines"]] == [0, 1, 2]
+    assert data["panes"] == [1, 2]
+    assert min(naive_html.column(data["timelines"][1]["gap"])) >= 0
+    recorded, predicted, measured = naive_html.timelines(data)
+    assert predicted == times(made.timeline) == measured
+    assert data["runs"][1]["counts"] == np.bincount(made.calls.location).tolist() != data["runs"][0]["counts"]
+    (_, *drawn), (nobody, *pairs) = naive_html.waits(data), data["pairs"]
+    assert nobody is None
+    assert drawn[0] == drawn[1]
+    where = made.calls.location
+    assert {(where[call] == 0, where[partner] == 0) for call, (partner, _) in drawn[0].items()} == {(True, False), (False, True)}
+    both = [dict(zip(*(naive_html.column(one[name]) for name in ("first", "second")), strict=True)) for one in pairs]
+    assert both[0] == both[1]
+    assert sorted(both[0]) == sorted(both[0].values()) == list(range(len(recorded)))
+    assert [made.calls.op[new] for old, new in both[0].items()] == [trace.calls.op[old] for old in both[0]]

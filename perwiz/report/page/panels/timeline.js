@@ -152,8 +152,10 @@ page.panel("timeline", {async draw(box, doc) {
   view.callIn = (timeline) => {
     const {chosen} = view;
     if (!chosen) return -1;
-    if (data.runs[chosen.run] === timeline.run) return chosen.call;
-    return data.twin ? data.twin[chosen.run][chosen.call] : -1;
+    const run = data.runs.indexOf(timeline.run);
+    if (chosen.run === run) return chosen.call;
+    const first = chosen.run ? data.twins[chosen.run].from[chosen.call] : chosen.call;
+    return first < 0 || !run ? first : data.twins[run].to[first];
   };
 
   function bound(from, to) {

@@ -50,6 +50,8 @@ class Shown:
 
     trace: Trace
     moments: Sequence[Moments]
+    pairs: tuple[Ints, Ints] | None = None
+    """Calls of the first run, ascending, and the same ones here; None of the first run itself."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,8 +64,6 @@ class Overlays:
     """ns that the run gains, per call, if that one does not wait."""
     critical: tuple[I8, I8, I8] | None = None
     """Location, begin and length, ns, of stretches of the critical path."""
-    pairs: tuple[Ints, Ints] | None = None
-    """Calls of the first run, and the same ones of the second."""
     panes: tuple[int, int] = (0, -1)
     """Timelines shown at first; -1 is none."""
 
@@ -302,7 +302,8 @@ def _bands_in(run: _Run, timeline: Timeline, unit: int) -> tuple[I8, I8]:
 
 def _overlays(runs: Sequence[_Run], overlays: Overlays) -> dict[str, Any]:
     first = runs[0]
-    out: dict[str, Any] = {"path": first.place[list(overlays.path)].tolist(), "worth": None, "critical": None, "pairs": None}
+    out: dict[str, Any] = {"path": first.place[list(overlays.path)].tolist(), "worth": None, "critical": None}
+    out["pairs"] = [_pairs(first, run) for run in runs]
     if overlays.worth is not None:
         gain = overlays.worth[first.keep]
         rows = np.flatnonzero(gain > 0)
@@ -310,8 +311,13 @@ def _overlays(runs: Sequence[_Run], overlays: Overlays) -> dict[str, Any]:
     if overlays.critical is not None:
         location, begin, length = overlays.critical
         out["critical"] = {"location": column(location), "begin": column(begin, running=True), "length": column(length)}
-    if overlays.pairs is not None:
-        before, after = first.place[overlays.pairs[0]], runs[1].place[overlays.pairs[1]]
-        both = (before >= 0) & (after >= 0)
-        out["pairs"] = {"first": column(before[both], running=True), "second": column(after[both], running=True)}
     return out
+
+
+def _pairs(first: _Run, run: _Run) -> PanelData | None:
+    """Return the kept calls of the first run, and the same ones of another; None of the first itself."""
+    if run.shown.pairs is None:
+        return None
+    before, after = first.place[run.shown.pairs[0]], run.place[run.shown.pairs[1]]
+    both = (before >= 0) & (after >= 0)
+    return {"first": column(before[both], running=True), "second": column(after[both], running=True)}

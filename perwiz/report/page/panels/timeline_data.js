@@ -7,16 +7,16 @@ async function tlLoad(doc) {
   const made = await Promise.all(doc.timelines.map((one) => tlColumns(one)));
   const timelines = [];
   doc.timelines.forEach((one, k) => timelines.push(tlTimeline(one, made[k], runs[one.run], timelines)));
-  const loaded = {unit: doc.unit, groups: doc.groups, runs, timelines, path: doc.path, origin: doc.origin, critical: null, worth: new Map(), twin: null};
+  const loaded = {unit: doc.unit, groups: doc.groups, runs, timelines, path: doc.path, origin: doc.origin, critical: null, worth: new Map(), twins: []};
   if (doc.critical) loaded.critical = await page.columns(doc.critical);
   if (doc.worth) {
     const {call, gain} = await page.columns(doc.worth);
     call.forEach((row, k) => loaded.worth.set(row, gain[k]));
   }
-  if (doc.pairs) {
-    const {first, second} = await page.columns(doc.pairs);
-    loaded.twin = runs.map((run) => new Int32Array(run.count).fill(-1));
-    first.forEach((row, k) => { loaded.twin[0][row] = second[k]; loaded.twin[1][second[k]] = row; });
+  for (let k = 1; k < runs.length; k++) {
+    const {first, second} = await page.columns(doc.pairs[k]), to = new Int32Array(runs[0].count).fill(-1), from = new Int32Array(runs[k].count).fill(-1);
+    first.forEach((row, at) => { to[row] = second[at]; from[second[at]] = row; });
+    loaded.twins[k] = {to, from};
   }
   return loaded;
 }

@@ -30,20 +30,31 @@ def shown(report: Report) -> tuple[list[Shown], Overlays]:
     moments = [Moments("corrected" if clocks.correction else str(run.trace.timeline.origin), run.trace.timeline, run.waits)]
     if clocks.correction:
         moments.append(Moments("measured, clocks as recorded", clocks.correction.before))
-    if prediction:
-        made_by = str(prediction.predicted.origin) if report.asked else _first(report)
-        moments.append(Moments(made_by, prediction.predicted, prediction.waits_after, _order(prediction)))
+    anew = prediction.written if prediction else None
+    if prediction and anew is None:
+        moments.append(Moments(_predicted(report, prediction), prediction.predicted, prediction.waits_after, _order(prediction)))
     last = len(moments) - 1
     moments += [_other(change, predicted) for change, predicted in report.others]
-    runs, pairs, measured = [Shown(run.trace, moments)], None, -1
+    runs = [Shown(run.trace, moments)]
+    if prediction and anew:
+        last = len(moments)
+        of = Moments(_predicted(report, prediction), anew.trace.timeline, anew.waits(prediction.waits_after))
+        runs.append(Shown(anew.trace, [of], (np.arange(len(anew.entry)), anew.entry)))
+    measured = len(moments) + len(runs) - 1
     if report.comparison:
         again = report.comparison.second.trace
         waits = replayed(again, run.weighted.model, "none").waits
-        runs.append(Shown(again, [Moments(f"re-measured: {again.path}", again.timeline, waits)]))
-        pairs = _pairs(report.comparison, prediction)
-        measured = len(moments)
+        runs.append(Shown(again, [Moments(f"re-measured: {again.path}", again.timeline, waits)], _pairs(report.comparison, prediction)))
     panes = (last if report.comparison and report.asked else 0), measured if report.comparison else last or -1
-    return runs, Overlays(report.domino.path, run.makespan - report.domino.value, _stretches(report.critical), pairs, panes)
+    return runs, Overlays(report.domino.path, run.makespan - report.domino.value, _stretches(report.critical), panes)
+
+
+def _predicted(report: Report, prediction: Prediction) -> str:
+    """Return what the predicted run is called."""
+    made_by = str(prediction.predicted.origin) if report.asked else _first(report)
+    anew = prediction.rematched
+    unwritten = anew is not None and not anew.reason and anew.written is None
+    return f"{made_by}, calls of tasks where they were recorded" if unwritten else made_by
 
 
 def _first(report: Report) -> str:
@@ -67,8 +78,9 @@ def _order(prediction: Prediction) -> I8 | None:
 def _pairs(comparison: Comparison, prediction: Prediction | None) -> tuple[Ints, Ints]:
     """Return the calls that both traces have, as rows of the recorded and the measured one."""
     first: Ints = comparison.alignment.first
-    if prediction is not None and prediction.order is not None and comparison.hypotheses:
-        first = np.argsort(prediction.order.call)[first]
+    if prediction is not None and comparison.hypotheses:
+        new = prediction.written.entry if prediction.written else prediction.order.call if prediction.order else None
+        first = first if new is None else np.argsort(new)[first]
     order = np.argsort(first, kind="stable")
     return first[order], comparison.alignment.second[order]
 
