@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from build import Builder, hand_model
+from build import ANY, Builder, hand_model
 from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.rematch.rematched import rematched
@@ -17,16 +17,17 @@ from perwiz.whatif.run import replayed, under
 LATENCY, WORK = 12, 500
 
 
-def farm(lengths, workers=3, unasked=True, probes=False, factor=(), regions=()):
+def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=()):
     """Return a farm: rank 0 gives task k, `lengths[k]` ns, to whoever brings a result, or asks, first, and at last an end to each worker.
 
-    Every call takes 500 ns beyond waiting, a message 12. `unasked` workers get a first task without asking; with `probes` the master
-    looks for a message before it receives; worker w computes `factor[w - 1]` times as long. Regions of these names,
-    in turn, are around what a worker does from its receive on.
+    Every call takes 500 ns beyond waiting, a message 12. `unasked` workers get a first task without asking; worker w computes
+    `factor[w - 1]` times as long. The master hears by a receive from anybody, perhaps behind a "probe", or one that it posts and waits for,
+    before it answers the one before ("ahead") or behind ("wait"). Regions of these names, in turn, are around what a worker does from its
+    receive on.
     """
     b, given = Builder(workers + 1), iter([*lengths, *[None] * workers])
     factor, names = factor or [1] * workers, itertools.cycle(regions)
-    coming, free, now = [], [0] * (workers + 1), 0
+    coming, free, master = [], [0] * (workers + 1), _Master(b, hears)
 
     def ask(worker, at):
         b.send(worker, 0, tag=2, at=(at, at + WORK))
@@ -34,16 +35,14 @@ def farm(lengths, workers=3, unasked=True, probes=False, factor=(), regions=()):
         heapq.heappush(coming, (at + LATENCY, worker))
 
     def give(worker):
-        nonlocal now
         length = next(given)
         name = next(names, None)
         tag = 3 if length is None else 1
-        b.send(0, worker, tag=tag, at=(now, now + WORK))
-        begin = max(free[worker], now + LATENCY) + WORK
+        begin = max(free[worker], master.now + LATENCY) + WORK
+        master.answers(worker, tag)
         if name:
             b.enter(worker, name, free[worker])
         b.recv(worker, 0, tag=tag, at=(free[worker], begin))
-        now += WORK
         free[worker] = begin
         if length is not None:
             ask(worker, begin + round(length * factor[worker - 1]))
@@ -55,15 +54,54 @@ def farm(lengths, workers=3, unasked=True, probes=False, factor=(), regions=()):
             give(worker)
         else:
             ask(worker, 0)
+    left = len(lengths) + workers * (not unasked)
     while coming:
-        arrived, worker = heapq.heappop(coming)
-        if probes:
-            b.call(0, "Probe", peer=-2, tag=-2, comm=0, at=(now, max(now, arrived) + WORK))
-            now = max(now, arrived) + WORK
-        b.recv(0, worker, tag=2, wildcard=not probes, at=(now, max(now, arrived) + WORK))
-        now = max(now, arrived) + WORK
-        give(worker)
-    return b.trace()
+        left -= 1
+        master.hear(*heapq.heappop(coming), left > 0)
+        give(worker=master.heard)
+    return master.trace()
+
+
+class _Master:
+    """Rank 0, which hears whoever comes first; `now` is when it is done with what it did last."""
+
+    def __init__(self, b, hears):
+        self.b, self.hears, self.now, self.heard, self.posted = b, hears, 0, None, None
+
+    def hear(self, arrived, worker, more=True):
+        """Hear a worker, whose message comes at a time; `more` will come behind it."""
+        self.heard = worker
+        if self.hears == "probe":
+            self._call(arrived, self.b.call, 0, "Probe", peer=-2, tag=-2, comm=0)
+        if self.hears in ("recv", "probe"):
+            self._call(arrived, self.b.recv, 0, worker, tag=2, wildcard=self.hears == "recv")
+            return
+        if self.posted is None:
+            self._post()
+        self.posted.what.peer = worker
+        self._call(arrived, self.b.wait, 0, self.posted)
+        self.posted = None
+        if more and self.hears == "ahead":
+            self._post()
+
+    def answers(self, worker, tag):
+        """Answer a worker."""
+        self._call(0, self.b.send, 0, worker, tag=tag)
+
+    def _post(self):
+        self.posted = self._call(0, self.b.irecv, 0, 0, tag=2)
+
+    def _call(self, until, make, *of, **how):
+        begin, self.now = self.now, max(self.now, until) + WORK
+        return make(*of, **how, at=(begin, self.now))
+
+    def trace(self):
+        """Return the trace: what is posted and waited for is for anybody."""
+        trace = self.b.trace()
+        if self.hears not in ("wait", "ahead"):
+            return trace
+        peer = np.where(trace.calls.op == operations.OP["MPI_Irecv"], ANY, trace.calls.peer).astype("i4")
+        return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, peer=peer))
 
 
 def lengths(count, spread=30_000, seed=1):
@@ -110,17 +148,42 @@ def farm_of_requests(lengths, workers=3, factor=()):
             b.send(worker, 0, tag=2, at=(end, end + WORK))
             free[worker] = end + WORK
             heapq.heappush(coming, (end + LATENCY, worker))
-    trace = b.trace()
-    op = np.where(trace.calls.op == operations.OP["MPI_Wait"], operations.OP["MPI_Waitany"], trace.calls.op).astype("u2")
-    return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
+    return _any_of(b.trace())
 
 
 def fixed_farm(of, hears="recv", factor=()):
     """Return a master that answers each worker with its own next task: `of[w - 1]` are those of worker w, ns, then it is told to end.
 
-    It hears them by a receive from anybody, perhaps behind a "probe", or by a receive for each, "waitany", and works 100 ns times the
-    number of the worker before it answers.
+    It hears them by a receive from anybody, perhaps behind a "probe", or one that it posts and waits for, before it answers the last one
+    ("ahead") or behind ("wait"), or by a receive for each, "waitany"; and works 100 ns times the number of the worker before it answers.
     """
+    if hears == "waitany":
+        return _fixed_farm_of_requests(of, factor)
+    workers = len(of)
+    b, factor = Builder(workers + 1), factor or [1] * workers
+    coming, free, master = [], [WORK] * (workers + 1), _Master(b, hears)
+    lefts, left = [iter([*tasks, None]) for tasks in of], sum(map(len, of)) + workers
+    for worker in range(1, workers + 1):
+        b.send(worker, 0, tag=2, at=(0, WORK))
+        heapq.heappush(coming, (LATENCY, worker))
+    while coming:
+        left -= 1
+        master.hear(*heapq.heappop(coming), left > 0)
+        worker = master.heard
+        master.now += 100 * worker
+        length = next(lefts[worker - 1])
+        begin = max(free[worker], master.now + LATENCY) + WORK
+        master.answers(worker, 1)
+        b.recv(worker, 0, tag=1, at=(free[worker], begin))
+        if length is not None:
+            end = begin + round(length * factor[worker - 1])
+            b.send(worker, 0, tag=2, at=(end, end + WORK))
+            free[worker] = end + WORK
+            heapq.heappush(coming, (end + LATENCY, worker))
+    return master.trace()
+
+
+def _fixed_farm_of_requests(of, factor):
     workers = len(of)
     b, factor = Builder(workers + 1), factor or [1] * workers
     coming, free, now, requests = [], [WORK] * (workers + 1), 0, {}
@@ -134,20 +197,11 @@ def fixed_farm(of, hears="recv", factor=()):
     for worker in range(1, workers + 1):
         b.send(worker, 0, tag=2, at=(0, WORK))
         heapq.heappush(coming, (LATENCY, worker))
-        if hears == "waitany":
-            post(worker)
+        post(worker)
     while coming:
         arrived, worker = heapq.heappop(coming)
-        if hears == "probe":
-            b.call(0, "Probe", peer=-2, tag=-2, comm=0, at=(now, max(now, arrived) + WORK))
-        if hears == "waitany":
-            b.wait(0, requests[worker], at=(now, max(now, arrived) + WORK))
-        before, now = now, max(now, arrived) + WORK
-        if hears == "probe":
-            before, now = now, now + WORK
-        if hears != "waitany":
-            b.recv(0, worker, tag=2, wildcard=hears == "recv", at=(before, now))
-        now += 100 * worker
+        b.wait(0, requests[worker], at=(now, max(now, arrived) + WORK))
+        now = max(now, arrived) + WORK + 100 * worker
         length = next(left[worker - 1])
         begin = max(free[worker], now + LATENCY) + WORK
         b.send(0, worker, tag=1, at=(now, now + WORK))
@@ -155,13 +209,16 @@ def fixed_farm(of, hears="recv", factor=()):
         now += WORK
         if length is None:
             continue
-        if hears == "waitany":
-            post(worker)
+        post(worker)
         end = begin + round(length * factor[worker - 1])
         b.send(worker, 0, tag=2, at=(end, end + WORK))
         free[worker] = end + WORK
         heapq.heappush(coming, (end + LATENCY, worker))
-    trace = b.trace()
+    return _any_of(b.trace())
+
+
+def _any_of(trace):
+    """Return a trace in which each MPI_Wait is one for any of several."""
     op = np.where(trace.calls.op == operations.OP["MPI_Wait"], operations.OP["MPI_Waitany"], trace.calls.op).astype("u2")
     return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
 

@@ -1,8 +1,9 @@
 /* A farm of tasks: few long and many short ones. Rank 0 hands them out and computes nothing itself.
 
-   farm [static] [requests] [slow:RANK] [fast:RANK] [balanced] [short] [tasks:N]
+   farm [static] [requests] [ahead] [slow:RANK] [fast:RANK] [balanced] [short] [tasks:N]
      as it is     whoever brings a result gets the next task, long ones come anywhere
      requests     likewise, but the master posts a receive for each worker, and waits for any of them
+     ahead        likewise, but the master posts a receive for anybody before it answers, and waits for it behind
      static       worker w gets tasks w, w + workers, ...: who is done early waits
      slow:RANK    that worker computes twice as long, fast:RANK half as long
      balanced     all tasks take the mean
@@ -46,6 +47,22 @@ static void master(int fixed)
         if (task >= tasks)
             open--;
         MPI_Send(task < tasks ? &task : &none, 1, MPI_INT, who, 2, MPI_COMM_WORLD);
+    }
+}
+
+/* The same by a receive that is there before whoever asks next. */
+static void master_ahead(void)
+{
+    int given = 0, none = -1, result;
+    MPI_Request request;
+    MPI_Irecv(&result, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+    for (int left = tasks + size - 1; left > 0; left--) {
+        MPI_Status status;
+        MPI_Wait(&request, &status);
+        if (left > 1)
+            MPI_Irecv(&result, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+        int task = given++;
+        MPI_Send(task < tasks ? &task : &none, 1, MPI_INT, status.MPI_SOURCE, 2, MPI_COMM_WORLD);
     }
 }
 
@@ -93,6 +110,8 @@ int main(int argc, char **argv)
     double factor = (given(argc, argv, slow) ? 2 : 1) * (given(argc, argv, fast) ? 0.5 : 1) * (given(argc, argv, "short") ? 0.5 : 1);
     if (rank == 0 && given(argc, argv, "requests"))
         master_of_requests();
+    else if (rank == 0 && given(argc, argv, "ahead"))
+        master_ahead();
     else if (rank == 0)
         master(given(argc, argv, "static"));
     else

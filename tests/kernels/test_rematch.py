@@ -37,10 +37,10 @@ def agree(program):
 
 
 @pytest.mark.parametrize("unasked", [True, False])
-@pytest.mark.parametrize("probes", [True, False])
+@pytest.mark.parametrize("hears", ["recv", "probe", "ahead"])
 @pytest.mark.parametrize("speed", [0.2, 1, 3])
-def test_farm(unasked, probes, speed):
-    program = programs(farm([500, 9000, 20, 4000, 4000, 7, 700, 3000], unasked=unasked, probes=probes), f"speed rank:1={speed}")
+def test_farm(unasked, hears, speed):
+    program = programs(farm([500, 9000, 20, 4000, 4000, 7, 700, 3000], unasked=unasked, hears=hears), f"speed rank:1={speed}")
     assert (agree(program).seat != program.home).any() == (speed != 1)
 
 

@@ -25,7 +25,8 @@ class Choices:
     anew: Mask
     """It is matched anew: received where wild ones are, on the same communicator."""
     chosen: Mask
-    """A call completes its receive that completes one or some of several requests."""
+    """A call completes its receive that completes one or some of several requests, or all that any source may send is posted for such calls,
+    and waited for in the order in which it is posted: then the first that can be completed is."""
     source: I4
     """Location that its receive asks for, or ANY."""
     tag: I4
@@ -49,6 +50,7 @@ def choices(trace: Trace) -> Choices:
     alone = _alone(trace)
     wild = ((peer == ANY) | (tag == ANY)) & alone
     chosen = CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done) & alone
+    chosen |= _awaited(trace, wild, chosen)
     where = calls.location[table.receive].astype("i8") * (len(trace.communicators) + 1) + table.comm
     anew = np.isin(where, where[wild]) & alone
     return Choices(
@@ -59,6 +61,22 @@ def choices(trace: Trace) -> Choices:
         tag=np.where(tag == ANY, ANY, table.tag).astype("i4"),
         probe=found,
     )
+
+
+def _awaited(trace: Trace, wild: Mask, chosen: Mask) -> Mask:
+    """Return which messages a wait completes whose location posts receives for anybody, and waits for each in the order of these.
+
+    receives of any source, posted at   1 4 7    completed by   3 6 9   each is waited for
+                                        1 2 7                   4 3 9   none: the second was waited for first
+    """
+    table, calls = trace.messages, trace.calls
+    location = calls.location[table.receive]
+    m = np.flatnonzero(wild & (table.receive != table.receive_done) & ~np.isin(location, location[chosen]))
+    m = m[np.argsort(table.receive[m], kind="stable")]
+    against = (np.diff(table.receive_done[m]) <= 0) & (np.diff(location[m]) == 0)
+    out = np.zeros(len(table), bool)
+    out[m[~np.isin(location[m], location[m[1:][against]])]] = True
+    return out
 
 
 def _alone(trace: Trace) -> Mask:

@@ -48,7 +48,7 @@ def turns(trace: Trace, choices: Choices, others: I8) -> Turns:
     heard = location[hears].astype("i8")
     clear = _clear(trace, choices, request) & (np.bincount(hears)[hears] == 1) if len(hears) else np.zeros(0, bool)
     kept = ~np.isin(heard, heard[~clear]) & ~np.isin(heard, others)
-    last, answers = _last(trace, request[kept], hears[kept])
+    last, answers = _last(trace, choices.wild, request[kept], hears[kept])
     request, hears, heard = request[kept], hears[kept], heard[kept]
     pair = heard * len(trace.locations) + location[table.send[request]]
     again = np.zeros(len(pair), bool)
@@ -65,12 +65,13 @@ def _clear(trace: Trace, choices: Choices, request: I8) -> Mask:
     return ((choices.probe >= 0) | alone | choices.chosen)[request]
 
 
-def _last(trace: Trace, request: I8, hears: I8) -> tuple[I8, Mask]:
-    """Return the last call of each turn, and whether it sends something to whom it heard."""
+def _last(trace: Trace, wild: Mask, request: I8, hears: I8) -> tuple[I8, Mask]:
+    """Return the last call of each turn, and whether it sends something to whom it heard. Who posts a receive for anybody meets nobody."""
     table, location = trace.messages, trace.calls.location
     sender, receiver = location[table.send].astype("i8"), location[table.receive].astype("i8")
     links, members, nobody = trace.links, trace.members, np.full(0, NONE)
-    met = [(table.send, receiver), (table.send_done, receiver), (table.receive, sender), (table.receive_done, sender)]
+    posts = np.where(wild & (table.receive != table.receive_done), NONE, table.receive)
+    met = [(table.send, receiver), (table.send_done, receiver), (posts, sender), (table.receive_done, sender)]
     strange = [members.call, members.done, links.cause, links.effect, selectors.finalize_calls(trace)]
     call = np.concatenate([nobody, *(calls for calls, _ in met), *strange]).astype("i8")
     whom = np.concatenate([nobody, *(other for _, other in met), np.full(len(call) - len(met) * len(table), _STRANGER)])

@@ -18,11 +18,15 @@ from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import predict
+from perwiz.whatif.rematch.choices import choices
 from perwiz.whatif.rematch.counters import counters
 from perwiz.whatif.rematch.farms import tasks
 from perwiz.whatif.rematch.programs import opened, rewired
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import replayed, under
+
+HEARS = ("recv", "probe", "wait", "ahead")
+"""How the master of a farm hears its workers."""
 
 
 def two_senders(**how):
@@ -91,9 +95,9 @@ def test_what_waits_for_ever_is_not_answered():
 
 
 @pytest.mark.parametrize("unasked", [True, False])
-@pytest.mark.parametrize("probes", [True, False])
-def test_farm__unchanged_stays(unasked, probes):
-    trace = farm(lengths(24), unasked=unasked, probes=probes)
+@pytest.mark.parametrize("hears", HEARS)
+def test_farm__unchanged_stays(unasked, hears):
+    trace = farm(lengths(24), unasked=unasked, hears=hears)
     changed, run, found = anew(trace)
     assert (found.tasks, found.moved, found.receives.tolist()) == (24, 0, [])
     assert run.makespan == changed.makespan == trace.timeline.makespan
@@ -101,13 +105,13 @@ def test_farm__unchanged_stays(unasked, probes):
 
 
 @pytest.mark.parametrize("unasked", [True, False])
-@pytest.mark.parametrize("probes", [True, False])
+@pytest.mark.parametrize("hears", HEARS)
 @pytest.mark.parametrize("speed", [0.25, 0.5, 2, 5])
-def test_farm__a_worker_of_another_speed(unasked, probes, speed):
+def test_farm__a_worker_of_another_speed(unasked, hears, speed):
     """What is predicted is the farm that has it: tasks go to whoever asks, each as long as it is."""
     length = lengths(40)
-    truth = farm(length, unasked=unasked, probes=probes, factor=(1 / speed, 1, 1)).timeline.makespan
-    changed, run, found = anew(farm(length, unasked=unasked, probes=probes), f"speed rank:1={speed}")
+    truth = farm(length, unasked=unasked, hears=hears, factor=(1 / speed, 1, 1)).timeline.makespan
+    changed, run, found = anew(farm(length, unasked=unasked, hears=hears), f"speed rank:1={speed}")
     assert found.moved > 0
     assert run.makespan == pytest.approx(truth, rel=0.02)
     assert changed.makespan != pytest.approx(truth, rel=0.1) or speed > 1
@@ -209,7 +213,7 @@ def test_farm__of_a_receive_for_each_worker(speed):
         assert run.makespan == pytest.approx(truth, rel=0.02 if speed != 1 else 0)
 
 
-@pytest.mark.parametrize("hears", ["recv", "probe", "waitany"])
+@pytest.mark.parametrize("hears", ["recv", "probe", "wait", "waitany"])
 @pytest.mark.parametrize("speed", [0.25, 1, 5])
 def test_farm__of_fixed_tasks(hears, speed):
     """Each worker has its own tasks, and the master answers it with its own next one: who is slow holds nobody but itself."""
@@ -220,6 +224,29 @@ def test_farm__of_fixed_tasks(hears, speed):
         assert (found.tasks, found.serving.tolist(), found.reason) == (0, [0], "")
         assert run.makespan == truth.timeline.makespan
     assert speed != 0.25 or changed.makespan > 1.05 * truth.timeline.makespan
+
+
+def test_farm__of_fixed_tasks_heard_ahead():
+    """Behind the last worker nothing is posted ahead: were it heard earlier, the others would not be heard, and the choices are kept."""
+    of = [lengths(count, seed=count) for count in (7, 12, 10)]
+    changed, run, found = anew(fixed_farm(of, "ahead"), "speed rank:1=0.25")
+    assert (found.serving.tolist(), run.makespan) == ([0], changed.makespan)
+    assert "wait for each other for ever" in found.reason
+
+
+def test_waited_for__in_the_order_posted():
+    """Rank 0 posts two receives for anybody and waits for the first and the second one, or the other way round, which chooses nothing."""
+    for order, told in ((1, [0, 1]), (-1, [])):
+        b = Builder(3)
+        requests = [b.irecv(0, rank) for rank in (1, 2)]
+        for rank in (1, 2):
+            b.send(rank, 0)
+        for request in requests[::order]:
+            b.wait(0, request)
+        trace = b.trace()
+        peer = np.where(trace.calls.op == operations.OP["MPI_Irecv"], ANY, trace.calls.peer).astype("i4")
+        trace = dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, peer=peer))
+        assert np.flatnonzero(choices(trace).chosen).tolist() == told
 
 
 @pytest.mark.parametrize("locks", [False, True])
