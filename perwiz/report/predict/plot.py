@@ -20,7 +20,8 @@ def plot(prediction: Prediction, path: str, width: float | None = None) -> None:
     """
     title, wait = str(prediction.predicted.origin), prediction.waits_after
     after = Row(title, prediction.predicted, wait=wait.time)
-    if anew := prediction.written:
+    anew = prediction.written
+    if anew:
         after = Row(title, anew.trace.timeline, trace=anew.trace, wait=anew.waits(wait).time)
     rows = [Row(_recorded(prediction), prediction.recorded, wait=prediction.waits_before.time), after]
     waited = prediction.zeroed[prediction.waits_before.time[prediction.zeroed] > 0]

@@ -25,8 +25,8 @@ class Choices:
     anew: Mask
     """It is matched anew: received where wild ones are, on the same communicator."""
     chosen: Mask
-    """A call completes its receive that completes one or some of several requests, or all that any source may send is posted for such calls,
-    and waited for in the order in which it is posted: then the first that can be completed is."""
+    """A call completes its receive that completes one or some of several requests; or a wait, and all that any source may send is waited
+    for in the order in which it is posted: then the first that can be completed is."""
     source: I4
     """Location that its receive asks for, or ANY."""
     tag: I4
