@@ -90,7 +90,7 @@ def _check_alone(name: str) -> None:
         raise SystemExit(DONE)
     if size > 1:
         raise UsageError(
-            f"{name}: is not done by {size} processes together, must be started once (without mpiexec); {', '.join(TOGETHER)} is"
+            f"{name}: is not done by {size} processes together, must be started once (without mpiexec); {', '.join(TOGETHER)} are"
         )
 
 

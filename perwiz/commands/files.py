@@ -83,16 +83,17 @@ def refuse(given: Mapping[str, object], team: Team | None) -> None:
         raise UsageError(f"{asked}: is not done by several processes together, must be asked of one (without mpiexec)")
 
 
-def part(path: str, chosen: Chosen | None, model: Start = None) -> tuple[Trace, Start]:
+def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | None = None) -> tuple[Trace, Start]:
     """Return the trace in a file, or that of some of its iterations, and what questions on it start from.
 
-    A part has its clock offsets applied. The machine is that of the whole run: all of its messages tell what it is.
+    A part has its clock offsets applied. The machine is that of the whole run: all of its messages tell what it is. Each process of a team
+    has its part.
     """
     from perwiz.clock import offsets
     from perwiz.trace.parts.cut import restricted
     from perwiz.whatif.run import machine_of
 
-    trace = read(path, model)
+    trace = read(path, model, team)
     if chosen is None:
         return trace, model
     trace = offsets.apply(trace)

@@ -10,6 +10,7 @@ from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.report.info.document import InfoDocument
+    from perwiz.trace.spread.team import Team
 
 HELP = "say what a trace is: processes, calls, messages, regions, clocks, waits"
 _ENDING = """
@@ -22,6 +23,7 @@ examples:
   perwiz info run.alog --iterations   what the program does again and again, how long each time
   perwiz info run.alog --iterations 10..90        what is in these
   perwiz info run.otf2 --counters     instructions, cycles, cache misses ... where they were counted
+  mpiexec -n 4 perwiz info run.otf2 --model cluster.toml      by four processes, each with its part of the run
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
 """
@@ -43,7 +45,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after printing the overview."""
+    """Return the exit code, after printing the overview; under mpiexec all processes take part."""
+    from perwiz.engines.team import together
+
+    return together(partial(_run, args))
+
+
+def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.errors import UsageError
     from perwiz.report.info import document as report
     from perwiz.report.info.plot import plot
@@ -53,9 +61,11 @@ def run(args: argparse.Namespace) -> int:
     listed = args.iterations is True
     if args.plot and not listed:
         raise UsageError("--plot: draws how long iterations take, must be given with --iterations")
+    asked = {"--waits": args.waits, "--iterations": args.iterations, "--counters": args.counters, "--plot": args.plot}
+    files.refuse(asked, team)
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    replay = replayed(*files.part(args.trace, None if listed else args.iterations, model), args.clock)
+    replay = replayed(*files.part(args.trace, None if listed else args.iterations, model, team), args.clock)
     found = find(replay.trace) if listed or args.plot else None
     info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found, args.counters)
     outputs = {args.plot: partial(plot, replay.trace, found, width=args.size)} if found is not None else {}
@@ -63,4 +73,4 @@ def run(args: argparse.Namespace) -> int:
     def text(info: InfoDocument) -> str:
         return report.text(info, args.regions, args.waits > 0, args.counters)
 
-    return files.finish(args, info, text, info.health.incomplete, outputs)
+    return files.finish(args, info, text, info.health.incomplete, outputs, team)

@@ -16,7 +16,7 @@ def sweep(graph: Graph, weight: I8) -> I8:
     Edges of weight CUT bind nobody. Nothing happens before the origin.
     """
     time = np.zeros(graph.vertices, "i8")
-    kernel.sweep(graph.start, graph.source, weight, 0, graph.vertices, time)
+    graph.rounds.forward(lambda first, end: kernel.sweep(graph.start, graph.source, weight, first, end, time), time)
     return time
 
 

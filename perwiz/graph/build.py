@@ -37,7 +37,7 @@ def build(
     completes the send; `gaps` adds edges between the returns of consecutive sending calls of a location; `movers` (row of calls per
     message, -1 none) are the receivers' calls that let them move, if they are others than post the receives; `supposed` are messages
     that only a hypothesis lets wait for a call of their receiver, and those calls, rows, one message for several calls perhaps; `inner`
-    are members of collectives that wait for another one, and those, rows of members; with `transfers` a call that completes a transfer
+    are members of collectives that wait for another one, and the calls of those; with `transfers` a call that completes a transfer
     waits for it since its receive was posted.
     Edges that would close a cycle are left out and counted: first rendezvous edges on it of senders that the times show let go before,
     then supposed edges, then rendezvous edges, then all but the local ones. A receiver that a supposed edge from a later call than posts
@@ -203,7 +203,7 @@ def _add_links(trace: Trace, layout: Layout, edges: Edges) -> None:
 
 def _add_inner(trace: Trace, layout: Layout, edges: Edges, waiting: I8, awaited: I8) -> None:
     members = trace.members
-    source, target = layout.entered[members.call[awaited]], layout.entered[members.done[waiting]] + 1
+    source, target = layout.entered[awaited], layout.entered[members.done[waiting]] + 1
     edges.add(source, target, COLLECTIVE, members.collective[waiting])
 
 

@@ -7,22 +7,74 @@ part takes, while another comes, has waited for it: for the last that came befor
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from perwiz.loggps import instances
 from perwiz.loggps.model import Model
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.numbers import distinct_pairs
+from perwiz.trace.spread.instances import whole_instances
+from perwiz.trace.spread.part import with_calls
+from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 
 def inner_waits(trace: Trace, model: Model) -> tuple[I8, I8]:
-    """Return (members that wait, member each waits for), rows of members, of collectives to or from a known root, in the order of rows.
+    """Return (rows of members that wait, row of the call that each waits for), of collectives to or from a known root, in this order.
+
+    Of a part that must be known there: see `with_awaited`.
 
     Left out are roots of reductions, which wait for all, those that wait longer for the root of a broadcast, and those that stay no
     longer than the model says.
     """
+    if isinstance(trace.share, Part):
+        found = _found_at_home(trace, trace.share, model)
+        return found["member"], trace.share.here(found["awaited"])
+    waiting, awaited = _waits(trace, model)
+    return waiting, trace.members.call[awaited].astype("i8")
+
+
+def with_awaited(trace: Trace, model: Model) -> Trace:
+    """Return a trace that has a row for each call that `inner_waits` names."""
+    if not isinstance(trace.share, Part):
+        return trace
+    return with_calls(trace, np.ascontiguousarray(_found_at_home(trace, trace.share, model)["awaited"]))
+
+
+_FOUND = np.dtype([("member", "i8"), ("awaited", "i8")])
+_TOLD = np.dtype([("instance", "i8"), ("place", "i8"), ("awaited", "i8")])
+
+
+def _found_at_home(trace: Trace, share: Part, model: Model) -> NDArray[Any]:
+    """Return the members here that wait, rows, and for which calls, numbers of the whole trace: found where instances are at home."""
+    kind = operations.KIND[trace.collectives.op]
+    if not share.any(((kind == operations.ONE_TO_N) | (kind == operations.N_TO_ONE)).any()):
+        return np.zeros(0, _FOUND)
+    whole = whole_instances(trace, trace.timeline)
+    waiting, awaited = _waits(whole.trace, model)
+    members, instance = whole.trace.members, whole.trace.members.collective[waiting]
+    told = np.empty(len(waiting), _TOLD)
+    told["instance"], told["place"] = whole.rows[instance], waiting - whole.trace.collectives.first_member[instance]
+    told["awaited"] = whole.calls[members.call[awaited]]
+    process = share.process_of(whole.calls[members.done[waiting]])
+    came = np.concatenate(share.team.exchange([told[process == peer] for peer in range(share.team.size)]))
+    key = share.instances[trace.members.collective], share.places
+    number = distinct_pairs(np.concatenate([key[0], came["instance"]]), np.concatenate([key[1], came["place"]]))[1]
+    count = len(trace.members)
+    row = np.empty(count, "i8")
+    row[number[:count]] = np.arange(count)
+    out = np.empty(len(came), _FOUND)
+    out["member"], out["awaited"] = row[number[count:]], came["awaited"]
+    return out[np.argsort(out["member"], kind="stable")]
+
+
+def _waits(trace: Trace, model: Model) -> tuple[I8, I8]:
+    """Return (members that wait, member each waits for), rows of members of a trace that has whole instances."""
     row = _rooted(trace)
     if not len(row):
         return row, row

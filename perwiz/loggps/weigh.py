@@ -124,7 +124,13 @@ def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
         (graph.ended, timeline.locations.leave),
     ):
         time[vertex] = values
-    reading.time_hubs(graph.start, graph.source, lag, hubs(graph), time)
+    hub = hubs(graph)
+
+    def through(first: int, end: int) -> None:
+        begin, stop = np.searchsorted(hub, (first, end)).tolist()
+        reading.time_hubs(graph.start, graph.source, lag, hub[begin:stop], time)
+
+    graph.rounds.forward(through, time)
     return time
 
 
@@ -163,7 +169,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
         places=trace.locations,
         region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
         region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
-        misfit=_misfit(fits, graph),
+        misfit=_misfit(trace.share.reduced(fits.view("i8"), "sum").view(kernel.FIT).view(np.recarray), graph),
     )
 
 

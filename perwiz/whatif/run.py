@@ -17,7 +17,7 @@ from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.fit.fit import fitted
-from perwiz.loggps.inner import inner_waits
+from perwiz.loggps.inner import inner_waits, with_awaited
 from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
 from perwiz.loggps.machine import Estimate, Machine, Unknown
 from perwiz.loggps.model import Model
@@ -28,6 +28,7 @@ from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import distinct
 from perwiz.trace.origin import Origin
 from perwiz.trace.resources import give_back, remembered
+from perwiz.trace.spread.share import ALONE, Part, Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Timeline, Trace
@@ -75,7 +76,7 @@ class Run:
     @property
     def makespan(self) -> int:
         """From the first instant of any process to the last of any, ns."""
-        return makespan(self.graph, self.time)
+        return makespan(self.graph, self.time, self.trace.share)
 
     @property
     def replay_error(self) -> int:
@@ -100,9 +101,9 @@ class Run:
 @remembered(2)
 def replay_error(run: Run) -> int:
     """Return the largest distance, ns, of a run from the timeline of its trace, over all calls."""
-    graph, recorded = run.graph, run.trace.timeline.calls
+    graph, recorded, own = run.graph, run.trace.timeline.calls, run.trace.share.calls
     sides = ((graph.entered, recorded.enter), (graph.returned, recorded.leave))
-    return max(int(np.abs(run.time[vertex] - times).max(initial=0)) for vertex, times in sides)
+    return run.trace.share.most(max(int(np.abs(run.time[vertex[own]] - times[own]).max(initial=0)) for vertex, times in sides))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,10 +134,24 @@ def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: 
     for hypothesis in asked:
         machine = hypothesis.starting(machine)
     clocks, before = treated(trace, clock), known(trace)
+    clocks = _with_awaited(clocks, machine)
     same = before and before.clock == clock and engine == "sweep" and before.recorded().machine == machine
     if before and same and settled(clocks.trace, machine.model, asked):
         return before.run()
     return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
+
+
+def _with_awaited(clocks: Treated, machine: Machine) -> Treated:
+    """Return what each process has with all calls of others that the graph has an edge from. Raises UsageError for what is asked of one."""
+    trace = clocks.trace
+    if not isinstance(trace.share, Part):
+        return clocks
+    model = machine.model
+    asked = {f"progress={model.progress}": model.progress != "always", "interfaces": interfaces.shared(model), "topology": model.topology}
+    what = next((what for what, given in asked.items() if given), None)
+    if what:
+        raise UsageError(f"model {model.name}: {what} is not asked about by several processes together, must be by one (without mpiexec)")
+    return dataclasses.replace(clocks, trace=with_awaited(trace, model))
 
 
 def settled(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> bool:
@@ -155,7 +170,8 @@ def treated(trace: Trace, clock: str = "clc") -> Treated:
 def summable(clocks: Treated) -> Treated:
     """Return a trace as it is. Raises TraceError if its times or its bytes are too many to be added up."""
     trace = clocks.trace
-    span, sent = trace.timeline.makespan, float(trace.messages.bytes.sum(dtype="f8"))
+    span, share = trace.timeline.makespan, trace.share
+    sent = float(share.reduced(np.array([trace.messages.bytes[share.messages].sum(dtype="f8")]), "sum")[0])
     if span * len(trace.locations) > _MOST:
         many = f"{words.duration(span)} of {words.several(len(trace.locations), 'process')}"
         raise TraceError(f"{trace.path}: {many} add up to more than 2^60 ns, must be less")
@@ -171,6 +187,7 @@ def replay_of(clocks: Treated, graph: Graph, machine: Machine, engine: str = "sw
     answer is to wait for what the run did not wait for.
     """
     trace = clocks.trace
+    trace.share.at("replaying")
     weighted = weigh(trace, trace.timeline, graph, machine.model)
     seen = weighted.misfit
     if seen.gaps_lowered and seen.gaps_lowered >= _GAPS * seen.gaps:
@@ -272,6 +289,8 @@ def machine_of(model: Start, trace: Trace, part: bool = False) -> Machine:
     before = known(trace)
     if before and before.model == model and not part:
         return before.recorded().machine
+    if isinstance(trace.share, Part):
+        raise UsageError(f"{trace.path}: the machine is fitted by one process alone; several must be told it (--model NAME or FILE)")
     if model is not None:
         check_classes(trace, changed_pairs(model), f"model {model}")
     machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None, part)
@@ -314,11 +333,14 @@ def check_engine(engine: str) -> str:
     return engine
 
 
-def makespan(graph: Graph, time: I8) -> int:
+def makespan(graph: Graph, time: I8, share: Share = ALONE) -> int:
     """Return the time from the first instant of any location to the last of any, ns, when vertices have these times."""
-    return int(time[graph.ended].max() - time[graph.begun].min()) if len(graph.ended) else 0
+    if not len(graph.ended):
+        return 0
+    begun, ended = time[graph.begun[share.locations]], time[graph.ended[share.locations]]
+    return share.most(int(ended.max(initial=0))) - share.least(int(begun.min(initial=_MOST)))
 
 
 def swept_makespan(weighted: Weighted) -> int:
     """Return the makespan that a weighted graph gives, ns."""
-    return makespan(weighted.graph, sweep(weighted.graph, weighted.weight))
+    return makespan(weighted.graph, sweep(weighted.graph, weighted.weight), weighted.trace.share)

@@ -20,7 +20,7 @@ class Waits:
     time: I8
     """ns per call."""
     partner: I4
-    """Call that is waited for, -1 if none; in a collective the one that entered last."""
+    """Call that is waited for, -1 if none; in a collective the one that entered last: of a part none, as another process may have it."""
 
 
 def waiting(weighted: Weighted, time: I8) -> Waits:
@@ -60,7 +60,8 @@ def _behind(graph: Graph, time: I8, edge: I4) -> I4:
     """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
     owner = np.full(graph.vertices, -1, "i4")
     owner[graph.entered] = np.arange(len(graph.entered), dtype="i4")
-    kernel.inherit_owner(graph.start, graph.source, hubs(graph), time, owner)
+    if graph.border is None:
+        kernel.inherit_owner(graph.start, graph.source, hubs(graph), time, owner)
     for piece in chunks(len(edge)):
         waits = np.flatnonzero(edge[piece] >= 0) + piece.start
         edge[waits] = owner[graph.source[edge[waits]]]

@@ -66,19 +66,19 @@ def test_command__the_same_answer_once(mpiexec, capsys, ranks, options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks):
+@pytest.mark.parametrize(("ranks", "words"), [(2, ["correct"]), (3, ["correct"]), (3, ["info", "--model", "default"])])
+def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks, words):
     archive = str(TRACES / "npb-mg.S_timens-4")
-    code = main(["correct", archive, "--json"])
+    code = main([*words, archive, "--json"])
     alone = capsys.readouterr().out
-    done = mpiexec(ranks, "-m", "perwiz", "correct", archive, "--json")
+    done = mpiexec(ranks, "-m", "perwiz", *words, archive, "--json")
     assert (done.returncode, done.stdout, said(done)) == (code, alone, [])
 
 
 @pytest.mark.slow
 def test_command__others_are_refused_once(mpiexec):
-    done = mpiexec(3, "-m", "perwiz", "info", REAL)
-    why = "info: is not done by 3 processes together, must be started once (without mpiexec); correct is"
+    done = mpiexec(3, "-m", "perwiz", "domino", REAL)
+    why = "domino: is not done by 3 processes together, must be started once (without mpiexec); correct, info are"
     assert (done.returncode, done.stdout, said(done)) == (2, "", [f"perwiz: {why}"])
 
 

@@ -20,11 +20,14 @@ from perwiz.clock.treatment import Treated
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.graph.build import build as build_graph
+from perwiz.loggps.model_file import load
 from perwiz.report.correct import document as report
+from perwiz.report.info import document as info
 from perwiz.report.records import to_json
 from perwiz.trace.spread.cut import bounds_of
 from perwiz.trace.tied import tied_part
 from perwiz.whatif.health import health
+from perwiz.whatif.run import replayed
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = "calls wait for each other in a circle, which is told apart by one process alone; must be asked of one \\(without mpiexec\\)"
@@ -68,6 +71,79 @@ def test_correct__random(trace, size, data):
     trace = threaded.placed(threaded.shifted(trace, drawn["off"], drawn["drift"]), drawn["node"], drawn["metahost"])
     options = {"mu": data.draw(st.sampled_from([None, 0, (5, 100, 3000)])), "gamma": data.draw(st.sampled_from([None, 1, 0.5]))}
     check_correct(trace, size, **options)
+
+
+def told(trace, model="default"):
+    """Return what `perwiz info --model` says as JSON, and when its own calls are entered and how long they wait."""
+    run = replayed(trace, model)
+    own, line = run.trace.share.calls, run.trace.timeline
+    assert run.makespan == line.makespan
+    assert run.replay_error == 0
+    return to_json(info.document(run.trace, run.health(), run.waits, 0, run.machine)), (line.calls.enter[own], run.waits.time[own])
+
+
+def check_info(trace, size, model="default"):
+    """Ask what a trace is alone and by so many threads: nothing may differ."""
+    trace = tied_part(trace)
+    said, times = told(trace, model)
+    found = threaded.parts(size, trace, lambda part: told(part, model))
+    assert {each for each, _ in found} == {said}
+    for alone, *together in zip(times, *(own for _, own in found), strict=True):
+        assert np.array_equal(np.concatenate(together), alone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"cycle_of_messages", "cycle_by_equal_stamps", "crossing"}))
+def test_info__catalogue(name, size):
+    for changed, _ in threaded.variants(build.CATALOGUE[name]()):
+        check_info(changed, size)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(naive_clock.traces(), st.integers(2, 5), st.sampled_from(["", "S_bytes=0", "L_ns=3000,S_bytes=100", "gap=none,o_s_ns=700"]))
+def test_info__random(trace, size, changes):
+    """Where one process leaves out edges that would close a circle several refuse to answer."""
+    model = load("default").with_changes(changes) if changes else load("default")
+    graph = replayed(tied_part(trace), model).graph
+    if graph.contradictions or graph.let_go:
+        with pytest.raises(TraceError, match=f"^built: {CIRCLE}$"):
+            check_info(trace, size, model)
+    else:
+        check_info(trace, size, model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 4])
+def test_info__real(size):
+    check_info(files.read(str(TRACES / "p_m3.alog.gz")), size)
+
+
+def test_info__waits_inside_collectives():
+    """Ranks 0, 1 and 5 of a reduction to 3 stay until 2 or 4 has come; in a broadcast from 0 rank 1 waits for 5."""
+    b = Builder(6)
+    ends = [(0, 50_000), (100, 40_000), (39_000, 40_100), (0, 90_000), (45_000, 46_000), (200, 80_200)]
+    b.everyone("Reduce", root=3, bytes=8, at=dict(enumerate(ends)))
+    ends = [(100_000, 100_500), (100_100, 180_000), (181_000, 182_000), (100_000, 100_900), (181_000, 182_000), (170_000, 171_000)]
+    b.everyone("Bcast", root=0, bytes=8, at=dict(enumerate(ends)))
+    trace = b.trace()
+    assert replayed(trace, "default").graph.inner == 4
+    check_info(trace, 3)
+    check_info(trace, 6)
+
+
+def test_refused__no_model():
+    why = "built: the machine is fitted by one process alone; several must be told it \\(--model NAME or FILE\\)"
+    with pytest.raises(UsageError, match=f"^{why}$"):
+        threaded.parts(2, busy(), replayed)
+
+
+@pytest.mark.parametrize(("changes", "what"), [("progress=in calls", "progress=in calls"), ("interfaces=1", "interfaces")])
+def test_refused__model(changes, what):
+    why = f"{what} is not asked about by several processes together, must be by one \\(without mpiexec\\)"
+    with pytest.raises(UsageError, match=f"^model default with {changes}: {why}$"):
+        threaded.parts(2, busy(), lambda part: replayed(part, load("default").with_changes(changes)))
 
 
 @pytest.mark.slow

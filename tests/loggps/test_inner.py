@@ -108,6 +108,6 @@ def test_twin__catalogue(name):
 
 def check(trace):
     waiting, awaited = inner_waits(trace, MODEL)
-    came = trace.timeline.calls.enter[trace.members.call]
-    assert list(zip(waiting.tolist(), came[awaited].tolist(), strict=True)) == naive(trace, MODEL)
-    assert np.array_equal(trace.members.collective[waiting], trace.members.collective[awaited])
+    assert list(zip(waiting.tolist(), trace.timeline.calls.enter[awaited].tolist(), strict=True)) == naive(trace, MODEL)
+    member = {call: row for row, call in enumerate(trace.members.call.tolist())}
+    assert np.array_equal(trace.members.collective[waiting], trace.members.collective[[member[call] for call in awaited.tolist()]])

@@ -130,29 +130,31 @@ def document(
 
     With its iterations, if given, and its counters on request.
     """
-    times, ends = trace.timeline.calls, trace.timeline.locations
-    lasts, spans, stream = times.leave - times.enter, ends.leave - ends.enter, trace.locations.kind == STREAM
-    of_stream = stream[trace.calls.location]
-    sizes = trace.communicators.sizes().tolist()
+    times, ends, share = trace.timeline.calls, trace.timeline.locations, trace.share
+    own, total = share.calls, share.total
+    lasts, spans, stream = (times.leave - times.enter)[own], ends.leave - ends.enter, trace.locations.kind == STREAM
+    of_process = ~stream[trace.calls.location[own]]
+    idle = trace.calls.op[own] == operations.OP["device_idle"]
+    sizes, received = trace.communicators.sizes().tolist(), trace.messages.bytes[share.messages]
     return InfoDocument(
         **blocks.head(trace),
         properties=dict(trace.properties),
         makespan_ns=trace.timeline.makespan,
         processes_ns=int(spans[~stream].sum()),
-        init_ns=int(_in_init(trace)[~of_stream].sum()),
+        init_ns=total(int(_in_init(trace)[own][of_process].sum())),
         processes=len(np.unique(trace.locations.process)),
         locations=len(trace.locations),
         streams=int((trace.locations.kind == STREAM).sum()),
         communicators=[Communicator(name=name, ranks=size) for name, size in zip(trace.communicators.names, sizes, strict=True)],
-        calls=len(trace.calls),
-        time_ns=int(lasts[~of_stream].sum()),
-        waiting_ns=int(waits.time[~of_stream].sum()),
+        calls=total(len(lasts)),
+        time_ns=total(int(lasts[of_process].sum())),
+        waiting_ns=total(int(waits.time[own][of_process].sum())),
         streams_ns=int(spans[stream].sum()),
-        idle_ns=int(lasts[trace.calls.op == operations.OP["device_idle"]].sum()),
+        idle_ns=total(int(lasts[idle].sum())),
         model=machine.model.name,
         unknown=[unknown.place for unknown in machine.unknown if unknown.key != "collectives"],
-        messages=Messages(matched=len(trace.messages), bytes=int(trace.messages.bytes.sum())),
-        collectives=len(trace.collectives),
+        messages=Messages(matched=total(len(received)), bytes=total(int(received.sum()))),
+        collectives=share.in_all("collectives", len(trace.collectives)),
         health=blocks.health(state),
         routines=_routines(trace, waits),
         regions=_regions(trace),
@@ -175,12 +177,11 @@ def _in_init(trace: Trace) -> I8:
 
 def _routines(trace: Trace, waits: Waits) -> list[Routine]:
     """Return the routines, those with most time first."""
-    times, routine = trace.timeline.calls, trace.calls.op
-    calls = np.bincount(routine, minlength=len(operations.OPS))
-    lasts = times.leave - times.enter
-    on_stream = np.where(trace.locations.kind[trace.calls.location] == STREAM, lasts, 0)
-    values = (lasts, _in_init(trace), on_stream, waits.time, trace.calls.bytes_sent)
-    time, init, streams, waiting, sent = (_sums(routine, value) for value in values)
+    times, own = trace.timeline.calls, trace.share.calls
+    routine, lasts = trace.calls.op[own], (times.leave - times.enter)[own]
+    on_stream = np.where(trace.locations.kind[trace.calls.location[own]] == STREAM, lasts, 0)
+    values = (np.ones(len(lasts), "i8"), lasts, _in_init(trace)[own], on_stream, waits.time[own], trace.calls.bytes_sent[own])
+    calls, time, init, streams, waiting, sent = trace.share.reduced(np.stack([_sums(routine, value) for value in values]), "sum")
     return [
         Routine(operations.OPS[k], int(calls[k]), int(time[k]), int(init[k]), int(streams[k]), int(waiting[k]), int(sent[k]))
         for k in sorted(np.flatnonzero(calls).tolist(), key=lambda k: (-_told(operations.OPS[k], int(time[k]), int(init[k])), k))
@@ -198,9 +199,11 @@ def _regions(trace: Trace) -> list[Region]:
     times = np.where(_nested(trace)[trace.regions.path], 0, trace.timeline.regions.leave - trace.timeline.regions.enter)
     spent = np.zeros((len(trace.names), len(trace.locations)), "i8")
     np.add.at(spent, (names, trace.regions.location), times)
-    instances = np.bincount(names, minlength=len(trace.names))
+    spent = trace.share.reduced(spent, "sum")
+    instances = trace.share.reduced(np.bincount(names, minlength=len(trace.names)), "sum")
     steps = np.zeros(len(trace.names), "i8")
     np.maximum.at(steps, names, trace.regions.instance)
+    steps = trace.share.reduced(steps, "max")
     return [
         Region(
             region=trace.names[k],

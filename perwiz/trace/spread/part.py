@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.numbers import distinct
 from perwiz.trace.parts.rows import ENDS
-from perwiz.trace.spread.share import Part, Peers
+from perwiz.trace.spread.share import ALONE, Part, Peers
 from perwiz.trace.spread.team import Team
-from perwiz.trace.table import Table
 from perwiz.trace.tables import NONE, Calls, Links, Messages, Times
 from perwiz.trace.trace import Timeline, Trace
 
-T = TypeVar("T", bound=Table)
 LINK_ENDS = ("cause", "effect")
 
 
@@ -47,6 +45,8 @@ class Piece:
     places: I8
     count: dict[str, int]
     """As in `Part`."""
+    more: I8 = dataclasses.field(default_factory=lambda: np.zeros(0, "i8"))
+    """Numbers of calls to be known beside those that messages and links tie to its own."""
 
 
 def joined(team: Team, piece: Piece) -> Trace:
@@ -54,7 +54,7 @@ def joined(team: Team, piece: Piece) -> Trace:
     own, first, bounds = piece.own, piece.first, piece.bounds
     locations = slice(int(bounds[team.rank]), int(bounds[team.rank + 1]))
     begin, end = int(first[locations.start]), int(first[locations.stop])
-    every = (*piece.messages.calls.values(), *piece.links.calls.values())
+    every = (piece.more, *piece.messages.calls.values(), *piece.links.calls.values())
     elsewhere = distinct(np.concatenate([_NO_ROWS, *(call[(call >= 0) & ((call < begin) | (call >= end))] for call in every)]))
     low = int(np.searchsorted(elsewhere, begin))
     calls = slice(low, low + end - begin)
@@ -89,6 +89,64 @@ def joined(team: Team, piece: Piece) -> Trace:
     return _with_others(own, share, messages, links)
 
 
+def with_calls(trace: Trace, more: I8) -> Trace:
+    """Return the part of a trace that knows more calls of others, given their numbers; all processes ask."""
+    share = trace.share
+    if not isinstance(share, Part) or not share.any(len(np.setdiff1d(more, share.named(np.arange(len(trace.calls)))))):
+        return trace
+    messages = _as_tied(trace.messages, ENDS, share, share.message_rows)
+    links = _as_tied(trace.links, LINK_ENDS, share, np.arange(len(trace.links)))
+    known = np.concatenate([share.elsewhere, more])
+    rest = share.instances, share.sizes, share.places, share.count
+    return joined(share.team, Piece(_alone(trace, share), share.bounds, share.first, messages, links, *rest, more=known))
+
+
+def _as_tied(table: Messages | Links, ends: tuple[str, ...], share: Part, rows: I8) -> Tied:
+    others = {field.name: getattr(table, field.name) for field in dataclasses.fields(table) if field.name not in ends}
+    return Tied({name: share.named(getattr(table, name)) for name in ends}, others, rows)
+
+
+def _alone(trace: Trace, share: Part) -> Trace:
+    """Return what a process has without the calls of others, and what is about them."""
+    own, shift, times = share.calls, share.calls.start, trace.timeline
+    calls = Calls(**{field.name: getattr(trace.calls, field.name)[own] for field in dataclasses.fields(Calls)})
+    return dataclasses.replace(
+        trace,
+        share=ALONE,
+        calls=calls,
+        site=trace.site[own],
+        **_moved(trace, -shift),
+        timeline=Timeline(Times(times.calls.enter[own], times.calls.leave[own]), times.regions, times.locations, times.origin),
+    )
+
+
+_ABOUT_CALLS = {
+    "requests": ("posted_by", "completed_by"),
+    "unfinished": ("call",),
+    "regions": ("first_call", "end_call"),
+    "members": ("call", "done"),
+    "labels": ("call",),
+    "counters": ("call",),
+    "parameters": ("call",),
+    "records": ("call",),
+}
+"""Tables that are about calls of a process alone, and their columns that are rows of calls."""
+
+
+def _less(rows: I4, less: int) -> I4:
+    return np.where(rows == NONE, NONE, rows - less).astype("i4")
+
+
+def _moved(trace: Trace, by: int) -> dict[str, Any]:
+    """Return the tables about calls of a process when these move so many rows; -1 stays."""
+    out: dict[str, Any] = {}
+    for name, columns in _ABOUT_CALLS.items():
+        table = getattr(trace, name)
+        moved = {column: _less(getattr(table, column), -by) for column in columns}
+        out[name] = dataclasses.replace(table, **moved)
+    return out
+
+
 def homes(team: Team, instances: I8, sizes: I8, members: I8) -> I8:
     """Return the home of each instance, given how many members it has and how many are here: here, or one process after the other."""
     return np.where(members == sizes, team.rank, instances % team.size)
@@ -115,11 +173,6 @@ def _with_others(own: Trace, share: Part, messages: Messages, links: Links) -> T
         out[share.calls] = values
         return peers.told(out)
 
-    def moved(table: T, *names: str) -> T:
-        columns: dict[str, I4] = {name: getattr(table, name) for name in names}
-        new: dict[str, Any] = {name: np.where(column == NONE, NONE, column + shift).astype("i4") for name, column in columns.items()}
-        return dataclasses.replace(table, **new)
-
     times = own.timeline
     calls = Calls(**{field.name: wider(getattr(own.calls, field.name)) for field in dataclasses.fields(own.calls)})
     return dataclasses.replace(
@@ -127,14 +180,7 @@ def _with_others(own: Trace, share: Part, messages: Messages, links: Links) -> T
         share=share,
         calls=calls,
         site=wider(own.site) if share.any(len(own.site)) else own.site,
-        requests=moved(own.requests, "posted_by", "completed_by"),
-        unfinished=moved(own.unfinished, "call"),
-        regions=moved(own.regions, "first_call", "end_call"),
-        members=moved(own.members, "call", "done"),
-        labels=moved(own.labels, "call"),
-        counters=moved(own.counters, "call"),
-        parameters=moved(own.parameters, "call"),
-        records=moved(own.records, "call"),
+        **_moved(own, shift),
         messages=messages,
         links=links,
         timeline=Timeline(Times(wider(times.calls.enter), wider(times.calls.leave)), times.regions, times.locations, times.origin),

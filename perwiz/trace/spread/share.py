@@ -82,6 +82,10 @@ class Share:
         """Return sums or extremes over whole instances of collectives, given those over the members here, per instance."""
         return values
 
+    def in_all(self, table: str, rows: int) -> int:
+        """Return how many rows all processes have together of a table of which this one has so many."""
+        return rows
+
     def with_instance(self, places: I8, size: int) -> Share:
         """Return the share of a trace with one more instance of collectives, of so many members, those here at these places among them."""
         return self
@@ -221,6 +225,10 @@ class Part(Share):
         for rows, each in zip(away, came, strict=True):
             out[rows] = each
         return out
+
+    def in_all(self, table: str, rows: int) -> int:
+        """Return how many rows all processes have together of a table."""
+        return self.count[table]
 
     def at(self, stage: str) -> None:
         """Say what comes next."""
