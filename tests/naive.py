@@ -323,6 +323,29 @@ def bad_edge(start, source, kind, cause, causes):
     return -1
 
 
+def first_after(lanes, asked):
+    """Return, per lane and time asked for, the row of its first value that is later, that behind its last if none is."""
+    before = [sum(map(len, lanes[:lane])) for lane in range(len(lanes))]
+    return [before[lane] + sum(value <= time for value in lanes[lane]) for lane, time in asked]
+
+
+def came_back(calls, least):
+    """Return, per call that lets messages move, the last one since the one before that was outside for so long, else the longest."""
+    out, since = [], []
+    for row, (lets, outside) in enumerate(calls):
+        since.append((outside >= least, row if outside >= least else outside, -row))
+        if lets:
+            out.append(-max(since)[-1])
+            since = []
+    return out
+
+
+def following(number, lane):
+    """Return how far behind each row the next one of its lane with its number is, 0 if none is or the number is below 0."""
+    same = [[j - i for j in range(i + 1, len(number)) if (number[j], lane[j]) == (number[i], lane[i])] for i in range(len(number))]
+    return [min(each, default=0) if number[i] >= 0 else 0 for i, each in enumerate(same)]
+
+
 def clog_events(words, begin, kinds):
     """Return the lines of events among records of CLOG-2, and what stands beside them: row, communicator, that of the partner, moves."""
     lines, found = [], []

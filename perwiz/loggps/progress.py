@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.clock.latency import distance
+from perwiz.kernels import progressing as kernel
 from perwiz.kernels.names import FREE
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
@@ -70,6 +71,8 @@ class _Seen:
     calls: Progressing
     back: I8
     """Of these calls the positions of those with which a process comes back from computing."""
+    before: I4
+    """How many of those there are before each of these calls, and before the end."""
     alone: Mask
     """Per message: whether its sender waits for nothing else in the call that completes it."""
 
@@ -80,8 +83,10 @@ def _seen(trace: Trace, timeline: Timeline) -> _Seen:
     calls = progressing(trace, timeline, int(least.min()))
     waits = np.bincount(table.send_done[table.send_done != NONE], minlength=len(trace.calls))
     waits += np.bincount(table.receive_done, minlength=len(trace.calls))
-    back = np.flatnonzero(calls.outside >= int(least.min()))
-    return _Seen(trace.calls.location[table.receive_done], least, calls, back, waits[table.send_done] == 1)
+    comes = calls.outside >= int(least.min())
+    before = np.append(np.int32(0), comes.cumsum(dtype="i4"))
+    alone = waits[table.send_done] == 1
+    return _Seen(trace.calls.location[table.receive_done], least, calls, np.flatnonzero(comes), before, alone)
 
 
 def _otherwise(trace: Trace, model: Model, messages: Sent, recorded: Model | None) -> Mask:
@@ -107,7 +112,7 @@ def _came_back(trace: Trace, seen: _Seen, there: I8, done: I8) -> I8:
     It is -1 if there is none; of several the first, but the last where the sender waited for nothing else: so the others let nothing move.
     """
     calls, back = seen.calls, seen.back
-    first, behind = (np.searchsorted(back, calls.first_entered_after(seen.receiver, instant)) for instant in (there, done))
+    first, behind = (seen.before[calls.first_entered_after(seen.receiver, instant)] for instant in (there, done))
     call = np.append(back, NONE)
     entered = calls.enter[call[np.minimum(first, len(back))]]
     alone = seen.alone & (trace.timeline.calls.enter[trace.messages.send_done] <= entered)
@@ -128,17 +133,19 @@ class Progressing:
     that it was, ns. FREE before its first call."""
     back: I8
     """When that ended, ns."""
+    first: I8
+    """Per location: the position of its first, and one more."""
 
     def first_entered_after(self, location: I4, time: I8) -> I8:
         """Return the position of the first of them that each of some locations enters later than a time.
 
         Where none is, of the first of the next location that has any, in the end their number.
         """
-        return _first_after(self.location, self.enter, location, time)
+        return first_after(self.first, self.enter, location, time)
 
     def first_left_after(self, location: I4, time: I8) -> I8:
         """Return the position of the first of them that each of some locations leaves later; where none is, as above."""
-        return _first_after(self.location, self.leave, location, time)
+        return first_after(self.first, self.leave, location, time)
 
 
 def progressing(trace: Trace, timeline: Timeline, least: int) -> Progressing:
@@ -155,12 +162,10 @@ def progressing(trace: Trace, timeline: Timeline, least: int) -> Progressing:
     row = np.flatnonzero(lets)
     outside = np.full(len(location), FREE)
     outside[1:] = np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], FREE)
-    of = np.append(0, np.cumsum(lets))[:-1]
-    length = np.where(outside < FREE, outside, 0)
-    seen = length >= least
-    order = np.lexsort((-np.where(seen, np.arange(len(seen)), length), ~seen, of))
-    last = order[np.append(0, row[:-1] + 1)[: len(row)]]
-    return Progressing(row, location[row], times.enter[row], times.leave[row], outside[last], times.enter[last])
+    last = np.empty(len(row), "i8")
+    kernel.came_back(lets.view("u1"), np.where(outside < FREE, outside, 0), least, last)
+    first = np.append(0, np.cumsum(np.bincount(location[row], minlength=len(trace.locations))))
+    return Progressing(row, location[row], times.enter[row], times.leave[row], outside[last], times.enter[last], first)
 
 
 def visible_waits(trace: Trace, timeline: Timeline) -> I8:
@@ -177,10 +182,11 @@ def visible_waits(trace: Trace, timeline: Timeline) -> I8:
     return out
 
 
-def _first_after(locations: I4, column: I8, location: I4, time: I8) -> I8:
-    if not len(column) or not len(time):
-        return np.zeros(len(time), "i8")
-    begin = int(min(column.min(), time.min()))
-    span = int(max(column.max(), time.max())) - begin + 1
-    key = locations.astype("i8") * span + column - begin
-    return np.searchsorted(key, location.astype("i8") * span + time - begin, side="right")
+def first_after(first: I8, column: I8, location: I4, time: I8) -> I8:
+    """Return per location and time asked for the first row of that location whose value is later; that behind its last if none is.
+
+    `column[first[x]:first[x + 1]]` are the values of location x, ascending.
+    """
+    out = np.empty(len(time), "i8")
+    kernel.first_after(first, column, location, time, first[:-1].copy(), out)
+    return out

@@ -14,6 +14,7 @@ from perwiz.loggps.keys import LIMITS, NO_LIMIT, PAIRS
 from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace.arrays import I8, U1, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 
 KEYS = tuple(key for key, kind in LIMITS.items() if kind)
@@ -122,6 +123,12 @@ class Limit:
     def value(self) -> int | None:
         """The limit to work with: the largest size let go; where none was, all below those that were held; None if none was held."""
         return self.high if self.high is None or not self.low else self.low
+
+
+@remembered(1)
+def sizes_of(trace: Trace) -> Sizes:
+    """Return what the senders of a trace show by class of pairs, kind of send and size; its clocks must be treated."""
+    return by_size(senders(trace))
 
 
 def by_size(seen: Senders) -> Sizes:
@@ -277,7 +284,7 @@ class Held:
 
 def held_senders(trace: Trace, model: Model) -> Held | None:
     """Return what says that S of the model is too large for the machine of a run; None if nothing does."""
-    sizes = by_size(senders(trace))
+    sizes = sizes_of(trace)
     sent = Sent(sizes.bytes, sends=sizes.sends, pairs=sizes.pairs)
     wrong = sizes.held & ~model.is_synchronous(sent) & ~model.is_in_place(sent)
     if not wrong.any():

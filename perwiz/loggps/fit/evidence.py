@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz.loggps.progress import first_after
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
@@ -61,16 +62,5 @@ def _time_in_gaps(trace: Trace) -> F8:
 
 def _last_entered(trace: Trace, location: I4, time: F8) -> I8:
     """Return the last call that each of some locations has entered at a time, its first one if none yet."""
-    calls = len(trace.calls)
-    order = np.lexsort(
-        (
-            np.repeat([0, 1], [calls, len(time)]),
-            np.concatenate([trace.timeline.calls.enter, time]),
-            np.concatenate([trace.calls.location, location]),
-        )
-    )
-    entered = np.cumsum(order < calls) - 1
-    last = np.empty(len(time), "i8")
-    asked = order >= calls
-    last[order[asked] - calls] = entered[asked]
-    return np.maximum(last, trace.first_calls[location])
+    later = first_after(trace.first_calls, trace.timeline.calls.enter, location, np.floor(time).astype("i8"))
+    return np.maximum(later - 1, trace.first_calls[location])

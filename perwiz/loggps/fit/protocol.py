@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from perwiz.loggps.fit.eager import Sizes, by_size, limits, told, untold
+from perwiz.loggps.fit.eager import Sizes, limits, sizes_of, told, untold
 from perwiz.loggps.fit.gap import gap
 from perwiz.loggps.fit.progress import in_place, progress
-from perwiz.loggps.fit.senders import senders
 from perwiz.loggps.keys import NO_LIMIT
 from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.trace.trace import Trace
@@ -27,7 +26,7 @@ def protocol(trace: Trace) -> Protocol:
 
     And g_ns. Its clocks must be treated, and only its tied part be there. Time grows with messages and calls.
     """
-    sizes = by_size(senders(trace))
+    sizes = sizes_of(trace)
     found = limits(sizes)
     moves = progress(sizes, found)
     if isinstance(moves, Estimate) and moves.value == "in calls":

@@ -141,7 +141,7 @@ def _came_back(inside: Progressing, location: I4, waits: _Waits) -> I8:
         came back at              10  50  50
     """
     last = np.maximum.accumulate(np.where(inside.outside >= waits.least.min(initial=FREE), np.arange(len(inside.row)), 0))
-    return last[np.maximum(inside.first_entered_after(location, waits.done) - 1, np.searchsorted(inside.location, location))]
+    return last[np.maximum(inside.first_entered_after(location, waits.done) - 1, inside.first[location])]
 
 
 def _delay(delays: I8) -> float:

@@ -97,7 +97,8 @@ def doubts_of(run: Run) -> Doubts:
     slow[call[late]] = more[late]
     counts = {"fast": (int((sooner > 0).sum()), len(row)), "slow": (int(late.sum()), len(row))}
     changes: dict[str, str] = {}
-    held = held_senders(dataclasses.replace(run.trace, timeline=weighted.timeline), weighted.model)
+    same = weighted.timeline is run.trace.timeline
+    held = held_senders(run.trace if same else dataclasses.replace(run.trace, timeline=weighted.timeline), weighted.model)
     stood, free = np.zeros((2, len(left)), "i8")
     if held:
         send = table.send[(table.bytes >= held.bytes) & ~waits & (table.send == table.send_done)]
