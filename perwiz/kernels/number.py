@@ -52,6 +52,28 @@ def running(number: cython.int[::1], seen: cython.int[::1]) -> None:
         seen[k] += 1
 
 
+def following(
+    number: cython.const[cython.longlong][::1],
+    lane: cython.const[cython.longlong][::1],
+    seen: cython.longlong[::1],
+    out: cython.longlong[::1],
+) -> None:
+    """Write how far behind each row the next one of its lane with the same number is, 0 if none is or the number is below 0.
+
+    Rows of a lane follow one another. `seen` has a cell per number, whatever it holds.
+    """
+    with cython.nogil:
+        for k in range(len(seen)):
+            seen[k] = -1
+        for i in range(len(number) - 1, -1, -1):
+            out[i] = 0
+            k = number[i]
+            if k >= 0:
+                if seen[k] >= 0 and lane[seen[k]] == lane[i]:
+                    out[i] = seen[k] - i
+                seen[k] = i
+
+
 def paths(
     parent: cython.const[cython.int][::1],
     region: cython.const[cython.int][::1],

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import naive
 from perwiz.kernels import number
-from perwiz.trace.numbers import Numbers, distinct, paths
+from perwiz.trace.numbers import Numbers, distinct, following, paths
 
 KEYS = st.one_of(st.integers(-3, 3), st.sampled_from([2**62, -(2**62), 2**31, 2**40 + 1, -(2**31) - 1]))
 PAIRS = st.lists(st.tuples(KEYS, KEYS), max_size=15)
@@ -88,6 +88,12 @@ def test_running__twin(drawn):
     out = np.array(drawn, "i4")
     number.running(out, np.zeros(4, "i4"))
     assert out.tolist() == naive.running(drawn)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 3)), max_size=20).map(lambda rows: sorted(rows, key=lambda row: row[0])))
+def test_following__twin(rows):
+    lane, numbers = (np.array([row[k] for row in rows], "i8") for k in (0, 1))
+    assert following(numbers, lane).tolist() == naive.following(numbers.tolist(), lane.tolist())
 
 
 @given(st.lists(KEYS, max_size=20), st.sampled_from(["i4", "i8"]))

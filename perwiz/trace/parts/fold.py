@@ -17,7 +17,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.trace.arrays import I4, I8, Mask
-from perwiz.trace.numbers import Numbers
+from perwiz.trace.numbers import Numbers, following
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,6 +58,8 @@ class _Fold:
         self._letter, self._lane, self._late = letter.astype("i8"), lane, late
         self._place = np.append(np.arange(len(letter)), len(letter))
         """Where each letter begins in the sequence given; and one more."""
+        self._gram = self._letter
+        """Numbers of the letters that begin at each place, as many as were looked at last, across lanes, too."""
         self._new = int(letter.max(initial=-1)) + 1
         self._grams: dict[int, Numbers] = collections.defaultdict(Numbers)
         self._ends: dict[int, Numbers] = collections.defaultdict(Numbers)
@@ -95,24 +97,19 @@ class _Fold:
         return True
 
     def _all(self, length: int) -> I8:
-        """Return numbers of the `length` letters that begin at each place, the same for the same in any lane; -1 across lanes."""
-        gram, done = self._letter, 1
-        while done < length:
-            gram = self._grams[done].number(gram[:-done], gram[done:]).astype("i8")
-            done *= 2
-        gram = gram.copy()
+        """Return numbers of the `length` letters that begin at each place, the same for the same in any lane; -1 across lanes.
+
+        What is half as long was looked at before, and nothing replaced since.
+        """
+        done = length // 2
+        self._gram = self._grams[done].number(self._gram[:-done], self._gram[done:]).astype("i8") if done else self._letter
+        gram = self._gram.copy()
         gram[self._lane[: len(gram)] != self._lane[length - 1 :]] = -1
         return gram
 
     def _squares(self, gram: I8, length: int) -> tuple[I8, I8, I8]:
         """Return (first letter, letters of the word, letters) of each stretch that repeats a word, in order."""
-        inside = np.flatnonzero(gram >= 0)
-        same = Numbers().number(gram[inside], self._lane[inside])
-        order = np.argsort(same, kind="stable")
-        place = inside[order]
-        follows = np.flatnonzero(np.diff(same[order]) == 0)
-        apart = np.zeros(len(gram), "i8")
-        apart[place[follows]] = place[follows + 1] - place[follows]
+        apart = following(gram, self._lane[: len(gram)])
         apart[(apart < length) | (apart >= 2 * length)] = 0
         begins = np.flatnonzero(np.diff(apart, prepend=0) != 0)
         count = np.diff(np.append(begins, len(apart)))

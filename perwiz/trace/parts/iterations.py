@@ -82,11 +82,17 @@ class Iterations:
 def find(trace: Trace) -> Iterations:
     """Return the iterations of a trace; none, and why, if it has none."""
     where = processes(trace)
+    ends = trace.timeline.locations
+    run = int((ends.leave - ends.enter)[where].sum())
     found = []
     for given in tokens(trace, where):
         whole = folded(given)
         chosen = _chosen(whole.loops, where)
         found.append((sum(loop.lasts for loop in chosen.values()), whole, chosen))
+        if given.kind != "steps" and comes_first([lasts for lasts, *_ in found], run):
+            result = _finest(trace, whole, where, chosen)
+            if isinstance(result, Iterations):
+                return result
     most = max(lasts for lasts, *_ in found)
     if most <= _MATTERS * _computed(trace, where):
         return _none(trace, f"nothing that lasts repeats {LEAST} times or more")
@@ -99,6 +105,14 @@ def find(trace: Trace) -> Iterations:
             return result
         whys.append(result)
     return _none(trace, whys[0])
+
+
+def comes_first(lasts: list[int], run: int) -> bool:
+    """Return whether the last of some kinds counts before all others, whatever kinds behind it last, none longer than the run, ns.
+
+    Those before it are too short to count, or were looked at: they come before it however long the others are.
+    """
+    return lasts[-1] >= _NEARLY * run > 0 and not any(_NEARLY * lasts[-1] <= other < _NEARLY * run for other in lasts[:-1])
 
 
 def _finest(trace: Trace, whole: Folded, where: I8, chosen: dict[int, Loop]) -> Iterations | str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from build import Builder, renamed
 from perwiz.trace import operations
+from perwiz.trace.parts import iterations
 from perwiz.trace.parts.iterations import find, iteration_of
 from perwiz.trace.tables import THREAD, Times
 from perwiz.trace.trace import Timeline
@@ -421,6 +423,24 @@ def test_law__equal_iterations_are_found_as_often_as_they_are(program):
     per_rank = np.diff(trace.first_calls)
     assert ((found.end - found.first) * times == per_rank - 2).all()
     assert (found.first[0] == trace.first_calls[:-1] + 1).all()
+
+
+@pytest.mark.slow
+@given(repeating())
+def test_law__kinds_that_come_later_are_looked_at_only_where_they_may_count(program):
+    trace, *_ = program
+    found = find(trace)
+    with mock.patch.object(iterations, "comes_first", return_value=False):
+        all_ = find(trace)
+    for field in dataclasses.fields(found):
+        assert np.array_equal(getattr(found, field.name), getattr(all_, field.name)), field.name
+
+
+def testcomes_first__nothing_before_it_that_a_longer_one_behind_would_bring_back():
+    """Of a run of 100 ns: 85 count before all; not behind 70, which count before 85 but not before 90; nor 75 alone."""
+    first = iterations.comes_first
+    assert (first([85], 100), first([70, 85], 100), first([60, 85], 100), first([80, 85], 100)) == (True, False, True, True)
+    assert (first([75], 100), first([0], 0)) == (False, False)
 
 
 @pytest.mark.slow
