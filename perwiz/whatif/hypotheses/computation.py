@@ -102,7 +102,11 @@ def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
 
 def _times(hypothesis: Hypothesis, length: I8, where: Mask, factor: float) -> I8:
     """Return lengths with some of them times a factor, rounded to ns. Raises UsageError if they add up to more than 2**60 ns."""
-    out = np.where(where, np.rint(length * factor), length)
-    if out.sum() > _LONGEST:
-        raise UsageError(f"{hypothesis}: computation of {out.sum() / 1e9:.3g} s in all, must be below {_LONGEST / 1e9:.3g} s")
-    return out.astype("i8")
+    rows = np.flatnonzero(where)
+    changed = np.rint(length[rows] * factor)
+    total = float(length.sum() - length[rows].sum()) + changed.sum()
+    if total > _LONGEST:
+        raise UsageError(f"{hypothesis}: computation of {total / 1e9:.3g} s in all, must be below {_LONGEST / 1e9:.3g} s")
+    out = length.copy()
+    out[rows] = changed.astype("i8")
+    return out

@@ -89,7 +89,7 @@ class Segments:
 
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""
-        return np.add.reduceat(length, self._first) if len(length) else length
+        return np.add.reduceat(length, self._first) if len(length) > len(self.edge) else length
 
     def stretched(self, length: I8) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""

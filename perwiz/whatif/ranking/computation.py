@@ -137,10 +137,9 @@ def slowest(asker: Asker) -> list[Change]:
     masters = trace.locations.process[handed_out(trace).masters]
     ranks = np.setdiff1d(trace.locations.process, masters)
     rank_of = np.searchsorted(ranks, trace.locations.process)
-    computed = np.zeros(len(ranks))
     own = ~np.isin(trace.locations.process, masters)
     within = between_init_and_finalize(segments) & (own & (trace.locations.kind != STREAM))[segments.location] & ~asker.for_devices
-    np.add.at(computed, rank_of[segments.location[within]], segments.length[within])
+    computed = np.bincount(rank_of[segments.location[within]], segments.length[within], len(ranks)).astype("f8")
     out = [
         asker.change("slowest", "rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")
         for row, factor in _slow(computed, np.ones(len(ranks), "i8"))

@@ -69,9 +69,9 @@ def balanced(run: Run) -> tuple[Change, ...]:
 def _earlier(asker: Asker, text: str, waiting: I8) -> list[Change]:
     """Return the change in which what calls wait for runs earlier; nothing if no text asks for it, or its graphs are too large."""
     run, of_site = asker.run, text.startswith("site:")
-    asked = text if of_site else ",".join(f"e{call}" for call in waiting.tolist())
     if len(waiting) > (order.SITE if of_site else _NAMED) or len(waiting) * run.graph.vertices > order.ROOM:
         return []
+    asked = text if of_site else ",".join(f"e{call}" for call in waiting.tolist())
     weighted = asker.changed([parse(f"advance {asked}")])
     what = "what they wait for runs earlier"
     return order.gaining(run, weighted, Change("order", "call", f"advance {asked}", what, swept_makespan(weighted), waiting))

@@ -43,10 +43,12 @@ def turns(trace: Trace, choices: Choices, others: I8) -> Turns:
     """
     table, location = trace.messages, trace.calls.location
     request = np.flatnonzero(choices.wild | choices.chosen)
+    if not len(request):
+        return Turns(*np.zeros((4, 0), "i8"))
     hears = np.where(choices.probe >= 0, choices.probe, table.receive_done)[request]
     request, hears = (column[np.argsort(hears, kind="stable")] for column in (request, hears))
     heard = location[hears].astype("i8")
-    clear = _clear(trace, choices, request) & (np.bincount(hears)[hears] == 1) if len(hears) else np.zeros(0, bool)
+    clear = _clear(trace, choices, request) & (np.bincount(hears)[hears] == 1)
     kept = ~np.isin(heard, heard[~clear]) & ~np.isin(heard, others)
     last, answers = _last(trace, choices.wild, request[kept], hears[kept])
     request, hears, heard = request[kept], hears[kept], heard[kept]
