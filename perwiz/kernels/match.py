@@ -30,15 +30,16 @@ def match(
 
     `sent` and `received` hold the channel of each, in order; `head` has a cell per channel, `following` one per send.
     """
-    for i in range(len(head)):
-        head[i] = NONE
-    for i in range(len(sent) - 1, -1, -1):
-        following[i] = head[sent[i]]
-        head[sent[i]] = i
-    for i in range(len(received)):
-        out[i] = head[received[i]]
-        if out[i] != NONE:
-            head[received[i]] = following[out[i]]
+    with cython.nogil:
+        for i in range(len(head)):
+            head[i] = NONE
+        for i in range(len(sent) - 1, -1, -1):
+            following[i] = head[sent[i]]
+            head[sent[i]] = i
+        for i in range(len(received)):
+            out[i] = head[received[i]]
+            if out[i] != NONE:
+                head[received[i]] = following[out[i]]
 
 
 def number_rounds(
@@ -55,20 +56,21 @@ def number_rounds(
     Calls of one rank come one behind the other. `members[first[r]:first[r + 1]]` are the memberships of rank r; `seen` has a row per
     communicator, its rank NOBODY, the rest 0; its `most` will tell the most calls of any rank.
     """
-    last: cython.int = NOBODY
-    for i in range(len(rank)):
-        if rank[i] != last:
-            last = rank[i]
-            k = first[last] if last >= 0 else 0
-            while last >= 0 and k < first[last + 1]:
-                c = members[k].comm
-                seen[c].rank = last
-                seen[c].calls = 0
-                seen[c].place = members[k].place
-                k += 1
-        c = comm[i]
-        place[i] = seen[c].place if seen[c].rank == last else NONE
-        step[i] = seen[c].calls
-        seen[c].calls += 1
-        if seen[c].calls > seen[c].most:
-            seen[c].most = seen[c].calls
+    with cython.nogil:
+        last: cython.int = NOBODY
+        for i in range(len(rank)):
+            if rank[i] != last:
+                last = rank[i]
+                k = first[last] if last >= 0 else 0
+                while last >= 0 and k < first[last + 1]:
+                    c = members[k].comm
+                    seen[c].rank = last
+                    seen[c].calls = 0
+                    seen[c].place = members[k].place
+                    k += 1
+            c = comm[i]
+            place[i] = seen[c].place if seen[c].rank == last else NONE
+            step[i] = seen[c].calls
+            seen[c].calls += 1
+            if seen[c].calls > seen[c].most:
+                seen[c].most = seen[c].calls

@@ -13,6 +13,7 @@ Pair = cython.struct(first=cython.longlong, second=cython.longlong)
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
+@cython.nogil
 def _start(first: cython.longlong, second: cython.longlong, last: cython.longlong) -> cython.longlong:
     """Return the slot to look at first, of those up to `last`: the pair mixed, in 31 bits so that interpreted runs agree."""
     mixed = (first ^ (first >> 31) ^ (second << 7) ^ (second >> 24)) & BITS
@@ -23,6 +24,7 @@ def _start(first: cython.longlong, second: cython.longlong, last: cython.longlon
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
+@cython.nogil
 def _slot(table: cython.int[::1], known: Pair[::1], first: cython.longlong, second: cython.longlong) -> cython.longlong:
     """Return the slot of a pair: that of its number, or the empty one where it belongs."""
     last = len(table) - 1
@@ -34,22 +36,24 @@ def _slot(table: cython.int[::1], known: Pair[::1], first: cython.longlong, seco
 
 def number(key: cython.const[Pair][::1], table: cython.int[::1], known: Pair[::1], count: cython.Py_ssize_t, out: cython.int[::1]) -> int:
     """Write to `out` the number of each pair `key[i]`, adding new pairs to `known` (count so far given); return the new count."""
-    for i in range(len(out)):
-        slot = _slot(table, known, key[i].first, key[i].second)
-        if table[slot] < 0:
-            known[count].first, known[count].second = key[i].first, key[i].second
-            table[slot] = cython.cast(cython.int, count)
-            count += 1
-        out[i] = table[slot]
+    with cython.nogil:
+        for i in range(len(out)):
+            slot = _slot(table, known, key[i].first, key[i].second)
+            if table[slot] < 0:
+                known[count].first, known[count].second = key[i].first, key[i].second
+                table[slot] = cython.cast(cython.int, count)
+                count += 1
+            out[i] = table[slot]
     return count
 
 
 def running(number: cython.int[::1], seen: cython.int[::1]) -> None:
     """Replace each number by how often it occurred before; `seen` has a zero per number."""
-    for i in range(len(number)):
-        k = number[i]
-        number[i] = seen[k]
-        seen[k] += 1
+    with cython.nogil:
+        for i in range(len(number)):
+            k = number[i]
+            number[i] = seen[k]
+            seen[k] += 1
 
 
 def following(
@@ -87,14 +91,15 @@ def paths(
 
     `count` paths are known before; return how many are then.
     """
-    for i in range(begin, len(parent)):
-        above: cython.longlong = -1
-        if parent[i] >= 0:
-            above = out[parent[i]]
-        slot = _slot(table, known, above, region[i])
-        if table[slot] < 0:
-            known[count].first, known[count].second = above, region[i]
-            table[slot] = cython.cast(cython.int, count)
-            count += 1
-        out[i] = table[slot]
+    with cython.nogil:
+        for i in range(begin, len(parent)):
+            above: cython.longlong = -1
+            if parent[i] >= 0:
+                above = out[parent[i]]
+            slot = _slot(table, known, above, region[i])
+            if table[slot] < 0:
+                known[count].first, known[count].second = above, region[i]
+                table[slot] = cython.cast(cython.int, count)
+                count += 1
+            out[i] = table[slot]
     return count

@@ -16,15 +16,17 @@ NONE = cython.declare(cython.int, names.NONE)
 
 def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> None:
     """Add to `out[k]` how often k occurs in `key`."""
-    for i in range(len(key)):
-        out[key[i]] += 1
+    with cython.nogil:
+        for i in range(len(key)):
+            out[key[i]] += 1
 
 
 def group(key: cython.const[cython.int][::1], cursor: cython.int[::1], out: cython.int[::1]) -> None:
     """Write to `out` the rows of `key` grouped by key, in order; `cursor[k]`, where the group of key k begins, moves to its end."""
-    for i in range(len(key)):
-        out[cursor[key[i]]] = i
-        cursor[key[i]] += 1
+    with cython.nogil:
+        for i in range(len(key)):
+            out[cursor[key[i]]] = i
+            cursor[key[i]] += 1
 
 
 def order(
@@ -45,27 +47,28 @@ def order(
     vertex and is used up; the edges out of v are the rows edge[first[v]:first[v + 1]] of `target`. `cursor` has a cell for each degree,
     `spare` one per vertex.
     """
-    head: cython.Py_ssize_t = 0
-    tail: cython.Py_ssize_t = 1
-    step: cython.Py_ssize_t = 1
-    out[0] = 0
-    while head < tail:
-        if head == step:
-            _bring_together(out, step, tail, degree, cursor, spare)
-            step = tail
-        v = out[head]
-        head += 1
-        if chained[v]:
-            waiting[v + 1] -= 1
-            if waiting[v + 1] == 0:
-                out[tail] = v + 1
-                tail += 1
-        for k in range(first[v], first[v + 1]):
-            t = target[edge[k]]
-            waiting[t] -= 1
-            if waiting[t] == 0:
-                out[tail] = t
-                tail += 1
+    with cython.nogil:
+        head: cython.Py_ssize_t = 0
+        tail: cython.Py_ssize_t = 1
+        step: cython.Py_ssize_t = 1
+        out[0] = 0
+        while head < tail:
+            if head == step:
+                _bring_together(out, step, tail, degree, cursor, spare)
+                step = tail
+            v = out[head]
+            head += 1
+            if chained[v]:
+                waiting[v + 1] -= 1
+                if waiting[v + 1] == 0:
+                    out[tail] = v + 1
+                    tail += 1
+            for k in range(first[v], first[v + 1]):
+                t = target[edge[k]]
+                waiting[t] -= 1
+                if waiting[t] == 0:
+                    out[tail] = t
+                    tail += 1
     return tail
 
 
@@ -83,24 +86,27 @@ def proceed(
 
     As `order`, which see, but of a graph of which others place some vertices: whoever hears of one puts it behind those there.
     """
-    while head < tail:
-        v = out[head]
-        head += 1
-        if chained[v]:
-            waiting[v + 1] -= 1
-            if waiting[v + 1] == 0:
-                out[tail] = v + 1
-                tail += 1
-        for k in range(first[v], first[v + 1]):
-            t = target[edge[k]]
-            waiting[t] -= 1
-            if waiting[t] == 0:
-                out[tail] = t
-                tail += 1
+    with cython.nogil:
+        while head < tail:
+            v = out[head]
+            head += 1
+            if chained[v]:
+                waiting[v + 1] -= 1
+                if waiting[v + 1] == 0:
+                    out[tail] = v + 1
+                    tail += 1
+            for k in range(first[v], first[v + 1]):
+                t = target[edge[k]]
+                waiting[t] -= 1
+                if waiting[t] == 0:
+                    out[tail] = t
+                    tail += 1
     return tail
 
 
 @cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _bring_together(
     vertex: cython.int[::1],
     first: cython.Py_ssize_t,
@@ -144,47 +150,48 @@ def components(
     `index` (when a vertex was seen, 0: not yet), `lowest` (the earliest one it reaches), `following` (its next edge) and the stacks `path`
     and `unfinished` have a cell per vertex; `index` comes with zeros.
     """
-    depth: cython.Py_ssize_t = 0
-    open_: cython.Py_ssize_t = 0
-    seen: cython.int = 0
-    number: cython.int = 0
-    for root in range(len(out)):
-        if out[root] != UNNUMBERED or index[root] != 0:
-            continue
-        w: cython.int = root
-        while True:
-            if w != NONE:
-                seen += 1
-                index[w] = lowest[w] = seen
-                following[w] = first[w] - 1
-                path[depth] = unfinished[open_] = w
-                depth += 1
-                open_ += 1
-            v = path[depth - 1]
-            w = NONE
-            if following[v] < first[v + 1]:
-                if following[v] >= first[v]:
-                    w = target[edge[following[v]]]
-                elif chained[v]:
-                    w = v + 1
-                following[v] += 1
-                if w != NONE and (out[w] != UNNUMBERED or index[w] != 0):
-                    if out[w] == UNNUMBERED and index[w] < lowest[v]:
-                        lowest[v] = index[w]
-                    w = NONE
+    with cython.nogil:
+        depth: cython.Py_ssize_t = 0
+        open_: cython.Py_ssize_t = 0
+        seen: cython.int = 0
+        number: cython.int = 0
+        for root in range(len(out)):
+            if out[root] != UNNUMBERED or index[root] != 0:
                 continue
-            depth -= 1
-            if depth > 0 and lowest[v] < lowest[path[depth - 1]]:
-                lowest[path[depth - 1]] = lowest[v]
-            if lowest[v] == index[v]:
-                while w != v:
-                    open_ -= 1
-                    w = unfinished[open_]
-                    out[w] = number
-                number += 1
+            w: cython.int = root
+            while True:
+                if w != NONE:
+                    seen += 1
+                    index[w] = lowest[w] = seen
+                    following[w] = first[w] - 1
+                    path[depth] = unfinished[open_] = w
+                    depth += 1
+                    open_ += 1
+                v = path[depth - 1]
                 w = NONE
-            if depth == 0:
-                break
+                if following[v] < first[v + 1]:
+                    if following[v] >= first[v]:
+                        w = target[edge[following[v]]]
+                    elif chained[v]:
+                        w = v + 1
+                    following[v] += 1
+                    if w != NONE and (out[w] != UNNUMBERED or index[w] != 0):
+                        if out[w] == UNNUMBERED and index[w] < lowest[v]:
+                            lowest[v] = index[w]
+                        w = NONE
+                    continue
+                depth -= 1
+                if depth > 0 and lowest[v] < lowest[path[depth - 1]]:
+                    lowest[path[depth - 1]] = lowest[v]
+                if lowest[v] == index[v]:
+                    while w != v:
+                        open_ -= 1
+                        w = unfinished[open_]
+                        out[w] = number
+                    number += 1
+                    w = NONE
+                if depth == 0:
+                    break
 
 
 def lead_in(
@@ -201,14 +208,15 @@ def lead_in(
 
     `start` is where the edges into each position begin; `edge` must come filled with OPEN.
     """
-    for p in range(len(vertex)):
-        v = vertex[p]
-        if v > 0 and chained[v - 1]:
-            source[start[p]] = position[v - 1]
-            edge[start[p]] = CHAINED
-    for k in range(len(target)):
-        place = start[position[target[k]]]
-        while edge[place] != OPEN:
-            place += 1
-        source[place] = position[origin[k]]
-        edge[place] = k
+    with cython.nogil:
+        for p in range(len(vertex)):
+            v = vertex[p]
+            if v > 0 and chained[v - 1]:
+                source[start[p]] = position[v - 1]
+                edge[start[p]] = CHAINED
+        for k in range(len(target)):
+            place = start[position[target[k]]]
+            while edge[place] != OPEN:
+                place += 1
+            source[place] = position[origin[k]]
+            edge[place] = k

@@ -20,6 +20,8 @@ whose effect was recorded before its cause, and those cut because the sender ret
 
 
 @cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _fit(lag: cython.longlong, slack: cython.longlong, fits: Fit[::1], kind: cython.int) -> cython.longlong:
     """Return the lag the recording allows: the model's, a smaller one, or that of a violation (negative); count which it was."""
     fits[kind].edges += 1
@@ -46,35 +48,36 @@ def split(
     rendezvous edge is cut if the sender returned before its receiver was there, an edge into a probe if that returned before the message
     was sent: it found another. A vertex whose first edge is not local is a hub and keeps its weights.
     """
-    k: cython.Py_ssize_t
-    for v in range(1, len(time)):
-        k = start[v]
-        if kind[k] != LOCAL:
-            continue
-        slack = time[v] - time[source[k]]
-        if weight[k] > 0:
-            fits[LOCAL].edges += 1
-            fits[LOCAL].lowered += weight[k] > slack
-        if weight[k] > slack:
-            weight[k] = slack
-        if start[v + 1] - k == 1:
-            weight[k] = slack
-            continue
-        ready = time[source[k]] + weight[k]
-        for k in range(start[v] + 1, start[v + 1]):
-            slack = time[v] - time[source[k]]
-            if (kind[k] == RENDEZVOUS or kind[k] == PROBE) and slack < 0 and weight[k] != cut:
-                weight[k] = cut
-                fits[kind[k]].returned_before += 1
-            if weight[k] == cut:
+    with cython.nogil:
+        k: cython.Py_ssize_t
+        for v in range(1, len(time)):
+            k = start[v]
+            if kind[k] != LOCAL:
                 continue
-            weight[k] = _fit(weight[k], slack, fits, kind[k])
-            if kind[k] != GAP and time[source[k]] + weight[k] > ready:
-                ready = time[source[k]] + weight[k]
-        rest = time[v] - ready
-        for k in range(start[v], start[v + 1]):
-            if weight[k] != cut and kind[k] != GAP:
-                weight[k] += rest
+            slack = time[v] - time[source[k]]
+            if weight[k] > 0:
+                fits[LOCAL].edges += 1
+                fits[LOCAL].lowered += weight[k] > slack
+            if weight[k] > slack:
+                weight[k] = slack
+            if start[v + 1] - k == 1:
+                weight[k] = slack
+                continue
+            ready = time[source[k]] + weight[k]
+            for k in range(start[v] + 1, start[v + 1]):
+                slack = time[v] - time[source[k]]
+                if (kind[k] == RENDEZVOUS or kind[k] == PROBE) and slack < 0 and weight[k] != cut:
+                    weight[k] = cut
+                    fits[kind[k]].returned_before += 1
+                if weight[k] == cut:
+                    continue
+                weight[k] = _fit(weight[k], slack, fits, kind[k])
+                if kind[k] != GAP and time[source[k]] + weight[k] > ready:
+                    ready = time[source[k]] + weight[k]
+            rest = time[v] - ready
+            for k in range(start[v], start[v + 1]):
+                if weight[k] != cut and kind[k] != GAP:
+                    weight[k] += rest
 
 
 def cut_incoming(
@@ -86,7 +89,8 @@ def cut_incoming(
     weight: cython.longlong[::1],
 ) -> None:
     """Set to `cut` the weight of every edge but the local one into the listed vertices; edges of kind `spared` and behind it stay."""
-    for i in range(len(vertex)):
-        for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
-            if kind[k] < spared:
-                weight[k] = cut
+    with cython.nogil:
+        for i in range(len(vertex)):
+            for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+                if kind[k] < spared:
+                    weight[k] = cut
