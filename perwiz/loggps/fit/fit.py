@@ -20,6 +20,7 @@ from perwiz.loggps.machine import Estimate, Machine, Unknown
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.model_file import load
 from perwiz.loggps.pairs import sent
+from perwiz.trace.resources import at_once
 from perwiz.trace.trace import Trace
 
 NAME = "fitted"
@@ -69,7 +70,8 @@ def fitted(trace: Trace, recorded: Model | None = None, part: bool = False) -> M
 def fit(trace: Trace, recorded: Model | None = None, part: bool = False) -> Fit:
     """Return the machine of a trace as `fitted` does, and what was seen of it."""
     trace = with_right_clocks(trace)
-    seen, shown = ways(trace), protocol(trace)
+    tasks = (lambda: protocol(trace), lambda: ways(trace), lambda: fitted_collectives(trace))
+    shown, seen, whole = at_once(tasks, len(trace.calls))
     base = recorded or load("default").with_changes("gap=none,g_ns=0")
     left = tuple(each for each in shown.unknown if not (recorded and _tells(recorded, each)))
     settled = {each.place for each in shown.unknown} - {each.place for each in left}
@@ -80,7 +82,6 @@ def fit(trace: Trace, recorded: Model | None = None, part: bool = False) -> Fit:
         model = dataclasses.replace(model, limits=recorded.limits)
     waits = model.is_synchronous(sent(trace, model, seen.row))
     costs = fitted_costs(trace, seen, waits, model, recorded is not None)
-    whole = fitted_collectives(trace)
     unknown = (*left, *costs.unknown, *whole.unknown)
     known = (dataclasses.replace(each, value=int(_value(model, each))) if each.key in _SIZES else each for each in shown.estimates)
     estimates = (*known, *costs.estimates, *whole.estimates)

@@ -72,7 +72,10 @@ def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8, parts
     kept = np.flatnonzero(count)
     where = np.full(numbers.count, NONE, "i8")
     where[kept] = np.arange(len(kept))
-    part = np.where(2 * within[pool] >= count[pool], parts.of, _spread(like, process, told, pool, count, parts.number))
+    part = parts.of.copy()
+    outside = 2 * within < count
+    rows = np.flatnonzero(outside[pool]) if outside.any() else np.zeros(0, "i8")
+    part[rows] = _spread(like[rows], process[rows], told[rows], pool[rows], count, parts.number)
     row = where[pool]
     code = row * parts.number + part
     there = np.zeros((len(kept), parts.number), bool)
