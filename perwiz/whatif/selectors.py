@@ -1,5 +1,6 @@
 """Which calls a question is about: `e12`, `region:NAME`, `step:NAME#3`, `step:NAME#3..7`, `site:MPI_Recv@NAME`, `rank:3`, `rank:0-7`,
-`rank:0.1` (thread or stream 1 of rank 0), `node:NAME`, `pair:0>1`, `tag:3`, `lock:0`, `op:MPI_Recv`, `all`, or several joined by commas.
+`rank:0.1` (thread or stream 1 of rank 0), `node:NAME`, `group:NAME` (ranks of a communicator), `pair:0>1`, `tag:3`, `lock:0`,
+`op:MPI_Recv`, `all`, or several joined by commas.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, STREAM, Times
 from perwiz.trace.trace import Trace
 
-_KINDS = ("region", "step", "site", "rank", "node", "pair", "tag", "lock", "op")
+_KINDS = ("region", "step", "site", "rank", "node", "group", "pair", "tag", "lock", "op")
 _SPLIT = re.compile(rf"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:{'|'.join(_KINDS)}):|all(?:\s*,|$))")
 
 
@@ -39,12 +40,15 @@ def joined(parts: Sequence[str]) -> str | None:
 
 
 def locations(trace: Trace, text: str) -> Mask:
-    """Return which locations `rank:R`, `rank:R-S` or `node:NAME` selects, bool per location, or `rank:R.T`: thread or stream T of rank R.
+    """Return which locations `rank:R`, `rank:R-S`, `node:NAME` or `group:NAME` selects, bool per location, or `rank:R.T`: thread or
+    stream T of rank R.
 
-    Raises UsageError for other texts, several of them, and unknown ranks, threads or nodes.
+    Raises UsageError for other texts, several of them, and unknown ranks, threads, nodes or groups.
     """
     if text.startswith("node:"):
         return _node(trace, text.removeprefix("node:"))
+    if text.startswith("group:"):
+        return _group(trace, text.removeprefix("group:"))
     if match := re.fullmatch(r"rank:([0-9]{1,9})\.([0-9]{1,9})", text):
         return _thread(trace, text, int(match[1]), int(match[2]))
     match = re.fullmatch(r"rank:([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
@@ -52,8 +56,8 @@ def locations(trace: Trace, text: str) -> Mask:
         raise UsageError(f"'{text}': several ranks, must be one like rank:3")
     if not match:
         kind, _, rest = text.partition(":")
-        guess = words.meant(text, (f"rank:{rest}", f"node:{rest}")) if kind not in _KINDS else ""
-        raise UsageError(f"'{text}' is no rank, must be like rank:3, rank:0-7 or node:NAME{guess}")
+        guess = words.meant(text, (f"rank:{rest}", f"node:{rest}", f"group:{rest}")) if kind not in _KINDS else ""
+        raise UsageError(f"'{text}' is no rank, must be like rank:3, rank:0-7, node:NAME or group:NAME{guess}")
     mask = (trace.locations.process >= int(match[1])) & (trace.locations.process <= int(match[2] or match[1]))
     if not mask.any():
         ranks = trace.locations.process
@@ -238,7 +242,7 @@ def _part(trace: Trace, part: str) -> Mask:
         return during(trace, steps(trace, rest)[0])
     if kind == "site" and rest:
         return _at(trace, rest)
-    if kind in ("rank", "node") and rest:
+    if kind in ("rank", "node", "group") and rest:
         return np.asarray(locations(trace, part)[trace.calls.location], bool)
     if kind == "tag" and rest:
         return _tagged(trace, part)
@@ -251,7 +255,7 @@ def _part(trace: Trace, part: str) -> Mask:
     known = [f"{kind}:{rest}" for kind in _KINDS] if rest else ["all", *(f"op:{operations.OPS[k]}" for k in np.unique(trace.calls.op))]
     raise UsageError(
         f"'{part}' selects nothing, must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME,"
-        f" pair:0>1, tag:3, lock:0, op:MPI_Recv or all{words.meant(part, known)}"
+        f" group:NAME, pair:0>1, tag:3, lock:0, op:MPI_Recv or all{words.meant(part, known)}"
     )
 
 
@@ -279,6 +283,15 @@ def _node(trace: Trace, name: str) -> Mask:
         have = f"has {words.there(name, trace.nodes)}" if trace.nodes else "tells of no nodes"
         raise UsageError(f"node:{name}: no such node, the trace {have}")
     return mask
+
+
+def _group(trace: Trace, name: str) -> Mask:
+    """Return which locations are of ranks in a communicator, or process group, of this name, bool per location."""
+    comms = trace.communicators
+    rows = [row for row, known in enumerate(comms.names) if known == name]
+    if not rows:
+        raise UsageError(f"group:{name}: no such group of ranks, the trace has {words.there(name, comms.names)}")
+    return np.isin(trace.locations.process, np.concatenate([comms.members(row) for row in rows]))
 
 
 def _moving(trace: Trace, chosen: Mask) -> Mask:

@@ -31,7 +31,8 @@ FILES = {
     "nan.toml": (ROOT / "models" / "default.toml").read_text(encoding="utf-8").replace("2500.0", "nan"),
 }
 MODELS = "cacau, cacau-node, cray-t3e, default, marenostrum, marenostrum-node, perwiz-cluster, viola-external, viola-fh-brs, viola-fzj"
-HYPOTHESES = "e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME, pair:0>1, tag:3, lock:0, op:MPI_Recv or all"
+HYPOTHESES = "e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME, group:NAME, pair:0>1, tag:3, lock:0"
+HYPOTHESES += ", op:MPI_Recv or all"
 KEYS = (
     "L_ns, o_s_ns, o_r_ns, g_ns, G_ns_per_byte, O_s_ns_per_byte, O_r_ns_per_byte, S_bytes, s_bytes, "
     "S_blocking_bytes, S_nonblocking_bytes, S_sendrecv_bytes"
@@ -121,7 +122,7 @@ def test_clock__taken_as_it_is(refused, capsys):
         ("--zero-wait op:MPI_Bcast", "op:MPI_Bcast: no such routine in the trace, it has MPI_Send, MPI_Recv"),
         ("--zero-wait op:Recv", "op:Recv: no such routine in the trace, it has MPI_Send, MPI_Recv; did you mean MPI_Recv?"),
         ("--zero-wait rank:7", "rank:7: no such rank, the trace has ranks 0 to 1"),
-        ("--zero-wait rank:-1", "'rank:-1' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
+        ("--zero-wait rank:-1", "'rank:-1' is no rank, must be like rank:3, rank:0-7, node:NAME or group:NAME"),
         ("--zero-wait 12", f"'12' selects nothing, must be like {HYPOTHESES}"),
         ("--zero-wait e0,e1,", f"'e1,' selects nothing, must be like {HYPOTHESES}"),
         ("--zero-wait e-1", f"'e-1' selects nothing, must be like {HYPOTHESES}"),
@@ -137,7 +138,7 @@ def test_clock__taken_as_it_is(refused, capsys):
         ("--scale step=-1", "scale step=-1: must be like scale NAME=0.5 with a number from 0 to 1e9"),
         ("--scale step=1e300", "scale step=1e300: must be like scale NAME=0.5 with a number from 0 to 1e9"),
         ("--speed rank:0=0", "speed rank:0=0: a speed of 0, must be above 0"),
-        ("--speed step=2", "'step' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
+        ("--speed step=2", "'step' is no rank, must be like rank:3, rank:0-7, node:NAME or group:NAME"),
         ("--speed rank:5=2", "rank:5: no such rank, the trace has ranks 0 to 1"),
         ("--network moon", f"no model 'moon', must be one of {MODELS}, or a path to a .toml file, or a platform (.xml)"),
         ("--network L=5", f"change of model fitted: has 'L', must be one of {KEYS}, {CONVENTIONS}"),

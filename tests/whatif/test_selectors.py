@@ -79,7 +79,7 @@ def refused(text, message, made=None):
 
 
 LIKE = "must be like e12, region:NAME, step:NAME#3, site:MPI_Recv@NAME, rank:3, rank:0-7, node:NAME,"
-LIKE += " pair:0>1, tag:3, lock:0, op:MPI_Recv or all"
+LIKE += " group:NAME, pair:0>1, tag:3, lock:0, op:MPI_Recv or all"
 
 
 @pytest.mark.parametrize("text", ["", "e", "e-1", "E1", "1", "rank", "rank:", "region:", "op:", "step:", "site:", "everything", "e1;e2"])
@@ -94,13 +94,14 @@ def test_calls__no_selector(text):
         ("e0,e4", "e4: no such call, the trace has calls e0 to e3"),
         ("e99999999999999999999999", "e99999999999999999999999: no such call, the trace has calls e0 to e3"),
         ("rank:2", "rank:2: no such rank, the trace has ranks 0 to 1"),
-        ("rank:-1", "'rank:-1' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
+        ("rank:-1", "'rank:-1' is no rank, must be like rank:3, rank:0-7, node:NAME or group:NAME"),
         ("rank:0,7", "rank:7: no such rank, the trace has ranks 0 to 1"),
         ("region:e1, mian", "region 'mian': no such region, the trace has main, main,exchange ...; did you mean main?"),
         ("op:MPI_Send,MPI_Rec", "op:MPI_Rec: no such routine in the trace, it has MPI_Send, MPI_Recv; did you mean MPI_Recv?"),
-        ("rank:9999999999", "'rank:9999999999' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
+        ("rank:9999999999", "'rank:9999999999' is no rank, must be like rank:3, rank:0-7, node:NAME or group:NAME"),
         ("rank:2-3", "rank:2-3: no such rank, the trace has ranks 0 to 1"),
         ("node:a", "node:a: no such node, the trace tells of no nodes"),
+        ("group:x", "group:x: no such group of ranks, the trace has world"),
         ("tag:1", "tag:1: no message has that tag, the trace has tags 0"),
         ("tag:x", "tag:x: no message has that tag, the trace has tags 0"),
         ("pair:0", "'pair:0' is no pair of ranks, must be like pair:0>1, from the sender to the receiver"),
@@ -189,6 +190,7 @@ def test_calls__tags_and_pairs_with_what_completes_them():
     b.recv(1, 0, tag=1)
     made = build.placed(b.trace(), [1, 0])
     texts = {"tag:1": [0, 2, 5], "tag:2": [1, 2, 4], "tag:3": [3], "pair:0>1": [0, 1, 2, 4, 5], "node:n0": [3, 4, 5]}
+    texts["group:world"] = [*range(6)]
     assert {text: np.flatnonzero(selectors.calls(made, text)).tolist() for text in texts} == texts
     refused("node:n", "node:n: no such node, the trace has n1, n0; did you mean n1?", made)
 

@@ -113,7 +113,19 @@ KINDS = (
         " a task costs nothing",
     ),
     Kind("scale", "computation:Scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
-    Kind("speed", "computation:Speed", "rank:R=FACTOR", "the process, those of rank:0-7 or of node:NAME compute FACTOR times as fast"),
+    Kind(
+        "typical",
+        "computation:Typical",
+        "all|REGION|rank:R|'all but ...'",
+        "each instance of a region takes the mean of all of its path, and each message and collective call, beside waiting, the median of"
+        " its call site: all, those in a region, of ranks (rank:R, node:NAME, group:NAME), or all but these",
+    ),
+    Kind(
+        "speed",
+        "computation:Speed",
+        "rank:R=FACTOR",
+        "the process, those of rank:0-7, of node:NAME or of group:NAME compute FACTOR times as fast",
+    ),
     Kind(
         "network",
         "network:Network",

@@ -8,12 +8,15 @@ import re
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import I8, Mask
+from perwiz.graph.graph import GAP
+from perwiz.loggps.weigh import CUT, Weighted, vertex_times
+from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts
-from perwiz.whatif.hypotheses.stretch import Segments, level
+from perwiz.whatif.hypotheses.stretch import Segments, level, shares
 from perwiz.whatif.rematch.farms import farm_of
 
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
@@ -89,6 +92,91 @@ class BalanceTime(Computation):
         out = length.copy()
         out[chosen.segment] = level(length[chosen.segment], chosen.group, part)
         return out
+
+
+class Typical(Computation):
+    """Each instance of some regions takes the mean of all of its region path, and each message and collective call made in them, beside
+    waiting, the median of its call site: all of them, those of some regions, ranks, nodes or groups, or `all but` these.
+
+    So straggling operations are made equal (Lin et al., OSDI 2025, 3.2). What the mean and the median are of are all processes and steps.
+    """
+
+    word, example = "typical", "all"
+
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths: of each chosen instance, without those in it, the mean."""
+        regions, trace = segments.trace.regions, segments.trace
+        instance = segments.instance()
+        rows = np.flatnonzero(instance >= 0)
+        rows = rows[np.argsort(instance[rows], kind="stable")]
+        took = np.bincount(instance[rows], length[rows], len(regions))
+        count = np.bincount(regions.path, minlength=len(trace.paths))
+        mean = np.rint(np.bincount(regions.path, took, len(trace.paths)) / np.maximum(count, 1)).astype("i8")
+        inside = np.zeros(len(length), bool)
+        for name in self._regions(trace):
+            inside |= segments.within(selectors.instances(trace, name))
+        rows = rows[self._is_chosen(trace, inside, segments.location)[rows]]
+        out = length.copy()
+        out[rows] = shares(length[rows], instance[rows].astype("i8"), mean[regions.path])
+        return out
+
+    def in_calls(self, weighted: Weighted) -> None:
+        """Let each chosen message and collective call take, beside waiting, the median of its call site."""
+        trace, graph = weighted.trace, weighted.graph
+        meets = np.flatnonzero(_MEETS[trace.calls.op])
+        if not len(meets):
+            return
+        took = _beside_waiting(weighted)[meets]
+        site = selectors.sites(trace)[0][meets]
+        order = np.lexsort((took, site))
+        sites, first, count = np.unique(site[order], return_index=True, return_counts=True)
+        middle = (took[order][first + (count - 1) // 2] + took[order][first + count // 2]) / 2
+        inside = np.zeros(len(trace.calls), bool)
+        for name in self._regions(trace):
+            inside |= selectors.inside(trace, selectors.region(trace, name))
+        chosen = self._is_chosen(trace, inside, trace.calls.location)
+        median = np.full(len(trace.calls), CUT)
+        median[meets] = np.rint(middle[np.searchsorted(sites, site)])
+        median[~chosen] = CUT
+        owner = np.append(median, CUT)[np.repeat(graph.returning, np.diff(graph.start))]
+        edge = np.flatnonzero((owner != CUT) & (weighted.weight != CUT) & (graph.kind != GAP))
+        weighted.weight[edge] = owner[edge]
+
+    def _names(self, trace: Trace) -> tuple[bool, list[str]]:
+        """Return whether all but some are meant, and the names of those; none stands for all."""
+        text = self.argument
+        if text == "all" and text not in trace.names:
+            return False, []
+        others = text.startswith(_BUT) and text not in trace.names
+        return others, listed(text.removeprefix(_BUT) if others else text, trace.names)
+
+    def _regions(self, trace: Trace) -> list[str]:
+        return [name for name in self._names(trace)[1] if not name.startswith(_PLACES) or name in trace.names]
+
+    def _is_chosen(self, trace: Trace, inside: Mask, location: I4) -> Mask:
+        """Return which of some rows are meant: those in the regions named, or on the locations named."""
+        others, names = self._names(trace)
+        out = inside.copy()
+        for name in names:
+            if name.startswith(_PLACES) and name not in trace.names:
+                out |= selectors.locations(trace, name)[location]
+        return ~out if others or not names else out
+
+
+_BUT = "all but "
+_PLACES = ("rank:", "node:", "group:")
+_MEETS = operations.TALKS & ~np.isin(np.arange(len(operations.OPS)), operations.FINALIZES)
+
+
+def _beside_waiting(weighted: Weighted) -> I8:
+    """Return what calls of the recorded run take behind the last partner they wait for, int64 ns per call, at least 0."""
+    graph, times = weighted.graph, weighted.timeline.calls
+    time = vertex_times(weighted.timeline, graph, np.zeros(graph.edges, "i8"))
+    owner = np.repeat(graph.returning, np.diff(graph.start))
+    edge = np.flatnonzero((owner >= 0) & (graph.kind != GAP))
+    last = times.enter.copy()
+    np.maximum.at(last, owner[edge], time[graph.source[edge]])
+    return np.maximum(times.leave - last, 0)
 
 
 def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:

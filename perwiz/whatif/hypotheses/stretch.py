@@ -71,21 +71,25 @@ class Segments:
         mask[self.inside(instances)[0]] = True
         return mask
 
-    def path(self) -> I4:
-        """Return the innermost region path of every segment, -1 outside of any region.
+    def instance(self) -> I4:
+        """Return the innermost region instance of every segment, -1 outside of any region.
 
-        One location, segments 0 to 4; a region of path 0 is entered behind segment 0 and left behind 3, one of path 1 inside it behind 1
-        and 2 -> -1 0 1 0 -1.
+        One location, segments 0 to 4; instance 0 is entered behind segment 0 and left behind 3, instance 1 inside it behind 1 and 2 ->
+        -1 0 1 0 -1.
         """
         regions = self.trace.regions
         bounded = np.zeros(len(self.length), bool)
         out = np.full(len(self.length), NONE, "i4")
         bounded[np.searchsorted(self.gap, self.trace.first_calls[:-1] + np.arange(len(self.trace.locations)))] = True
-        for boundary, path in ((self.entered, regions.path), (self.left, np.append(regions.path, NONE)[regions.parent])):
-            out[boundary + 1] = path
+        for boundary, inside in ((self.entered, np.arange(len(regions), dtype="i4")), (self.left, regions.parent)):
+            out[boundary + 1] = inside
             bounded[boundary + 1] = True
         last = np.maximum.accumulate(np.where(bounded, np.arange(len(out)), 0))
         return np.asarray(out[last])
+
+    def path(self) -> I4:
+        """Return the innermost region path of every segment, -1 outside of any region."""
+        return np.append(self.trace.regions.path, np.int32(NONE))[self.instance()]
 
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""

@@ -78,6 +78,27 @@ def test_balance_time__compositing(apart, hypothesis, makespan):
     assert predicted(compositing(apart), *hypothesis).predicted.makespan == makespan + 2 * apart
 
 
+@pytest.mark.parametrize(
+    ("hypothesis", "makespan"),
+    [
+        # The mean of the 8 instances is 50. Beside waiting for the partner exchanges take 3 or, where that came last, 15: in the median 15.
+        ("typical all", 130),
+        ("typical step", 130),
+        # Rank 1 leaves the first step at 65, enters the exchange of the second at 275, and rank 3 hears of it 15 later.
+        ("typical rank:0", 290),
+        # The same, as what it computes is not changed; rank 3 is there at 115.
+        ("typical all but rank:1", 290),
+        # Rank 1 computes 50 in each: ranks 0 and 1 leave the first step at 115, it is there at 165, and the others take what they took.
+        ("typical rank:1", 180),
+        # Nothing is left out, so all stays.
+        ("typical all but step", 340),
+        ("typical rank:0,rank:1,group:world", 130),
+    ],
+)
+def test_typical__compositing(hypothesis, makespan):
+    assert predicted(compositing(0), hypothesis).predicted.makespan == makespan
+
+
 def test_balance_time__each_step_by_itself():
     """Steps of 10 and 30, then of 50 and 10: all 20, then all 30; not 25 throughout."""
     b = Builder(2)
@@ -396,6 +417,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "dynamic solve",
         "scale solve=0.5",
         "scale a=b=2",
+        "typical all but rank:3,step",
         "speed rank:3=2.0",
         "speed node:a=b=2.0",
         "zero-poll op:MPI_Test",
@@ -437,7 +459,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 21
+    assert len(KINDS) == len(set(KINDS)) == 22
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -449,7 +471,7 @@ def test_parse__nothing_to_be_about(text):
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
     kinds = "zero-wait, zero-time, zero-poll, eager, progress, balance-time, balance-messages, balance-threads, threads, schedule"
-    kinds += ", parallel, overlap, dynamic, scale, speed, network, links, placement, collective, advance, move"
+    kinds += ", parallel, overlap, dynamic, scale, typical, speed, network, links, placement, collective, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)
@@ -464,8 +486,10 @@ REFUSED = [
     ("scale =2", "region '': no such region, the trace has main, solve, exchange"),
     ("scale solv=2", "region 'solv': no such region, the trace has solve ...; did you mean solve?"),
     ("balance-time exchanges", "region 'exchanges': no such region, the trace has exchange ...; did you mean exchange?"),
+    ("typical solv", "region 'solv': no such region, the trace has solve ...; did you mean solve?"),
+    ("typical all but rank:7", "rank:7: no such rank, the trace has ranks 0 to 1"),
     ("speed rank:1=0", "speed rank:1=0: a speed of 0, must be above 0"),
-    ("speed 1=2", "'1' is no rank, must be like rank:3, rank:0-7 or node:NAME"),
+    ("speed 1=2", "'1' is no rank, must be like rank:3, rank:0-7, node:NAME or group:NAME"),
     ("speed rank:2=2", "rank:2: no such rank, the trace has ranks 0 to 1"),
     ("speed rank:1-0=2", "rank:1-0: no such rank, the trace has ranks 0 to 1"),
     ("speed node:a=2", "node:a: no such node, the trace tells of no nodes"),
