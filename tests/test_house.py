@@ -40,6 +40,7 @@ RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 HOMES = {
     "numpy": "perwiz/",
     "nanoarrow": "perwiz/trace/table.py",
+    "pyarrow": "perwiz/formats/jobtable/columns.py",
     "cython": "perwiz/kernels/",
     "zstandard": "perwiz/formats/",
     "otf2": "perwiz/formats/otf2/library/",
@@ -51,7 +52,7 @@ HOMES = {
     "sqlalchemy": "perwiz/jobs/store/database.py",
     "shtab": "perwiz/commands/completion.py",
 }
-LATE = {"matplotlib", "nanoarrow", "networkx", "mpi4py", "otf2", "sqlalchemy", "shtab"}
+LATE = {"matplotlib", "nanoarrow", "networkx", "mpi4py", "otf2", "pyarrow", "sqlalchemy", "shtab"}
 """Slow to import or not always there: imported inside the function that needs it."""
 HEAVY = {"numpy", *LATE, "simpy", "zstandard", "msgspec"}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

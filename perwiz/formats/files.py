@@ -14,6 +14,7 @@ from perwiz.formats.clog.format import CLOG
 from perwiz.formats.dumpi.format import DUMPI
 from perwiz.formats.format import Format, Progress
 from perwiz.formats.goal.format import GOAL
+from perwiz.formats.jobtable.format import JOB_TABLE
 from perwiz.formats.kineto.format import KINETO
 from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.paraver.format import PARAVER
@@ -38,7 +39,10 @@ class TraceEvents(Format):
 
 
 TRACE_EVENTS = TraceEvents()
-FORMATS: tuple[Format, ...] = (STORE, RECORDED, OTF2, PARAVER, KINETO, TRACE_EVENTS, TIME_INDEPENDENT, GOAL, CLOG, DUMPI, ALLPROF, ALOG)
+FORMATS: tuple[Format, ...] = (
+    *(STORE, RECORDED, OTF2, PARAVER, KINETO, JOB_TABLE, TRACE_EVENTS),
+    *(TIME_INDEPENDENT, GOAL, CLOG, DUMPI, ALLPROF, ALOG),
+)
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 
 

@@ -1,0 +1,197 @@
+"""Tables of operations: small ones whose traces are known, a real one beside the analyser of those who recorded it, and refusals."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import perwiz
+from perwiz.errors import LibraryError, TraceError
+from perwiz.formats import files
+from perwiz.trace import operations, tables
+from perwiz.whatif.hypotheses.base import parse_all
+from perwiz.whatif.run import replayed, under
+from samples import TRACES
+from soundness import sound
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+COLUMNS = ("dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "seq_id", "mc", "mb_id", "gmc")
+
+
+def put(folder, rows, **columns):
+    """Return the path of a table of rows (replica, stage, rank, step, type, begin, end, number), in s."""
+    listed = [(d, s, r, k, t, b, e - b, n, 0, -1, s if "compute" in t else -1) for d, s, r, k, t, b, e, n in rows]
+    held = {name: [row[k] for row in listed] for k, name in enumerate(COLUMNS)} | columns
+    path = folder / "job.parquet"
+    parquet.write_table(pyarrow.table({name: values for name, values in held.items() if values is not None}), path)
+    return str(path)
+
+
+def pipeline(step=3):
+    """Return the rows of two stages of one replica, which pass one batch forth and back, and end with clipping and the optimizer.
+
+    Stage 0 computes from 1 to 3; stage 1 waits for that from 0.5 to 3.25, computes from 3.5 to 5 and from 5 to 7; stage 0 then from 7.5.
+    """
+    first, second = (0, 0, 0, step), (0, 1, 2, step)
+    return [
+        (*first, "forward-compute", 1, 3, 0),
+        (*first, "forward-send", 3, 3.25, 0),
+        (*second, "forward-recv", 0.5, 3.25, 0),
+        (*second, "forward-compute", 3.5, 5, 0),
+        (*second, "backward-compute", 5, 7, 0),
+        (*second, "backward-send", 7, 7.25, 0),
+        (*first, "backward-recv", 3.25, 7.25, 0),
+        (*first, "backward-compute", 7.5, 9, 0),
+        (*first, "optimizer-clip-main-grad", 9, 9.5, 0),
+        (*second, "optimizer-clip-main-grad", 7.25, 9.5, 0),
+        (*first, "optimizer", 9.5, 10, 0),
+        (*second, "optimizer", 9.5, 10, 0),
+    ]
+
+
+def read(folder, rows, **columns):
+    trace = files.read(put(folder, rows, **columns))
+    sound(trace)
+    return trace
+
+
+def calls(trace, rank, thread):
+    """Return (routine, enter, leave) of the calls of a stream, s."""
+    place = np.flatnonzero((trace.locations.process == rank) & (trace.locations.thread == thread))
+    times = trace.timeline.calls
+    rows = np.flatnonzero(trace.calls.location == place[0])
+    return [(operations.OPS[trace.calls.op[k]], times.enter[k] / 1e9, times.leave[k] / 1e9) for k in rows]
+
+
+def test_read__streams_of_a_rank(tmp_path):
+    """It computes on the first one, and sends and receives on others; between it idles. What it computes are regions."""
+    trace = read(tmp_path, pipeline())
+    assert trace.locations.process.tolist() == [0, 0, 0, 2, 2, 2]
+    assert trace.locations.kind.tolist() == [tables.PROCESS, tables.STREAM, tables.STREAM] * 2
+    idle = [("device_idle", *t) for t in ((0, 0.5), (2.5, 7), (8.5, 8.5), (9, 9), (9.5, 9.5))]
+    assert calls(trace, 0, 0) == [*idle[:3], ("dist_all_reduce", 8.5, 9), *idle[3:]]
+    assert calls(trace, 0, 1) == [("device_idle", 0, 2.5), ("dist_send", 2.5, 2.75), ("device_idle", 2.75, 2.75)]
+    names = [trace.names[name] for name in trace.region_names]
+    assert sorted(names) == sorted([*["step"] * 6, *(row[4] for row in pipeline())])
+    assert trace.communicators.names == ("world", "stage-0", "stage-1", "replica-0", "embedding-0", "rank-0", "rank-2")
+
+
+def test_read__messages_and_what_comes_first(tmp_path):
+    """What is received is computed behind that; both ends of a message name each other."""
+    trace = read(tmp_path, pipeline())
+    ends = zip(trace.messages.send, trace.messages.receive, strict=True)
+    peers = [tuple(trace.processes_of_calls[[a, b]].tolist()) for a, b in ends]
+    assert sorted(peers) == [(0, 2), (2, 0)]
+    assert set(trace.messages.mode.tolist()) == {3}
+    at = {(int(trace.processes_of_calls[c]), int(trace.locations.thread[trace.calls.location[c]])) for c in trace.links.effect}
+    assert at == {(0, 0), (0, 1), (2, 0), (2, 2)}
+    assert len(trace.collectives) == 1
+    assert len(trace.members) == 2
+
+
+def test_predict__a_stage_faster(tmp_path):
+    """Stage 1 computes 1.5 s and 2 s; in half of that the other one is there 1.75 s earlier, and the rest as long as it was."""
+    trace = read(tmp_path, pipeline())
+    found = perwiz.predict(trace, "speed rank:2=2", clock="none")
+    assert (found.recorded.makespan, found.gain) == (9_500_000_000, 1_750_000_000)
+
+
+def test_read__steps_follow_each_other(tmp_path):
+    """Time between steps is left out, and said so; each begins on all ranks together."""
+    later = [(*row[:3], 9, row[4], row[5] + 100, row[6] + 100, row[7]) for row in pipeline()]
+    trace = read(tmp_path, [*later, *pipeline()])
+    assert trace.timeline.makespan == 19_000_000_000
+    assert [op for op, *_ in calls(trace, 2, 0)].count("dist_barrier") == 1
+    said = "the times between 2 steps (3 to 9): each begins on all ranks when the one before has ended; what forward-compute (1.500 s),"
+    said += " backward-compute (500.0 ms), optimizer-clip-main-grad (500.0 ms) waits for, as no rule tells: delays of launches, without"
+    assert trace.properties == {"inferred": f"{said} which it is --zero-time op:device_idle"}
+    step = trace.regions.instance[trace.region_names == 0]
+    assert sorted(step.tolist()) == [*[1] * 6, *[2] * 6]
+
+
+def test_read__other_types_are_left_out(tmp_path):
+    """They are counted and named, and the rest is answered."""
+    trace = files.read(put(tmp_path, [*pipeline(), (0, 0, 0, 3, "data-load", 0.5, 0.75, 0)]))
+    assert trace.faults == (f"{tmp_path}/job.parquet: 1 operation of type data-load: not known, left out",)
+
+
+def test_read__the_end_of_a_message_is_missing(tmp_path):
+    """Its other end waits for nobody; it is counted."""
+    trace = read(tmp_path, [row for row in pipeline() if row[4] != "forward-send"])
+    assert (len(trace.messages), trace.counts.unmatched_receives) == (1, 1)
+
+
+def test_read__gradients_apart(tmp_path):
+    """Where some are reduced apart, those of each part of the model are reduced beside what is computed."""
+    rows = [row for row in pipeline() if row[1] == 0 and "compute" in row[4]]
+    rows += [(0, 0, 0, 3, "grads-reduce-scatter", 9, 9.25, 0), (0, 0, 0, 3, "separate-grads-all-reduce", 9.5, 9.75, 0)]
+    rows += [(0, 0, 0, 3, "params-all-gather", 0.5, 0.75, 0)]
+    trace = read(tmp_path, rows)
+    ops = [operations.OPS[op] for op in trace.collectives.op]
+    assert sorted(ops) == ["dist_all_gather", "dist_all_reduce", "dist_reduce_scatter"]
+    assert len(trace.links) == 3
+
+
+ANALYSED = {
+    "zero-time op:device_idle": 45.658360,
+    "typical all": 23.152060,
+    "typical all but group:replica-0": 1.972106 * 23.152060,
+    "typical all but group:stage-3": 1.034010 * 23.152060,
+    "typical all but backward-compute": 1.577464 * 23.152060,
+    "typical all but backward-send,backward-recv": 1.000887 * 23.152060,
+    "typical group:stage-3": 45.692947,
+    "typical rank:0": 23.468643,
+}
+"""Mean seconds of a step of the sample, each without delays of launches, as the analyser of ByteDance says (github.com/
+ByteDance-Seed/StragglerAnalysis @ 57b56c4)."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", ANALYSED)
+def test_predict__as_the_analyser_of_the_job(asked):
+    trace = files.read(str(TRACES / "training-job.parquet"))
+    run = under(replayed(trace, clock="none"), parse_all(["zero-time op:device_idle", asked], trace))
+    assert run.makespan / 2e9 == pytest.approx(ANALYSED[asked], rel=2e-4)
+
+
+REFUSED = {
+    "no rank": (
+        {"rank": None},
+        "a table without rank, must be one of operations with dp_rank, stage, rank, step, seq_id, mc, gmc, start_ts, duration, optype",
+    ),
+    "texts": ({"rank": ["a"] * 12}, "column rank has string, must be numbers"),
+    "nowhere": ({"start_ts": [0.5] * 11 + [float("nan")]}, "row 11 has start_ts nan, must be a number from -1 to 100000000"),
+    "backwards": ({"duration": [-0.5] * 12}, "an operation with duration -0.5, must be at least 0"),
+    "two stages": ({"stage": [0] * 11 + [1]}, "rank 0 has stage 0 and 1, must have one"),
+    "one place": ({"stage": [0] * 12}, "2 ranks have stage 0 and dp_rank 0, must be one"),
+    "numbers": ({"optype": [3] * 12}, "column optype has int64, must be texts"),
+    "unknown": ({"optype": ["x"] * 12}, "no operation of a known type, must have some of forward-compute, backward-compute, ..."),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_read__refused(tmp_path, case):
+    columns, message = REFUSED[case]
+    rows = sorted(pipeline(), key=lambda row: -row[2]) if case == "two stages" else pipeline()
+    path = put(tmp_path, rows, **({"stage": [*[1] * 6, *[0] * 5, 1]} if case == "two stages" else columns))
+    with pytest.raises(TraceError) as error:
+        files.read(path)
+    assert str(error.value) == f"{path}: {message}"
+
+
+def test_read__cut(tmp_path):
+    """What is no whole table is refused, and said by whom."""
+    path = tmp_path / "job.parquet"
+    path.write_bytes((TRACES / "training-job.parquet").read_bytes()[:9000])
+    with pytest.raises(TraceError, match=r"job.parquet: no Parquet that can be read \(.*\)$"):
+        files.read(str(path))
+
+
+def test_read__without_pyarrow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = str(TRACES / "training-job.parquet")
+    with pytest.raises(LibraryError) as error:
+        files.read(path)
+    assert str(error.value) == f"{path}: pyarrow is missing; pip install 'perwiz[parquet]' brings it"
