@@ -34,6 +34,12 @@ def chunks(rows: int) -> Iterator[slice]:
         yield slice(begin, begin + _CHUNK)
 
 
+def taken(rows: Any, order: Ints) -> Any:
+    """Return some rows, of eight bytes or a multiple of these each, in an order: as `rows[order]`, some times as fast."""
+    words = np.ascontiguousarray(rows).view("i8").reshape(len(rows), rows.dtype.itemsize // 8)
+    return words.take(order, 0).reshape(-1).view(rows.dtype).view(np.recarray)
+
+
 class Columns:
     """Equally long columns that grow chunk by chunk, by name: the fields of a structured dtype."""
 

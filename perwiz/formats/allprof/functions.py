@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-CALL, SEND, RECV, EXCHANGE, ISEND, IRECV, COLLECTIVE, INIT_SEND, INIT_RECV, START, WAIT, MAYBE, TEST = range(13)
-"""What a function does to messages and requests: `WAIT` completes what it names, `MAYBE` some of it, `TEST` perhaps none."""
+CALL, SEND, RECV, EXCHANGE, ISEND, IRECV, COLLECTIVE, INIT_SEND, INIT_RECV, START, WAIT, MAYBE, TEST, MAKES, FREES = range(15)
+"""What a function does to messages, requests and communicators: `WAIT` completes what it names, `MAYBE` some of it, `TEST` perhaps none."""
 _LAYOUTS = {
     "- count type peer tag comm": "Send Bsend Ssend Rsend",
     "- count type peer tag comm -": "Recv",
@@ -14,7 +14,6 @@ _LAYOUTS = {
     "- count type peer tag peer2 tag2 comm -": "Sendrecv_replace",
     "request -": "Wait",
     "request - -": "Test",
-    "request": "Start",
     "listed request": "Startall",
     "listed request -": "Waitall",
     "listed request - -": "Testall Waitany",
@@ -22,10 +21,11 @@ _LAYOUTS = {
     "peer tag comm -": "Probe",
     "peer tag comm - -": "Iprobe",
     "comm": "Barrier",
-    "comm -": "Comm_size Comm_rank Comm_dup",
-    "comm - -": "Comm_create Cart_sub",
-    "comm - - -": "Comm_split",
-    "comm - - - - -": "Cart_create Graph_create",
+    "comm -": "Comm_size Comm_rank",
+    "comm - request": "Comm_create Cart_sub",
+    "comm peer tag request": "Comm_split",
+    "comm - - - - request": "Cart_create Graph_create",
+    "request": "Start Comm_free",
     "- count type root comm": "Bcast",
     "- - count type - root comm": "Reduce",
     "- - count type - comm": "Allreduce Scan Exscan",
@@ -37,7 +37,7 @@ _LAYOUTS = {
     "- - sum - - type - - sum2 - - type2 comm": "Alltoallv",
     "- - - sum type - comm": "Reduce_scatter",
     "- - - - - - - - - - - - comm": "Alltoallw",
-    "comm request": "Ibarrier",
+    "comm request": "Ibarrier Comm_dup",
     "- count type root comm request": "Ibcast",
     "- - count type - root comm request": "Ireduce",
     "- - count type - comm request": "Iallreduce",
@@ -57,6 +57,8 @@ _DOES = {
     WAIT: "Wait Waitall",
     MAYBE: "Waitany Waitsome",
     TEST: "Test Testall Testany Testsome",
+    MAKES: "Comm_dup Comm_create Cart_sub Comm_split Cart_create Graph_create",
+    FREES: "Comm_free",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import Counter
 
 import numpy as np
@@ -9,19 +11,22 @@ import numpy as np
 from perwiz.errors import TraceError
 from perwiz.formats import assembly
 from perwiz.formats.allprof import files, requests
-from perwiz.formats.allprof.lines import Lines, merged
+from perwiz.formats.allprof.communicators import Comms
+from perwiz.formats.allprof.lines import Lines
 from perwiz.formats.allprof.requests import World
 from perwiz.formats.assembly import Assembly
 from perwiz.formats.format import Progress
 from perwiz.formats.source import content
 from perwiz.formats.traffic import Rows
-from perwiz.trace import defects, operations
+from perwiz.trace import defects, operations, resources
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import ANY, NONE, Calls, Locations, Times
-from perwiz.trace.trace import Communicators, Trace
+from perwiz.trace.trace import Trace
 from perwiz.words import several
 
 _LARGEST, _WHAT = 1 << 36, "lines of liballprof"
+_LINE = 64
+"""Bytes of a line, about."""
 _GATHERS, _SCATTERS = (
     [operations.OP[f"MPI_{name}"] for name in names.split()] for names in ("Gather Gatherv Reduce Ireduce", "Scatter Scatterv Bcast Ibcast")
 )
@@ -38,18 +43,23 @@ class Process:
         raw = content(path, _LARGEST, _WHAT)
         self.path, self.rank, self.size, self.host = path, rank, len(raw), files.host(raw[:4096])
         self.lines = Lines(raw)
-        self.enter, self.leave, self.backwards = merged(self.lines.enter, self.lines.leave)
         self.said = Counter(self.lines.value["of"][self.lines.value["rank"] == rank][:1].tolist())
         """How many processes there are: what it says first."""
 
-    def settle(self, ranks: int) -> None:
-        """Take what the world is, and what calls do in it."""
+    def meet(self, ranks: int) -> None:
+        """Take what the world is."""
         value = self.lines.value
         mine = np.flatnonzero((value["of"] == ranks) & (value["rank"] == self.rank))
-        self.world = World(self.rank, ranks, int(value["comm"][mine[0]]) if len(mine) else None)
-        self.on_world = requests.on_world(self.lines, self.world)
+        self.world = World(int(value["comm"][mine[0]]) if len(mine) else None)
+
+    def settle(self, comms: Comms, row: int) -> None:
+        """Take what calls do on their communicators; `row` is that of this process among all."""
+        self.comm = comms.of(row)
+        self.peer, other = (comms.peers(row, self.lines.value[name], self.world.mpich) for name in ("peer", "peer2"))
+        self.root = comms.peers(row, self.lines.value["root"], self.world.mpich)
         found = requests.uses(self.lines, self.world.stride)
-        self.actions, self.inferred, self.posts = requests.actions(self.lines, self.world, found), found.inferred, len(found.posting)
+        self.actions = requests.actions(self.lines, found, self.comm, self.peer, other)
+        self.inferred, self.posts = found.inferred, len(found.posting)
 
     def faults(self) -> list[str]:
         """Return what could not be read."""
@@ -63,17 +73,24 @@ class Process:
 
 def read(path: str, progress: Progress | None = None) -> Trace:
     """Return the trace that a file or directory stands for. Raises TraceError where no file has a call."""
-    processes, done = [], 0
-    faults: list[str] = []
-    for rank, file in files.parts(path).items():
+    done, lock = [0], threading.Lock()
+
+    def process(part: tuple[int, str]) -> Process | str:
         try:
-            processes.append(Process(file, rank))
+            found = Process(part[1], part[0])
         except TraceError as error:
-            faults.append(str(error))
-            continue
-        done += processes[-1].size
-        if progress:
-            progress(done, 0)
+            return str(error)
+        with lock:
+            done[0] += found.size
+            if progress:
+                progress(done[0], 0)
+        return found
+
+    parts = files.parts(path)
+    several = resources.thread_count(sum(os.path.getsize(file) for file in parts.values()) // _LINE)
+    found = resources.map_threads(process, parts.items(), min(several, len(parts)) or 1)
+    processes = [one for one in found if not isinstance(one, str)]
+    faults = [one for one in found if isinstance(one, str)]
     if not any(len(process.lines) for process in processes):
         raise TraceError(faults[0] if faults else f"{path}: no line of a call, must have some")
     return _Builder(path, processes, faults).trace()
@@ -88,7 +105,11 @@ class _Builder:
         most = said.most_common(1)[0][0] if said else 0
         self.ranks = min(max(most, processes[-1].rank + 1), files.MOST_RANKS)
         for process in processes:
-            process.settle(self.ranks)
+            process.meet(self.ranks)
+        handles = [process.world.handle for process in processes]
+        self.comms = Comms([process.lines for process in processes], [process.rank for process in processes], self.ranks, handles)
+        several = resources.thread_count(sum(len(process.lines) for process in processes))
+        resources.map_threads(lambda row: processes[row].settle(self.comms, row), range(len(processes)), several)
         self.first = np.cumsum([0, *(len(process.lines) for process in processes)])
         self.rank = np.array([process.rank for process in processes], "i4")
         found = [fault for process in processes for fault in process.faults()]
@@ -96,8 +117,8 @@ class _Builder:
 
     def trace(self) -> Trace:
         """Return the trace."""
-        start = min(int(process.enter[0]) for process in self.processes if len(process.enter))
-        enter, leave = (np.concatenate([getattr(process, name) for process in self.processes]) - start for name in ("enter", "leave"))
+        start = min(int(process.lines.enter[0]) for process in self.processes if len(process.lines))
+        enter, leave = (np.concatenate([getattr(process.lines, name) for process in self.processes]) - start for name in ("enter", "leave"))
         calls = self._calls()
         actions, posts = [process.actions for process in self.processes], [process.posts for process in self.processes]
         for rows, first in zip(actions, self.first, strict=False):
@@ -114,14 +135,14 @@ class _Builder:
             first=self.first,
             locations=Locations(zero, node, self.rank, zero, np.full(len(node), NONE, "i4"), zero.astype("u1")),
             nodes=nodes,
-            communicators=Communicators(("MPI_COMM_WORLD",), np.array([0, self.ranks], "i8"), np.arange(self.ranks, dtype="i4")),
+            communicators=self.comms.table,
             sequence=np.full(len(calls), NONE, "i8"),
             traffic=traffic,
             defects=self._defects(traffic.not_members),
             faults=self.faults,
             properties=self._properties(start, untold.assumed),
             records=len(calls) + sum(process.lines.bad for process in self.processes),
-            to_nobody=int((talks & (calls.comm == 0) & (calls.peer == NONE)).sum()),
+            to_nobody=int((talks & (calls.comm >= 0) & (calls.peer == NONE)).sum()),
             silent=self.ranks - len(self.processes),
         ).trace()
 
@@ -129,23 +150,24 @@ class _Builder:
         return np.concatenate([process.lines.value[name] for process in self.processes])
 
     def _calls(self) -> Calls:
-        """Return the calls. Those on other communicators than the world have none: no line tells who is in it."""
-        op = np.concatenate([process.lines.op for process in self.processes])
-        on = np.concatenate([process.on_world for process in self.processes])
-        peer = np.concatenate([process.world.peers(process.lines.value["peer"]) for process in self.processes])
-        on |= op == operations.OP["MPI_Finalize"]
+        """Return the calls. Those on communicators of which no line tells who is in it have none."""
+        op, comm, peer, root = (
+            np.concatenate(columns)
+            for columns in zip(*((one.lines.op, one.comm, one.peer, one.root) for one in self.processes), strict=True)
+        )
+        comm[op == operations.OP["MPI_Finalize"]] = 0
+        on = comm >= 0
         talks = (operations.POINT_TO_POINT & (operations.KIND != operations.COMPLETE) & (operations.KIND != operations.TEST))[op]
         tag = self._column("tag")
         sent, received = self._bytes(op)
-        root = self._column("root")
         return Calls(
             location=np.repeat(np.arange(len(self.processes), dtype="i4"), np.diff(self.first)),
             op=op,
             path=np.full(len(op), NONE, "i4"),
             peer=np.where(talks & on, peer, NONE).astype("i4"),
             tag=np.where(talks, np.where(tag < 0, ANY, tag), NONE).astype("i4"),
-            comm=np.where(on, 0, NONE).astype("i4"),
-            root=np.where(operations.ROOTED[op] & on & (root >= 0) & (root < self.ranks), root, NONE).astype("i4"),
+            comm=comm,
+            root=np.where(operations.ROOTED[op] & on & (root >= 0), root, NONE).astype("i4"),
             bytes_sent=sent,
             bytes_received=received,
         )
@@ -167,8 +189,8 @@ class _Builder:
         return np.where(quiet, 0, np.minimum(sent, 1 << 60)), np.minimum(received, 1 << 60)
 
     def _strange(self, process: Process) -> int:
-        """Return how many communicators beside the world a process names."""
-        used = (process.lines.value["of"] >= 0) & ~process.on_world
+        """Return how many communicators a process names of which nobody tells who is in them."""
+        used = (process.lines.value["of"] >= 0) & (process.comm < 0)
         return len(np.unique(process.lines.value["comm"][used]))
 
     def _defects(self, not_members: int) -> defects.DefectList:
@@ -176,7 +198,7 @@ class _Builder:
         for location, process in enumerate(self.processes):
             if process.lines.bad or not process.lines.finalized:
                 out.add(NONE, defects.UNREADABLE, location)
-            out.add(np.full(process.backwards, NONE), defects.BACKWARDS, location)
+            out.add(np.full(process.lines.backwards, NONE), defects.BACKWARDS, location)
             out.add(np.full(self._strange(process), NONE), defects.UNDEFINED_COMMUNICATOR, location)
         out.add(np.full(not_members, NONE), defects.NOT_A_MEMBER)
         return out

@@ -17,7 +17,7 @@ from perwiz.formats.traffic import Rows
 from perwiz.kernels import records
 from perwiz.kernels.recorded import ACTION
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I4, I8, Mask, taken
 from perwiz.trace.tables import ANY, NONE
 
 _INIT, _START, _POST, _WAIT, _MAYBE = range(5)
@@ -40,8 +40,6 @@ _POINTER = 1 << 16
 class World(NamedTuple):
     """The world as a process sees it."""
 
-    rank: int
-    size: int
     handle: int | None
     """What it names the world by; None: it never does."""
 
@@ -54,12 +52,6 @@ class World(NamedTuple):
     def stride(self) -> int:
         """Bytes of a request."""
         return 8 if self.handle is not None and not self.mpich and not 0 <= self.handle < _POINTER else 4
-
-    def peers(self, peer: I8) -> I8:
-        """Return partners as ranks, -1 for nobody, ANY, or that of a stranger."""
-        anybody, nobody = (-2, -1) if self.mpich else (-1, -2)
-        known = (peer >= 0) & (peer < self.size)
-        return np.select([known, peer == anybody, peer == nobody], [peer, np.int64(ANY), np.int64(NONE)], np.int64(records.STRANGER))
 
 
 @dataclasses.dataclass
@@ -117,7 +109,7 @@ def _latest(mask: Mask, begin: I8) -> I8:
 
 def _events(lines: Lines, stride: int) -> tuple[I8, I8, I8]:
     """Return every use of a place for a request: the place, the call, and which."""
-    kinds = np.array([_KINDS.get(what, NONE) for what in range(functions.TEST + 1)])
+    kinds = np.array([_KINDS.get(what, NONE) for what in range(functions.FREES + 1)])
     call = np.flatnonzero(kinds[lines.does] >= 0)
     kind, place = kinds[lines.does[call]], lines.value["request"][call]
     listed = np.isin(lines.op[call], _LISTS)
@@ -135,20 +127,21 @@ def _events(lines: Lines, stride: int) -> tuple[I8, I8, I8]:
     return tuple(np.concatenate(pair) for pair in ((place[alone], inside), (call[alone], call[of]), (kind[alone], kind[of])))  # type: ignore[return-value]
 
 
-def actions(lines: Lines, world: World, found: Uses) -> Rows:
-    """Return what the calls do, in their order, as rows of ACTION: `call` is the row of the line."""
+def actions(lines: Lines, found: Uses, comm: I4, peer: I8, peer2: I8) -> Rows:
+    """Return what the calls do, in their order, as rows of ACTION: `call` is the row of the line.
+
+    `comm` is the communicator of each, -1 for one that is not known, `peer` and `peer2` its partners as ranks in the world.
+    """
     value, rows = lines.value, []
-    of_world = on_world(lines, world)
     size = np.minimum(value["count"] * value["type"], 1 << 60)
     mode = operations.MODE[lines.op].astype("i4") << records.MODE_SHIFT
-    peer, peer2 = world.peers(value["peer"]), world.peers(value["peer2"])
 
     def add(call: I8, bits: int, at: I8, partner: I8, tag: I8, amount: I8 | int, request: I8 | int) -> None:
         made = np.zeros(len(call), ACTION)
-        speaks = of_world[at] & (partner != NONE)
+        speaks = (comm[at] >= 0) & (partner != NONE)
         sends = bits & records.SENDS
         made["bits"] = np.where(speaks, bits | (mode[at] if sends else 0), bits & ~(records.SENDS | records.RECEIVES))
-        made["call"], made["peer"], made["comm"], made["bytes"], made["request"] = call, partner, 0, amount, request
+        made["call"], made["peer"], made["comm"], made["bytes"], made["request"] = call, partner, comm[at], amount, request
         made["tag"] = tag if sends else np.where(tag < 0, ANY, tag)
         rows.append(made[made["bits"] & records.ACTS != 0])
 
@@ -177,12 +170,4 @@ def actions(lines: Lines, world: World, found: Uses) -> Rows:
     tests["call"], tests["request"], tests["bits"] = found.tests, request[found.tested], records.UNSUCCESSFUL_TEST
     rows.append(tests)
     out = np.concatenate(rows)
-    return out[np.argsort(out["call"], kind="stable")].view(np.recarray)
-
-
-def on_world(lines: Lines, world: World) -> Mask:
-    """Return which calls are on the communicator of all."""
-    if world.handle is None:
-        return np.zeros(len(lines), bool)
-    value = lines.value
-    return (value["comm"] == world.handle) & (value["rank"] == world.rank) & (value["of"] == world.size)
+    return taken(out, np.argsort(out["call"], kind="stable"))

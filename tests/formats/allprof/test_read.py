@@ -97,11 +97,66 @@ def test_read__collectives(tmp_path):
     assert trace.calls.bytes_received[trace.calls.location == 1].tolist() == [0, 0, 0, 0, 16, 8, 0, 12, 0]
 
 
-def test_read__other_communicators(tmp_path):
-    """Nobody tells who is in them: their calls stay untied, and the trace says so."""
-    lines = ["Comm_split:W:0:0:5", "Allreduce:0:0:2:11,8,8:3:777,{0},2", "Isend:0:1:2,4,4:1:7:777,{0},2:8", "Wait:8:0", "Barrier:W"]
+def ranks(trace):
+    """Return the members of each communicator."""
+    return [trace.communicators.members(row).tolist() for row in range(len(trace.communicators))]
+
+
+def test_read__split(tmp_path):
+    """Two by two, the second two in the order of their keys: who sends to rank 1 of these sends to rank 2 of the world."""
+    lines = ["Comm_split:W:{color}:{key}:5", "Allreduce:0:0:2:11,8,8:3:{comm}", "Bcast:0:1:2,4,4:1:{comm}"]
+    comms = [(0, 0, "7,0,2"), (0, 1, "7,1,2"), (1, 5, "8,1,2"), (1, 4, "8,0,2")]
+    every = [[line.format(color=color, key=key, comm=comm) for line in lines] for color, key, comm in comms]
+    every[3].append("Send:0:1:2,4,4:1:9:8,0,2")
+    every[2].append("Recv:0:1:2,4,4:0:9:8,1,2:0")
+    trace = read(tmp_path, *every)
+    assert ranks(trace) == [[0, 1, 2, 3], [0, 1], [3, 2]]
+    names = [operations.OPS[op][4:] for op in trace.collectives.op]
+    assert [(name, comm) for name, comm in zip(names, trace.collectives.comm.tolist(), strict=True) if comm] == [
+        *(("Allreduce", 1), ("Bcast", 1), ("Allreduce", 2), ("Bcast", 2)),
+    ]
+    assert trace.collectives.root[trace.collectives.comm > 0].tolist() == [-1, 1, -1, 2]
+    assert [trace.processes_of_calls[column].tolist() for column in (trace.messages.send, trace.messages.receive)] == [[3], [2]]
+    assert len(trace.defects) == 0
+
+
+def test_read__duplicates(tmp_path):
+    """Handles are taken in the order in which they were made; one that was freed may come again, and is another communicator then."""
+    lines = [
+        "Comm_dup:W:50",
+        "Comm_dup:W:60",
+        "Barrier:7,{0},2",
+        "Barrier:8,{0},2",
+        "Comm_free:50",
+        "Comm_dup:8,{0},2:50",
+        "Barrier:7,{0},2",
+    ]
     trace = read(tmp_path, *([line.format(rank) for line in lines] for rank in range(2)))
-    assert [operations.OPS[op][4:] for op in trace.collectives.op] == ["Comm_split", "Barrier", "Finalize"]
+    assert ranks(trace) == [[0, 1]] * 4
+    assert trace.collectives.comm.tolist() == [0, 0, 0, 1, 2, 2, 3]
+
+
+def test_read__communicators_whose_members_tell(tmp_path):
+    """Of a group or a grid no argument tells who is in it; who uses it says its rank. Of one that has more than one group nobody does."""
+    every = [["Comm_create:W:4:50", "Cart_create:W:1:8:8:1:70", f"Barrier:9,{(rank + 1) % 4},4"] for rank in range(4)]
+    for rank, own in ((1, 1), (3, 0)):
+        every[rank].insert(1, f"Barrier:7,{own},2")
+    trace = read(tmp_path, *every)
+    assert sorted(ranks(trace)) == [[0, 1, 2, 3], [3, 0, 1, 2], [3, 1]]
+    assert (trace.counts.incomplete_collectives, len(trace.defects)) == (0, 0)
+    trace = read(tmp_path, *(["Cart_sub:W:9:60", f"Barrier:8,{rank // 2},2"] for rank in range(4)))
+    assert ranks(trace) == [[0, 1, 2, 3]]
+    assert trace.defects.reason.tolist() == [defects.UNDEFINED_COMMUNICATOR] * 4
+
+
+def test_read__other_communicators(tmp_path):
+    """One that no call made stays untied, and the trace says so; one of a single process is that process."""
+    lines = ["Allreduce:0:0:2:11,8,8:3:777,{0},2", "Isend:0:1:2,4,4:1:7:777,{0},2:8", "Wait:8:0", "Barrier:5,0,1", "Barrier:W"]
+    trace = read(tmp_path, *([line.format(rank) for line in lines] for rank in range(2)))
+    assert [(operations.OPS[op][4:], comm) for op, comm in zip(trace.collectives.op, trace.collectives.comm, strict=True)] == [
+        *(("Barrier", 0), ("Finalize", 0), ("Barrier", 1), ("Barrier", 2)),
+    ]
+    assert trace.communicators.names == ("MPI_COMM_WORLD", "MPI_COMM_SELF", "MPI_COMM_SELF")
     assert len(trace.messages) == 0
     assert len(trace.requests) == 2
     assert trace.defects.reason.tolist() == [defects.UNDEFINED_COMMUNICATOR] * 2
