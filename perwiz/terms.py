@@ -147,6 +147,7 @@ TERMS = (
     Term("omp_idle", "a thread that has no team waits for the next one: not a call of the program, but a wait of its thread"),
     Term("move", "calls of a process run earlier, each with the computation before it, ahead of the call named"),
     Term("speed", "how many times as fast as recorded a process or node computes"),
+    Term("typical", "each operation takes what its kind does: computation the mean, messages and collectives the median beside waiting"),
     Term("scale", "what part of its recorded time the computation in a region takes"),
     Term("region", "a part of the program that its author or its compiler marked, such as a function or a loop", plain=True),
     Term("step", "the k-th instance of a region on every process, written NAME#k", ("parallel step",), plain=True),

@@ -75,7 +75,7 @@ def test_law__nothing_changes_once_it_was_written(tmp_path_factory, trace):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [path for path in TIMED if path.is_dir()], ids=name_of)
+@pytest.mark.parametrize("path", [path for path in TIMED if path.is_dir() and path.name != "training-job"], ids=name_of)
 def test_law__the_same_answer_from_an_archive_and_from_alog(tmp_path, path):
     """What a change is worth does not depend on the format: nothing that decides it is lost, nothing is made up."""
     archive = files.read(str(path))

@@ -151,7 +151,7 @@ ByteDance-Seed/StragglerAnalysis @ 57b56c4)."""
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", ANALYSED)
 def test_predict__as_the_analyser_of_the_job(asked):
-    trace = files.read(str(TRACES / "training-job.parquet"))
+    trace = files.read(str(TRACES / "training-job" / "steps.parquet"))
     run = under(replayed(trace, clock="none"), parse_all(["zero-time op:device_idle", asked], trace))
     assert run.makespan / 2e9 == pytest.approx(ANALYSED[asked], rel=2e-4)
 
@@ -184,14 +184,14 @@ def test_read__refused(tmp_path, case):
 def test_read__cut(tmp_path):
     """What is no whole table is refused, and said by whom."""
     path = tmp_path / "job.parquet"
-    path.write_bytes((TRACES / "training-job.parquet").read_bytes()[:9000])
+    path.write_bytes((TRACES / "training-job" / "steps.parquet").read_bytes()[:9000])
     with pytest.raises(TraceError, match=r"job.parquet: no Parquet that can be read \(.*\)$"):
         files.read(str(path))
 
 
 def test_read__without_pyarrow(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    path = str(TRACES / "training-job.parquet")
+    path = str(TRACES / "training-job" / "steps.parquet")
     with pytest.raises(LibraryError) as error:
         files.read(path)
     assert str(error.value) == f"{path}: pyarrow is missing; pip install 'perwiz[parquet]' brings it"
