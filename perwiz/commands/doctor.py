@@ -9,7 +9,22 @@ from perwiz.commands import files, options
 
 HELP = "say what of perwiz works on this machine, and what to do about the rest"
 PARTS = (
-    *("python", "kernels", "processors", "memory", "cache", "mpi", "recorder", "openmp", "counters", "otf2", "pictures", "page", "tables"),
+    *(
+        "python",
+        "kernels",
+        "processors",
+        "memory",
+        "cache",
+        "mpi",
+        "recorder",
+        "openmp",
+        "counters",
+        "otf2",
+        "pictures",
+        "page",
+        "parquet",
+        "tables",
+    ),
     *("mpi4py", "jobs", "graph", "terminal"),
 )
 _ENDING = """

@@ -21,6 +21,7 @@ PARTS = {
     "otf2": "traces of Score-P and others in OTF2",
     "pictures": "--plot",
     "page": "perwiz report",
+    "parquet": "tables of the operations of training jobs",
     "tables": "tables as Arrow data, for pandas, polars and pyarrow",
     "mpi4py": "perwiz correct under mpiexec",
     "jobs": "perwiz jobs on a PostgreSQL server",
