@@ -3,7 +3,7 @@
 Open MPI: the fixed rules of coll/tuned (ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, 5.0), of operations that commute. MPICH: its
 generic rules (src/mpi/coll/coll_selection.json, 4.2), of built-in operations on numbers of 8 bytes. Algorithms that differ in what no
 trace shows stand under one name: a segmented ring is a ring, a linear exchange that limits what is under way is linear. Of reduce_scatter
-Open MPI's rule is that of 4.0 for powers of two, before butterflies; of scan, coll/basic.
+Open MPI's rule is that of 4.0 for powers of two, before butterflies; of scan, coll/basic. SMPI: SimGrid's own defaults.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from perwiz.loggps.algorithms.routines import KIN, NUMBER
 
 LIBRARIES = ("MPICH", "Open MPI")
+SMPI = "SMPI"
 _OPEN_MPI = {
     "allreduce": """
         4: ring 8 recursive-doubling 4096 ring 8192 recursive-doubling 16384 ring 262144 rabenseifner
@@ -132,15 +133,27 @@ _EVEN = ("allgather", "bcast")
 
 
 def choice(library: str, routine: str, processes: int, size: int) -> str:
-    """Return the algorithm that one of LIBRARIES takes, a name of `routines.ALGORITHMS`; `size` as `instances.sizes` counts bytes.
+    """Return the algorithm that one of LIBRARIES or SMPI takes, a name of `routines.known`; `size` as `instances.sizes` counts bytes.
 
     Routines are those and their KIN.
     """
+    if library == SMPI:
+        return _of_smpi(routine, processes, size)
     if routine in _LINEAR or (routine == "alltoallv" and library == "MPICH"):
         return "linear"
     if routine not in _OPEN_MPI:
         routine = KIN[routine]
     return _of_mpich(routine, processes, size) if library == "MPICH" else _of_open_mpi(routine, processes, size)
+
+
+def _of_smpi(routine: str, processes: int, size: int) -> str:
+    """Return what SimGrid's MPI takes by default (smpi_default_selector.cpp, 3.32): mostly all messages at once."""
+    if routine == "alltoall":
+        return _of_open_mpi(routine, processes, size)
+    routine = KIN.get(routine, routine)
+    if routine in ("allreduce", "reduce", "allgather", "gather"):
+        return "at-once"
+    return {"bcast": "binomial", "reduce_scatter": "recursive-halving"}.get(routine, "linear")
 
 
 def _of_open_mpi(routine: str, processes: int, size: int) -> str:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from perwiz.kernels.names import NODE
-from perwiz.loggps.algorithms.shape import EXCHANGE, FREE, HELD, LATE, MESSAGE, PASS, RECEIVE, SEND, TAKE
+from perwiz.kernels.names import METAHOST, NODE
+from perwiz.loggps.algorithms.shape import EXCHANGE, FREE, HELD, LATE, MESSAGE, PASS, POST, RECEIVE, SEND, TAKE
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace.arrays import F8, I8, U1
 
 
-def costs(model: Model, kind: I8, size: I8, pairs: U1) -> F8:
-    """Return the ns of edges of a shape, float64, by what they cost (MESSAGE to FREE), for messages of so many bytes between such pairs.
+def costs(model: Model, kind: I8, size: I8, pairs: U1, flowing: bool = False) -> F8:
+    """Return the ns of edges of a shape, float64, by what they cost (MESSAGE to POST), for messages of so many bytes between such pairs.
 
     A message between processes that wait for each other is as long as any of the model, see `rounds`. What a process has to do that
     waits for nobody leaves out the latency; its link is busy for all bytes that it sends or takes. Where messages move once posted, what
-    is late is late by all of it.
+    is late is late by all of it. Where those between nodes are `flowing` through links, these keep whoever takes several of them, and who
+    sends several that move once posted; a synchronous one that does keeps its sender until it is there.
     """
     sent = Sent(size, pairs=pairs)
     row, synchronous = model.letters(sent), model.is_synchronous(sent)
     receives, moves = model.receive_work(sent), model.ready(sent)
     message = moves + receives
     wire = np.maximum(size - 1, 0) * row.G
-    sends, takes = row.o_s + size * row.O_s + wire, row.o_r + size * row.O_r + wire
-    passes = sends + takes - wire
+    free = flowing & (pairs >= METAHOST)
+    posts, takes = row.o_s + size * row.O_s, row.o_r + size * row.O_r + np.where(free, 0, wire)
+    sends = posts + np.where(free & (model.progress == POSTED), 0, wire)
+    if flowing and model.progress == POSTED:
+        sends = np.where(synchronous, moves, sends)
+    passes = posts + row.o_r + size * row.O_r + wire
     held, late, exchanges = model.send_work(sent), np.where(synchronous, receives, takes), message - row.L
     if model.progress == POSTED:
         held, late, exchanges = held + moves, message, message
@@ -32,7 +37,7 @@ def costs(model: Model, kind: I8, size: I8, pairs: U1) -> F8:
         exchanges = np.where(synchronous, receives + row.o_s, exchanges)
     exchanges = np.minimum(exchanges, message)
     by_kind = {MESSAGE: message, HELD: held, SEND: sends, RECEIVE: late, TAKE: takes, EXCHANGE: exchanges, PASS: passes}
-    by_kind[LATE] = message - exchanges
+    by_kind[LATE], by_kind[POST] = message - exchanges, passes - wire
     out = np.zeros(len(kind))
     for what, ns in by_kind.items():
         out[kind == what] = np.broadcast_to(ns, kind.shape)[kind == what]

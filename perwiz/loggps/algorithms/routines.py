@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from perwiz.loggps.algorithms.shape import EXCHANGE, MESSAGE, PASS, SEND, TAKE, Shape
+from perwiz.loggps.algorithms.shape import EXCHANGE, MESSAGE, PASS, SEND, TAKE, EachMessage, Shape
 from perwiz.trace.arrays import I8
 
 NUMBER = 8
@@ -36,11 +36,24 @@ class Algorithm:
     """Whether it may cut what it sends into segments that follow one another down a tree."""
 
 
+def known(routine: str, smpi: bool = True) -> dict[str, Algorithm]:
+    """Return the algorithms of a routine of ALGORITHMS, with those of SMPI alone or without."""
+    return {**ALGORITHMS[routine], **(OF_SMPI.get(routine, {}) if smpi else {})}
+
+
 @functools.lru_cache(maxsize=256)
 def shape_of(routine: str, algorithm: str, processes: int, size: int, segment: int = 0) -> Shape:
     """Return the shape of a routine of ALGORITHMS by an algorithm; `size` as `instances.sizes` counts bytes. Raises NotSuited."""
     shape = Shape(processes)
-    ALGORITHMS[routine][algorithm].play(shape, size, segment)
+    known(routine)[algorithm].play(shape, size, segment)
+    return shape
+
+
+@functools.lru_cache(maxsize=64)
+def each_message(routine: str, algorithm: str, processes: int, size: int, segment: int = 0) -> EachMessage:
+    """Return the same shape with each message in it; of segments the first of each, as others follow it as on a link of their own."""
+    shape = EachMessage(processes)
+    known(routine)[algorithm].play(shape, size, segment)
     return shape
 
 
@@ -331,6 +344,26 @@ def _side(process: int) -> int:
     return process
 
 
+def _to_root(shape: Shape, size: int) -> None:
+    """Let all send to one at once, which has posted all receives."""
+    others = np.arange(1, shape.processes, dtype="i8")
+    shape.at_once(others, np.zeros_like(others), size)
+
+
+def _reduced_at_once(shape: Shape, size: int, _: int) -> None:
+    _to_root(shape, size)
+
+
+def _gathered_at_once(shape: Shape, size: int, _: int) -> None:
+    _to_root(shape, size // shape.processes)
+
+
+def _allreduced_at_once(shape: Shape, size: int, _: int) -> None:
+    """All to one at once, then along a binomial tree."""
+    _to_root(shape, size)
+    _down(shape, _binomial, size)
+
+
 def _in_parts(tree: _Tree, up: bool) -> Algorithm:
     def play(shape: Shape, size: int, _: int) -> None:
         (_up if up else _down)(shape, tree, 0, size // shape.processes)
@@ -396,6 +429,13 @@ ALGORITHMS: dict[str, dict[str, Algorithm]] = {
     "scatter": {"linear": _in_parts(_star, up=False), "binomial": _in_parts(_binomial, up=False)},
 }
 """Per routine, without MPI_ and in small letters, the algorithms by name."""
+OF_SMPI: dict[str, dict[str, Algorithm]] = {
+    "allreduce": {"at-once": Algorithm(_allreduced_at_once)},
+    "reduce": {"at-once": Algorithm(_reduced_at_once)},
+    "allgather": {"at-once": Algorithm(_at_once)},
+    "gather": {"at-once": Algorithm(_gathered_at_once)},
+}
+"""Those that SimGrid's MPI alone has, and takes by default."""
 KIN = {
     "allgatherv": "allgather",
     "alltoallv": "alltoall",

@@ -2,7 +2,7 @@
 
 Vertex k < processes is the entry of the k-th process counted from the root (or from rank 0), each other one a process behind one of its
 rounds. What each edge costs is one word below, so many times, for so many bytes. Rounds in which all do the same, a ring or exchanges in
-pairs, take no vertex each: what they come to is known.
+pairs, take no vertex each: what they come to is known. Where messages share links it is not, and each is there (`EachMessage`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from perwiz.trace.arrays import I8, Ints
 
-MESSAGE, HELD, SEND, RECEIVE, TAKE, EXCHANGE, PASS, LATE, FREE = range(9)
+MESSAGE, HELD, SEND, RECEIVE, TAKE, EXCHANGE, PASS, LATE, FREE, POST = range(10)
 """What an edge costs. MESSAGE: from when its sender can send until its receiver goes on. HELD: from when its receiver is there until the
 sender of a synchronous message goes on; other messages have no such edge. SEND, RECEIVE, EXCHANGE: what a process that waits for nobody
 has to do to send, to receive, and for both at once; TAKE and PASS: the same of RECEIVE and EXCHANGE where the receive was posted long
-before. LATE: what a MESSAGE takes more than an EXCHANGE. FREE: nothing."""
+before. LATE: what a MESSAGE takes more than an EXCHANGE. FREE: nothing. POST: overheads of a send and a receive, no byte on the way."""
 FARTHEST = -1
 """In place of a process: the pair is of the widest class that the processes have."""
 
@@ -39,6 +39,22 @@ class Edges(NamedTuple):
     """The process that itself has this to do, -1 of edges between processes."""
 
 
+class Messages(NamedTuple):
+    """The messages of a shape, and which edges depend on them; int64 columns, numbers of edges."""
+
+    edge: I8
+    """By which it lets its receiver go on."""
+    own: I8
+    """What its receiver has to do meanwhile, from when it takes it."""
+    held: I8
+    """By which it lets its sender go on, if it is synchronous."""
+    sends: I8
+    """What its sender has to do meanwhile."""
+    sender: I8
+    receiver: I8
+    bytes: I8
+
+
 class Shape:
     """A shape that grows round by round.
 
@@ -53,6 +69,7 @@ class Shape:
         """The last vertex of each process."""
         self.vertices = processes
         self._parts: list[Edges] = []
+        self._count = 0
 
     def edges(self) -> Edges:
         """Return all edges, by target."""
@@ -77,10 +94,16 @@ class Shape:
         to[sending], of[receiving] = receiver, sender
         partner = np.where(receives >= 0, of, to)
         before, now = self.now[taking], self._made(len(taking))
-        self._add(before, now, cost, 1, np.maximum(sends, receives), partner, taking, taking)
-        self._add(before[sending], now[receiving], MESSAGE, 1, size, sender, receiver, -1)
-        self._add(before[receiving], now[sending], HELD, 1, size, sender, receiver, -1)
+        own = self._add(before, now, cost, 1, np.maximum(sends, receives), partner, taking, taking)
+        edge = self._add(before[sending], now[receiving], MESSAGE, 1, size, sender, receiver, -1)
+        held = self._add(before[receiving], now[sending], HELD, 1, size, sender, receiver, -1)
         self.now[taking] = now
+        self._note(Messages(edge, own[receiving], held, own[sending], sender, receiver, size))
+
+    def at_once(self, sender: I8, receiver: I8, size: int) -> None:
+        """Let one process send to or receive from others, all messages at once: in turn."""
+        for one, other in zip(sender.tolist(), receiver.tolist(), strict=True):
+            self.send([one], [other], size, TAKE)
 
     def works(self, process: Ints, cost: int, times: Ints | int, size: int) -> None:
         """Let some processes do so much more alone, as if it were with the farthest."""
@@ -131,5 +154,68 @@ class Shape:
         self.vertices += count
         return np.arange(first, self.vertices, dtype="i8")
 
-    def _add(self, source: I8, target: I8, *columns: Ints | int) -> None:
+    def _add(self, source: I8, target: I8, *columns: Ints | int) -> I8:
+        """Add edges and return their numbers."""
         self._parts.append(Edges(source, target, *(np.broadcast_to(np.asarray(column, "i8"), source.shape) for column in columns)))
+        self._count += len(source)
+        return np.arange(self._count - len(source), self._count)
+
+    def _note(self, messages: Messages) -> None:
+        """Note messages that were added: nobody asks for them."""
+
+
+class EachMessage(Shape):
+    """A shape in which each message is there, none for several rounds."""
+
+    def __init__(self, processes: int) -> None:
+        super().__init__(processes)
+        self._messages: list[Messages] = []
+
+    def messages(self) -> Messages:
+        """Return the messages, with the numbers that edges have in `edges`."""
+        whole = Messages(*(np.concatenate(column) for column in zip(*self._messages, strict=True)))
+        number = np.empty(self._count, "i8")
+        number[np.argsort(np.concatenate([part.target for part in self._parts]), kind="stable")] = np.arange(self._count)
+        edge, own, held, sends = (number[column] for column in whole[:4])
+        return whole._replace(edge=edge, own=own, held=held, sends=sends)
+
+    def ring(self, size: int) -> None:
+        """Add rounds around a ring."""
+        self._apart(range(1, 2), self.processes - 1, size)
+
+    def all_wait(self, rounds: list[tuple[int, int, int]], size: int, own: int, cost: int = EXCHANGE) -> None:
+        """Add rounds in which each sends to the one as many places behind it as there were rounds; all at once if they pass one another."""
+        p, place = self.processes, np.arange(self.processes, dtype="i8")
+        if cost == PASS:
+            sender = np.repeat(place, p - 1)
+            return self.at_once(sender, (sender + np.tile(np.arange(1, p), p)) % p, size)
+        apart = 0
+        for _, times, bytes_ in rounds:
+            self._apart(range(apart + 1, apart + times + 1), 1, bytes_)
+            apart += times
+        return None
+
+    def at_once(self, sender: I8, receiver: I8, size: int) -> None:
+        """Add messages that are all posted at once, several of a process."""
+        before, taking = self.now, np.union1d(sender, receiver)
+        now = self.now.copy()
+        now[taking] = self._made(len(taking))
+        self.now = now
+        posts = np.bincount(np.concatenate([sender, receiver]), minlength=self.processes)[taking]
+        self._add(before[taking], now[taking], POST, -(-posts // 2), size, FARTHEST, FARTHEST, taking)
+        sends, receives = np.isin(taking, sender), np.isin(taking, receiver)
+        cost = np.where(sends & receives, EXCHANGE, np.where(sends, SEND, RECEIVE))
+        own = np.full(self.processes, -1)
+        own[taking] = self._add(before[taking], now[taking], cost, 1, size, FARTHEST, FARTHEST, -1)
+        edge = self._add(before[sender], now[receiver], MESSAGE, 1, size, sender, receiver, -1)
+        held = self._add(before[receiver], now[sender], HELD, 1, size, sender, receiver, -1)
+        self._note(Messages(edge, own[receiver], held, own[sender], sender, receiver, np.full(len(edge), size)))
+
+    def _apart(self, apart: range, times: int, size: int) -> None:
+        """Let each send to the one so many places behind it, one round after the other, all `times`."""
+        place = np.arange(self.processes, dtype="i8")
+        for step in [*apart] * times:
+            self.send(place, (place + step) % self.processes, size)
+
+    def _note(self, messages: Messages) -> None:
+        self._messages.append(messages)
