@@ -30,21 +30,18 @@ def simulate(weighted: Weighted, weight: I8) -> I8:
     import simpy
 
     trace, graph, model, size = weighted.placed, weighted.graph, weighted.network, weighted.size
-    if model.topology is None:
-        raise ValueError("a network without links, must have a topology")
-    found = flows.flows(trace, model, model.topology, size)
+    found = flows.flows(trace, graph, model, size, weighted.rounds)
     carried: dict[int, list[int]] = collections.defaultdict(list)
-    for edge, message in zip(*(column.tolist() for column in flows.carriers(trace, graph, model, size)), strict=True):
+    for edge, message in zip(*(column.tolist() for column in flows.carriers(trace, graph, model, size, weighted.rounds)), strict=True):
         carried[edge].append(message)
     env = simpy.Environment()
     reached = [env.event() for _ in range(graph.vertices)]
     flowed = {message: env.event() for message in found.message.tolist()}
     links = _Links(env, found, flowed)
-    table = trace.messages
-    for row, message in enumerate(found.message.tolist()):
-        causes = [(reached[graph.entered[table.send[message]]], int(found.after[row]))]
+    for row in range(len(found.message)):
+        causes = [(reached[found.begins[row]], int(found.after[row]))]
         if found.posted[row]:
-            causes.append((reached[graph.entered[table.receive[message]]], int(found.after_post[row])))
+            causes.append((reached[found.posts[row]], int(found.after_post[row])))
         env.process(links.pass_through(row, causes))
     for vertex in range(graph.vertices):
         env.process(_happen(env, graph, weight, vertex, reached, carried, flowed))

@@ -83,7 +83,6 @@ in their list; the first of the causes of flows that it is, and its row of works
 Journey = cython.struct(
     start=cython.double,
     volume=cython.double,
-    was=cython.longlong,
     farther=cython.longlong,
     delay=cython.longlong,
     route=cython.int,
@@ -94,12 +93,12 @@ Journey = cython.struct(
 JOURNEY = np.dtype(
     [
         *((name, "f8") for name in ("start", "volume")),
-        *((name, "i8") for name in ("was", "farther", "delay")),
+        *((name, "i8") for name in ("farther", "delay")),
         *((name, "i4") for name in ("route", "open", "tie", "call")),
     ],
     align=True,
 )
-"""A message on its way: when it can flow, at first 0; its volume; the delay that the weights have, the latency of links that are more than
+"""A message on its way: when it can flow, at first 0 or, if it waits for nothing, then; its volume; the latency of links that are more than
 two, and the delay that comes out; its route; how many causes it waits for; its first tie, those of the next row are behind its last; the
 row of works that has it, -1 none.
 """
@@ -108,53 +107,10 @@ CAUSE = np.dtype([("after", "i8"), ("flow", "i4"), ("next", "i4")], align=True)
 """ns behind a vertex until a flow can begin, and the next one of the vertex, -1 none."""
 Tie = cython.struct(weight=cython.longlong, edge=cython.int, vertex=cython.int)
 TIE = np.dtype([("weight", "i8"), ("edge", "i4"), ("vertex", "i4")], align=True)
-"""An edge that weighs more by the delay of a message, what it weighs with the one that it has, and the vertex that it leads into."""
+"""An edge that weighs more by the delay of a message, what it weighs without any, and the vertex that it leads into."""
 Work = cython.struct(was=cython.longlong, now=cython.longlong, vertex=cython.int)
 WORK = np.dtype([("was", "i8"), ("now", "i8"), ("vertex", "i4")], align=True)
 """The longest delay of the messages that a call's work has, as the weights have it and now, and the vertex where it returns."""
-
-
-def flow(
-    start: cython.const[cython.longlong][::1],
-    volume: cython.const[cython.double][::1],
-    route: cython.const[cython.int][::1],
-    first: cython.const[cython.int][::1],
-    link: cython.const[cython.int][::1],
-    part: cython.const[cython.double][::1],
-    state: Flow[::1],
-    stays: Stay[::1],
-    heap: cython.int[::1],
-    load: Load[::1],
-    desk: Desk[::1],
-    done: cython.double[::1],
-) -> None:
-    """Write to `done` when each flow has passed its `volume`: it starts at `start`, ascending, and passes `most` per ns if it is alone.
-
-    Flow f passes the links `link[first[route[f]] .. first[route[f] + 1] - 1]`, and takes `part` of its rate of each. `state` and `heap`
-    have a row per flow, `stays` a `width` for each, `load` one per link with its capacity, `desk` one with `most` and `width`; else 0.
-    """
-    _begin(load, desk)
-    flows: cython.Py_ssize_t = len(start)
-    i: cython.Py_ssize_t = 0
-    now: cython.double = 0.0
-    while i < flows or desk[0].there > 0:
-        then: cython.double = start[i] if i < flows else _NEVER
-        if desk[0].there > 0:
-            then = min(then, state[heap[0]].end)
-        now = max(now, then)
-        while desk[0].there > 0:
-            f = state[heap[0]].flow
-            if not _is_due(state, heap[0], now):
-                break
-            done[f] = now
-            _leave(state, stays, heap, load, desk)
-        while i < flows and start[i] <= now:
-            row = _row(state, heap, desk, i, volume[i])
-            _lay(state, stays, desk, row, first[route[i]], first[route[i] + 1], link, part)
-            _come(state, stays, heap, load, desk, row, now)
-            i += 1
-        _share(state, stays, load, desk)
-        _go_on(state, stays, heap, load, desk, now)
 
 
 def run(
@@ -182,12 +138,19 @@ def run(
 ) -> cython.Py_ssize_t:
     """Let vertices happen and messages flow, one by the other, and return how many vertices happened: all, unless they wait in a cycle.
 
-    Writes `time` of vertices and `delay` of journeys. `start`, `source`, `kind` and `weight` are those of a graph; `changed` begins as
-    `weight`, below any weight on edges with ties; edges of weight `cut` bind nobody. `vertices` have the flows and ties that they wait for
-    in `open`; `out` has a row per edge, `ready` one per vertex, `journeys` one more than there are. What a message has behind its
-    cause in the past it has had alone: it is recorded sooner than its links allow. The rest is as for `flow`.
+    Writes `time` of vertices, which is a floor before, and `delay` of journeys. `start`, `source`, `kind` and `weight` are those of a
+    graph; `changed` begins as `weight`, below any weight on edges with ties; edges of weight `cut` bind nobody. `vertices` have the
+    flows and ties that they wait for in `open`; `out` has a row per edge, `ready` one per vertex, `journeys` one more than there are.
+    What a message has behind its cause in the past it has had alone: it is recorded sooner than its links allow.
+
+    Journey f passes the links `link[first[route] .. first[route + 1] - 1]` of its route, and takes `part` of its rate of each; alone it
+    passes `most` per ns. `state` and `heap` have a row per journey, `stays` a `width` for each, `load` one per link with its capacity,
+    `desk` one with `most` and `width`; else 0. A graph of no vertices has journeys that begin when they say.
     """
     _begin(load, desk)
+    for f in range(len(journeys) - 1):
+        if journeys[f].open == 0:
+            _enter(journeys, first, link, part, state, stays, heap, desk, f, 0.0)
     waiting: cython.Py_ssize_t = _lead_out(start, source, weight, cut, vertices, out, ready)
     happened: cython.Py_ssize_t = 0
     now: cython.double = 0.0
@@ -206,7 +169,7 @@ def run(
         while desk[0].there > 0 and _is_due(state, heap[0], now):
             f = state[heap[0]].flow
             if _passed(journeys, state, stays, heap, load, desk, now):
-                waiting = _tell(journeys, ties, works, changed, vertices, ready, waiting, f)
+                waiting = _tell(journeys, ties, works, weight, changed, vertices, ready, waiting, f)
         _share(state, stays, load, desk)
         _go_on(state, stays, heap, load, desk, now)
 
@@ -233,11 +196,32 @@ def _let_flow(
         journeys[f].start = max(journeys[f].start, vertices[v].time + causes[cause].after)
         journeys[f].open -= 1
         if journeys[f].open == 0:
-            row = _row(state, heap, desk, f, journeys[f].volume)
-            _lay(state, stays, desk, row, first[journeys[f].route], first[journeys[f].route + 1], link, part)
-            state[row].end = max(journeys[f].start, now)
-            _rise(state, heap, state[row].place)
+            _enter(journeys, first, link, part, state, stays, heap, desk, f, now)
         cause = causes[cause].next
+
+
+@cython.cfunc
+def _enter(
+    journeys: Journey[::1],
+    first: cython.const[cython.int][::1],
+    link: cython.const[cython.int][::1],
+    part: cython.const[cython.double][::1],
+    state: Flow[::1],
+    stays: Stay[::1],
+    heap: cython.int[::1],
+    desk: Desk[::1],
+    f: cython.Py_ssize_t,
+    now: cython.double,
+) -> cython.void:
+    """Let a message wait for its start, in the heap."""
+    row: cython.Py_ssize_t = _row(state, heap, desk, f, journeys[f].volume)
+    begin: cython.Py_ssize_t = first[journeys[f].route]
+    state[row].links = first[journeys[f].route + 1] - begin
+    for k in range(state[row].links):
+        stays[row * desk[0].width + k].link = link[begin + k]
+        stays[row * desk[0].width + k].part = part[begin + k]
+    state[row].end = max(journeys[f].start, now)
+    _rise(state, heap, state[row].place)
 
 
 @cython.cfunc
@@ -306,8 +290,8 @@ def _time(
     works: Work[::1],
     v: cython.Py_ssize_t,
 ) -> cython.longlong:
-    """Return when a vertex happens of which nothing is open: not before 0."""
-    time: cython.longlong = 0
+    """Return when a vertex happens of which nothing is open: not before the time that it has."""
+    time: cython.longlong = vertices[v].time
     more: cython.longlong = 0
     if vertices[v].behind != _NONE:
         more = works[vertices[v].behind].now - works[vertices[v].behind].was
@@ -335,6 +319,7 @@ def _tell(
     journeys: Journey[::1],
     ties: Tie[::1],
     works: Work[::1],
+    weight: cython.const[cython.longlong][::1],
     changed: cython.longlong[::1],
     vertices: Vertex[::1],
     ready: cython.int[::1],
@@ -344,8 +329,8 @@ def _tell(
     """Change the edges that wait for a message by its delay, and return how many vertices are ready."""
     for k in range(journeys[f].tie, journeys[f + 1].tie):
         edge = ties[k].edge
-        ns: cython.longlong = ties[k].weight + journeys[f].delay - journeys[f].was
-        changed[edge] = max(changed[edge], ns, min(ties[k].weight, 0))
+        ns: cython.longlong = ties[k].weight + journeys[f].delay
+        changed[edge] = max(changed[edge], ns, min(weight[edge], 0))
         waiting = _close(vertices, ready, waiting, ties[k].vertex)
     if journeys[f].call != _NONE:
         works[journeys[f].call].now = max(works[journeys[f].call].now, journeys[f].delay)
@@ -386,24 +371,6 @@ def _row(state: Flow[::1], heap: cython.int[::1], desk: Desk[::1], f: cython.Py_
     heap[desk[0].there] = row
     desk[0].there += 1
     return row
-
-
-@cython.cfunc
-def _lay(
-    state: Flow[::1],
-    stays: Stay[::1],
-    desk: Desk[::1],
-    row: cython.Py_ssize_t,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    link: cython.const[cython.int][::1],
-    part: cython.const[cython.double][::1],
-) -> cython.void:
-    """Give a flow its links, those of a route."""
-    state[row].links = end - begin
-    for k in range(end - begin):
-        stays[row * desk[0].width + k].link = link[begin + k]
-        stays[row * desk[0].width + k].part = part[begin + k]
 
 
 @cython.cfunc

@@ -19,6 +19,7 @@ from perwiz.loggps import instances, interfaces
 from perwiz.loggps.interfaces import CUT as CUT
 from perwiz.loggps.keys import NO_LIMIT, POSTED
 from perwiz.loggps.links import flows
+from perwiz.loggps.links.inside import Inside
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
@@ -90,6 +91,8 @@ class Weighted:
     """The delays that the weights of the recorded times have, of messages in another order; None: they are in the recorded one."""
     passes: Passes | None = dataclasses.field(default=None, kw_only=True)
     """None: delays are those of the recorded times."""
+    rounds: Inside | None = dataclasses.field(default=None, kw_only=True)
+    """Messages inside of collectives that are made in rounds, and share links; `delayed` and `inside` have them behind the others."""
 
     @property
     def placed(self) -> Trace:
@@ -197,12 +200,12 @@ def _misfit(fits: np.recarray[Any, Any], graph: Graph) -> Misfit:
     )
 
 
-def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recorded: Model | None = None) -> I8:
+def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recorded: Model | None = None, delay: I8 | None = None) -> I8:
     """Return the model's lag per edge, int64 ns, for messages of their recorded or another `size`.
 
     CUT for the rendezvous edges of eager messages, and for those from other calls than let them move, where hypotheses supposed some; on
     a call's local edge the lag of its own synchronous request, or of the transfer that it lets begin. `recorded` is the model of the run,
-    if that is another one.
+    if that is another one, and `delay` by how much its links delayed messages, ns each.
     """
     table = trace.messages
     waits, holds = synchronous(trace, model, size), holding(trace, model, size)
@@ -234,7 +237,16 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recor
     if model.progress == POSTED:
         rows = np.flatnonzero(table.receive == table.receive_done)
         np.maximum.at(out, graph.start[graph.returned[table.receive[rows]]], model.request(sent(trace, model, rows, size)))
-    flows.add(trace, graph, model, size, out, CUT)
+    if model.topology is not None:
+        flows.add(
+            trace,
+            graph,
+            model,
+            table.bytes if size is None else size,
+            flows.recorded_delays(trace, graph, model) if delay is None else delay,
+            out,
+            CUT,
+        )
     return out
 
 
@@ -346,7 +358,8 @@ def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed
     by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
     """
     trace, graph, old = weighted.trace, weighted.graph, weighted.model
-    lag, explained = lags(placed or trace, graph, model, size, old), np.minimum(before.rest, before.work)
+    delay = flows.recorded_delays(trace, graph, old)
+    lag, explained = lags(placed or trace, graph, model, size, old, delay), np.minimum(before.rest, before.work)
     rest = before.rest + _scaled(explained, before.work, work(trace, old, size, model, placed)) - explained
     out = _reweighed_partners(graph, before, lag, rest)
     local = graph.start[graph.returned]

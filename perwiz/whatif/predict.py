@@ -22,10 +22,10 @@ from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, parse_all
 from perwiz.whatif.hypotheses.threads import Threads, taken_away
 from perwiz.whatif.hypotheses.waits import ZeroWait
-from perwiz.whatif.links import OnLinks, on_links
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.order.tables import scatter
+from perwiz.whatif.overload import OnLinks, on_links
 from perwiz.whatif.ranking.instead import Instead, instead
 from perwiz.whatif.rematch.redrawn import Again
 from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
@@ -182,7 +182,7 @@ def between(
         span=span,
         order=order,
         sharing=sharing(base.weighted, changed.weighted, changed.time),
-        links=on_links(changed.weighted, changed.time),
+        links=on_links(changed.weighted, changed.time, trace),
         instead=beside,
     )
 

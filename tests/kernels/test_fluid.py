@@ -12,8 +12,6 @@ import naive
 from perwiz.engines.flowing import delayed
 from perwiz.engines.fluid import simulate
 from perwiz.engines.sweep import sweep
-from perwiz.kernels import fluid as kernel
-from perwiz.kernels.alog import zeros
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links import flows
 from perwiz.loggps.links.shapes import Torus, fat_tree
@@ -21,19 +19,21 @@ from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.weigh import CUT
 from perwiz.whatif.run import replayed
 
+SCALE = 1e6
+"""Delays are whole ns."""
 
-def flowed(flows, capacity, most):
+
+def flowed(flowing, capacity, most):
     """Return when flows (start, volume, {link: part}), in order, are done."""
-    count, width = len(flows), max((len(flow[2]) for flow in flows), default=0)
-    first = np.cumsum([0, *(len(flow[2]) for flow in flows)]).astype("i4")
-    link = np.array([each for flow in flows for each in flow[2]], "i4")
-    part = np.array([float(each) for flow in flows for each in flow[2].values()])
-    start, volume = (np.array([flow[k] for flow in flows], "f8") for k in (0, 1))
-    load, desk, done = zeros(len(capacity), kernel.LOAD), zeros(1, kernel.DESK), np.full(count, -7.0)
-    load.capacity, desk.most, desk.width = capacity, most, width
-    rows = zeros(count, kernel.FLOW), zeros(count * width, kernel.STAY), np.zeros(count, "i4")
-    kernel.flow(start.astype("i8"), volume, np.arange(count, dtype="i4"), first, link, part, *rows, load, desk, done)
-    return done.tolist()
+    count, none = len(flowing), np.zeros(len(flowing), "i8")
+    first = np.cumsum([0, *(len(flow[2]) for flow in flowing)]).astype("i4")
+    link = np.array([each for flow in flowing for each in flow[2]], "i4")
+    part = np.array([float(each) for flow in flowing for each in flow[2].values()])
+    start, volume = (np.array([flow[k] for flow in flowing], "f8") for k in (0, 1))
+    route, posted = np.arange(count, dtype="i4"), np.zeros(count, bool)
+    links = route, first, link, part, np.array(capacity, "f8"), float(most), none
+    found = flows.Flows(np.arange(count), none, none, none, none, posted, none, SCALE * volume, *links)
+    return ((SCALE * start + SCALE * volume / most + flows.passed(found, SCALE * start)) / SCALE).tolist()
 
 
 def test_flow__worked_by_hand():
@@ -53,10 +53,10 @@ PARTS = st.dictionaries(st.integers(0, 3), st.sampled_from([1, 1, 0.5]), min_siz
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 25), PARTS), max_size=8), st.lists(st.integers(1, 6), min_size=4, max_size=4))
-def test_flow__twin(flows, capacity):
-    flows = sorted(flows, key=lambda flow: flow[0])
-    expected = [float(each) for each in naive.flow(flows, capacity, 3)]
-    assert flowed(flows, capacity, 3) == pytest.approx(expected, abs=1e-2)
+def test_flow__twin(several, capacity):
+    several = sorted(several, key=lambda flow: flow[0])
+    expected = [float(each) for each in naive.flow(several, capacity, 3)]
+    assert flowed(several, capacity, 3) == pytest.approx(expected, abs=1e-2)
 
 
 @pytest.mark.slow
@@ -67,9 +67,9 @@ def test_flow__twin_of_many(seed, last):
     rng = np.random.default_rng(seed)
     ways = [{int(k): float(rng.choice([1, 1, 0.25])) for k in rng.choice(10, rng.integers(1, 5), replace=False)} for _ in range(18)]
     start = np.sort(rng.integers(0, last + 1, len(ways))).tolist()
-    flows = list(zip(start, rng.integers(1, 40, len(ways)).tolist(), ways, strict=True))
+    several = list(zip(start, rng.integers(1, 40, len(ways)).tolist(), ways, strict=True))
     capacity = rng.integers(1, 9, 10).tolist()
-    assert flowed(flows, capacity, 3) == pytest.approx([float(each) for each in naive.flow(flows, capacity, 3)], abs=1e-2)
+    assert flowed(several, capacity, 3) == pytest.approx([float(each) for each in naive.flow(several, capacity, 3)], abs=1e-2)
 
 
 def test_flow__along_a_chain():
@@ -78,8 +78,8 @@ def test_flow__along_a_chain():
     A ends at 2, but B shares link 1; D at 5, but C does so, too. When C ends at 7, B has the last 4 with 2.
     """
     ways = [{0: 1}, {0: 1, 1: 1}, {1: 1, 2: 1}, {2: 1}]
-    flows = [(0, volume, way) for volume, way in zip((2, 11, 7, 5), ways, strict=True)]
-    assert flowed(flows, [2, 2, 2], 2) == pytest.approx([2, 9, 7, 5])
+    several = [(0, volume, way) for volume, way in zip((2, 11, 7, 5), ways, strict=True)]
+    assert flowed(several, [2, 2, 2], 2) == pytest.approx([2, 9, 7, 5])
 
 
 @pytest.mark.slow
@@ -90,13 +90,13 @@ def test_run__twin(trace, shape, progress):
     node = np.arange(int(trace.locations.process.max(initial=0)) + 1)
     model = build.hand_model(o=0, G=1, S=1000, progress=progress).on(Topology("t", shape, 1.0, 0.0, 0.25, ()))
     weighted = replayed(build.placed(trace, node), model, clock="none").weighted
-    was = flows.recorded_delays(weighted.trace, model)
-    weight = flows.shifted(trace, weighted.graph, model, weighted.size, weighted.weight, was, 0 * was, CUT)
+    was = flows.recorded_delays(weighted.trace, weighted.graph, model)
+    weight = flows.shifted(trace, weighted.graph, model, weighted.size, weighted.weight, flows.Delays(was, 0 * was), CUT)
     weight = np.where(weight == CUT, CUT, np.maximum(weight, 0))
     edge, of = flows.carriers(weighted.trace, weighted.graph, model, weighted.size)
     np.maximum.at(weight, edge, np.where(weight[edge] == CUT, CUT, weighted.size[of] + 10))
     delay = delayed(dataclasses.replace(weighted, weight=weight), 0 * was)
-    found = flows.shifted(trace, weighted.graph, model, weighted.size, weight, 0 * was, delay, CUT)
+    found = flows.shifted(trace, weighted.graph, model, weighted.size, weight, flows.Delays(0 * was, delay), CUT)
     assert np.abs(sweep(weighted.graph, found) - simulate(weighted, weight)).max(initial=0) <= 50
 
 
@@ -115,4 +115,4 @@ def test_run__of_a_message_that_was_there_before_it_could(sooner, later):
     trace = build.placed(b.trace("answers"), [0, 1, 2, 3])
     model = build.hand_model(o=0, G=1, S=10**9).on(Topology("t", fat_tree([2, 2], 1.0, [2.0]), 1.0, 0.0, 0.0, ()))
     weighted = replayed(trace, model, clock="none").weighted
-    assert delayed(weighted, flows.recorded_delays(trace, model)).tolist() == [100, 100, later, later]
+    assert delayed(weighted, flows.recorded_delays(trace, weighted.graph, model)).tolist() == [100, 100, later, later]

@@ -19,7 +19,8 @@ from perwiz.loggps.weigh import CUT, Passes
 from perwiz.report.predict.document import document
 from perwiz.report.predict.text import text
 from perwiz.whatif.hypotheses.base import parse_all
-from perwiz.whatif.links import OnLinks, on_links, settled
+from perwiz.whatif.links import settled
+from perwiz.whatif.overload import OnLinks, on_links
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, swept_makespan, under
 
@@ -47,7 +48,7 @@ def test_links__worked_by_hand():
     run = replayed(pairs(), model.on(links(1.0)), clock="none")
     assert run.replay_error == 0
     slower = dataclasses.replace(run.weighted, network=model.on(links(2.0)))
-    found = settled(dataclasses.replace(slower, delayed=-flows.recorded_delays(run.trace, slower.network)))
+    found = settled(slower)
     later = sweep(run.graph, found.weight)[run.graph.ended] - run.time[run.graph.ended]
     assert later.tolist() == [0, 0, 100, 100]
 
@@ -60,8 +61,8 @@ def test_links__passes_come_to_the_simulation(trace, shape, progress, reverse):
     node = np.arange(int(trace.locations.process.max(initial=0)) + 1)
     model = build.hand_model(o=0, G=1, S=1000, progress=progress).on(Topology("t", shape, 1.0, 0.0, reverse, ()))
     weighted = replayed(build.placed(trace, node), model, clock="none").weighted
-    message = flows.recorded_delays(weighted.trace, model)
-    none = flows.shifted(trace, weighted.graph, model, weighted.size, weighted.weight, message, 0 * message, CUT)
+    message = flows.recorded_delays(weighted.trace, weighted.graph, model)
+    none = flows.shifted(trace, weighted.graph, model, weighted.size, weighted.weight, flows.Delays(message, 0 * message), CUT)
     none = np.where(none == CUT, CUT, np.maximum(none, 0))
     edge, of = flows.carriers(weighted.trace, weighted.graph, model, weighted.size)
     alone = np.where(none[edge] == CUT, CUT, weighted.size[of] + 10)
@@ -115,7 +116,7 @@ def test_settled__in_one_pass():
     model = build.hand_model(o=0, G=1, S=10**9)
     run = replayed(pairs(30), model.on(links(1.0)), clock="none")
     slower = dataclasses.replace(run.weighted, network=model.on(links(4.0)))
-    found = settled(dataclasses.replace(slower, delayed=-flows.recorded_delays(run.trace, slower.network)), enough=0)
+    found = settled(slower, enough=0)
     assert found.passes == Passes(1, None)
     assert swept_makespan(found) > run.makespan
 
@@ -126,8 +127,7 @@ def test_settled__says_how_far_it_is(monkeypatch):
     model = build.hand_model(o=0, G=1, S=10**9)
     run = replayed(pairs(3), model.on(links(1.0)), clock="none")
     slower = dataclasses.replace(run.weighted, network=model.on(links(4.0)))
-    start = dataclasses.replace(slower, delayed=-flows.recorded_delays(run.trace, slower.network))
-    one = settled(start, passes=1)
+    one = settled(slower, passes=1)
     assert one.passes == Passes(1, swept_makespan(one) - run.makespan)
     assert one.passes.moved > 0
 
@@ -164,16 +164,14 @@ def swapped(other):
 
 
 def test_on_links__says_what_shares_none():
-    """A barrier of four nodes sends messages that are not known; where others than the recorded messages are sent, none is delayed."""
+    """Where others than the recorded messages are sent, none is delayed."""
     b = build.Builder(4)
-    b.barrier()
-    trace, model = build.placed(b.trace("barrier"), [0, 1, 2, 3]), build.hand_model(o=0, G=1).on(links(4.0))
+    b.everyone("Allreduce", bytes=400)
+    trace, model = build.placed(b.trace("allreduce"), [0, 1, 2, 3]), build.hand_model(o=0, G=1, S=10**9).on(links(4.0))
     run = replayed(trace, model, clock="none")
-    assert on_links(run.weighted, run.time) == OnLinks([], None, False, 1)
     other = dataclasses.replace(run.weighted, size=np.ones(1, "i8"))
     assert on_links(other, run.time) == OnLinks([], None, True, 1)
     assert settled(other) is other
     made = document(predict(trace, [], model, clock="none"), 1)
-    assert "links         the messages inside of 1 collective of several nodes share none and slow nobody down" in text(made)
     made.links.left_alone = True
     assert "links         no message is slowed down on them: others than the recorded ones are sent" in text(made)

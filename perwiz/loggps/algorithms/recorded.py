@@ -17,7 +17,8 @@ import numpy as np
 
 from perwiz.loggps.algorithms import decisions
 from perwiz.loggps.algorithms.play import Group, Instances, Way
-from perwiz.loggps.algorithms.routines import ALGORITHMS, NotSuited, shape_of
+from perwiz.loggps.algorithms.routines import NotSuited, known, shape_of
+from perwiz.loggps.keys import POSTED
 from perwiz.loggps.model import Model
 from perwiz.trace.arrays import F8, I8
 
@@ -29,6 +30,10 @@ _NEAR = 0.1
 """Misfit by which a library's choice may be worse than the best."""
 _TELLING = 64
 """Instances of a kind that tell its algorithm, spread over the run."""
+_FLOWS = 20000
+"""Messages that share links in those, about, if it is more than one."""
+_WELL = 0.01
+"""Misfit of a way whose costs are right as they are."""
 _FACTORS = sorted((2.0 ** (k / 8) for k in range(-32, 33)), key=lambda factor: abs(math.log(factor)))
 """What all costs may be multiplied by, nearest to 1 first: beyond a sixteenth and 16 something else takes the time."""
 
@@ -63,61 +68,117 @@ class Fit:
 
 def recorded_ways(instances: Instances, model: Model, rows: I8, given: Mapping[int, Way]) -> dict[int, Recorded]:
     """Return per kind of instances (rows of collectives) how it was made; `given` is what somebody knows. Raises NotSuited."""
-    out = {}
-    for kind in np.unique(instances.kind[rows]).tolist():
-        several = telling(rows[instances.kind[rows] == kind])
-        ways = [given[kind]] if kind in given else ways_of(instances, kind)
+    out: dict[int, Recorded] = {}
+    for kind, alike in _judged(instances, model, rows, given).items():
+        several = _telling(instances, model, rows[instances.kind[rows] == kind])
+        ways = [given[kind]] if kind in given else ways_of(instances, kind, model)
         misfits = {way: _misfit(instances, model, several, kind, way) for way in ways}
         if kind in given:
-            out[kind] = Recorded(given[kind], misfits[given[kind]], GIVEN)
+            found = Recorded(given[kind], misfits[given[kind]], GIVEN)
         else:
-            out[kind] = _chosen(library_ways(instances, kind), misfits)
+            found = _chosen(library_ways(instances, kind, model), misfits)
+        for other in alike:
+            if suits(instances, other, found.way):
+                out[other] = found
+            else:
+                out[other] = dataclasses.replace(found, way=next(iter(ways_of(instances, other, model))), also=())
     return out
 
 
-def ways_of(instances: Instances, kind: int) -> list[Way]:
-    """Return the ways in which instances of a kind can be made, without segments."""
-    return [way for way in map(Way, ALGORITHMS[instances.routine(kind)]) if suits(instances, kind, way)]
+def _judged(instances: Instances, model: Model, rows: I8, given: Mapping[int, Way]) -> dict[int, list[int]]:
+    """Return the kinds that are judged by their times, each with those that it stands for."""
+    kinds, count = np.unique(instances.kind[rows], return_counts=True)
+    if model.topology is None:
+        return {kind: [kind] for kind in kinds.tolist()}
+    first = dict(zip(instances.kind[rows[::-1]].tolist(), rows[::-1].tolist(), strict=True))
+    comm, table = instances.trace.collectives.comm, instances.kinds
+    out: dict[object, list[int]] = {}
+    for kind in kinds[np.argsort(-count, kind="stable")].tolist():
+        digits = int(table.size[kind]).bit_length()
+        key = kind if kind in given else (int(table.op[kind]), int(comm[first[kind]]), digits)
+        out.setdefault(key, []).append(kind)
+    return {alike[0]: alike for alike in out.values()}
+
+
+def ways_of(instances: Instances, kind: int, model: Model | None = None) -> list[Way]:
+    """Return the ways in which instances of a kind can be made, without segments; under a model of SMPI those that it alone has, too."""
+    names = known(instances.kin(kind), smpi=model is not None and model.progress == POSTED)
+    return [way for way in map(Way, names) if suits(instances, kind, way)]
 
 
 def suits(instances: Instances, kind: int, way: Way) -> bool:
     """Return whether as many processes as a kind has can go a way."""
     try:
-        shape_of(instances.routine(kind), way.algorithm, int(instances.kinds.processes[kind]), int(instances.kinds.size[kind]), way.segment)
+        shape_of(instances.kin(kind), way.algorithm, int(instances.kinds.processes[kind]), int(instances.kinds.size[kind]), way.segment)
     except NotSuited:
         return False
     return True
 
 
-def library_ways(instances: Instances, kind: int) -> dict[str, Way]:
-    """Return what each library takes for a kind."""
-    asked = instances.routine(kind), int(instances.kinds.processes[kind]), int(instances.kinds.size[kind])
-    return {library: Way(decisions.choice(library, *asked)) for library in decisions.LIBRARIES}
+def library_ways(instances: Instances, kind: int, model: Model | None = None) -> dict[str, Way]:
+    """Return what each library takes for a kind: SMPI under its models, too."""
+    asked = instances.named(kind), int(instances.kinds.processes[kind]), int(instances.kinds.size[kind])
+    smpi = [decisions.SMPI] if model is not None and model.progress == POSTED else []
+    return {library: Way(decisions.choice(library, *asked)) for library in (*smpi, *decisions.LIBRARIES)}
 
 
 def fit(instances: Instances, model: Model, rows: I8, ways: Mapping[int, Way]) -> Fit:
     """Return what makes these ways, one per kind, give back the recorded exits of instances (rows of collectives)."""
+    factor = factors(instances, model, rows, ways)
+    return Fit(factor, instances.leave - instances.ends(instances.groups(rows, ways), model, factor))
+
+
+def factors(instances: Instances, model: Model, rows: I8, ways: Mapping[int, Way]) -> F8:
+    """Return by what all costs of each way, one per kind, come nearest to the recorded exits; per row of collectives."""
     factor, kinds = np.ones(len(instances.count)), instances.kind[rows]
-    for kind, way in ways.items():
-        several = rows[kinds == kind]
-        factor[several] = _factor(instances, model, Group(telling(several), kind, way))
-    played = instances.play(instances.groups(rows, ways), model)
-    return Fit(factor, instances.leave - played.times(instances.entry, factor))
+    for kind, alike in _judged(instances, model, rows, {}).items():
+        group = Group(_telling(instances, model, rows[kinds == kind]), kind, ways[kind])
+        own = [other for other in alike if ways[other] == ways[kind]]
+        factor[rows[np.isin(kinds, own)]] = _factor(instances, model, group)
+    return factor
 
 
-def telling(rows: I8) -> I8:
+def telling(rows: I8, most: int = _TELLING) -> I8:
     """Return some of the instances, spread over all."""
-    return rows[np.linspace(0, len(rows) - 1, min(_TELLING, len(rows))).astype("i8")]
+    return rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype("i8")]
+
+
+def _telling(instances: Instances, model: Model, rows: I8) -> I8:
+    """Return the instances of a kind that tell how it was made."""
+    if model.topology is None:
+        return telling(rows)
+    return telling(rows, min(_TELLING, max(1, _FLOWS // int(instances.processes[rows[0]]) ** 2)))
 
 
 def _factor(instances: Instances, model: Model, group: Group) -> float:
     """Return by what factor all costs of a way come nearest to the recorded exits; of several the nearest to 1."""
-    played = instances.play([group], model)
+    played, every = instances.play([group], model), np.ones(len(instances.count))
+    seen: dict[float, float] = {}
 
     def off(factor: float) -> float:
-        return _off(instances, group.rows, played.times(instances.entry, np.full(len(instances.count), factor)))
+        if factor not in seen:
+            if model.topology is None:
+                end = played.times(instances.entry, factor * every)
+            else:
+                end = played.flowing(instances.trace, model, factor * every).end
+            seen[factor] = _off(instances, group.rows, end)
+        return seen[factor]
 
-    return min(_FACTORS, key=off)
+    if model.topology is None:
+        return min(_FACTORS, key=off)
+    if off(1.0) <= _WELL * _lasts(instances, group.rows):
+        return 1.0
+    best, step = 0, 8
+    while step:
+        near = [best + k * step for k in (range(-4, 5) if step == 8 else (-1, 0, 1))]
+        best = min(near, key=lambda k: (off(2.0 ** (k / 8)), abs(k)))
+        step //= 2
+    return 2.0 ** (best / 8)
+
+
+def _lasts(instances: Instances, rows: I8) -> float:
+    """Return how long instances take behind their last entries, ns, the middle one."""
+    return max(float(np.median(instances.behind_last(instances.leave)[rows])), 1.0)
 
 
 def _off(instances: Instances, rows: I8, end: I8) -> float:
@@ -127,8 +188,8 @@ def _off(instances: Instances, rows: I8, end: I8) -> float:
 
 
 def _misfit(instances: Instances, model: Model, rows: I8, kind: int, way: Way) -> float:
-    end = instances.play([Group(rows, kind, way)], model).times(instances.entry, np.ones(len(instances.count)))
-    return _off(instances, rows, end) / max(float(np.median(instances.behind_last(instances.leave)[rows])), 1.0)
+    end = instances.ends([Group(rows, kind, way)], model, np.ones(len(instances.count)))
+    return _off(instances, rows, end) / _lasts(instances, rows)
 
 
 def _chosen(libraries: Mapping[str, Way], misfits: Mapping[Way, float]) -> Recorded:

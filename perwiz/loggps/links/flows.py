@@ -8,7 +8,8 @@ in it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,28 +19,46 @@ from perwiz.kernels import fluid as kernel
 from perwiz.kernels.alog import Records, zeros
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps.keys import POSTED
+from perwiz.loggps.links.inside import Depending, Inside
 from perwiz.loggps.links.topology import Topology
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
-from perwiz.trace.arrays import F8, I4, I8, Mask
+from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
 from perwiz.trace.resources import remembered
-from perwiz.trace.tables import Messages, Times
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-_LONGEST = 2.0**53
+_NOBODY = (kernel.VERTEX, kernel.CAUSE, kernel.TIE, kernel.WORK)
+"""Rows of the kernel that a graph of no vertices has none of."""
+
+
+class Net(Protocol):
+    """A graph: where edges come from and lead to."""
+
+    @property
+    def source(self) -> Any:
+        """Vertex each edge comes from."""
+
+    def targets(self, edges: Any, /) -> I8:
+        """Return the vertex that each of some edges leads into."""
 
 
 class Flows(NamedTuple):
     """Messages between nodes as flows, and the links on their ways."""
 
     message: I8
-    """Rows of messages."""
+    """Rows of messages, and behind those of messages inside of collectives."""
+    begins: I8
+    """Vertex where each is sent."""
     after: I8
-    """ns from the entry of the sending call until each can flow."""
+    """ns from there until it can flow."""
+    posts: I8
+    """Vertex where its receive is posted, of `posted`."""
     after_post: I8
-    """The same from that of the call that posts the receive, of `posted`."""
     posted: Mask
     """Which cannot flow before their receive is posted."""
+    ends: I8
+    """Vertex where each is there, -1: nowhere."""
     volume: F8
     """What each takes of its links: bytes for as long as it has that of its node for itself."""
     route: I4
@@ -68,12 +87,19 @@ class Flows(NamedTuple):
         load.capacity, desk.most, desk.width = self.capacity, self.most, width
         return zeros(count, kernel.FLOW), zeros(count * width, kernel.STAY), np.zeros(count, "i4"), load, desk
 
-    def start(self, table: Messages, times: Times) -> I8:
-        """Return when each can flow, ns, if calls have these times."""
-        out = times.enter[table.send[self.message]] + self.after
+    def start(self, time: I8) -> I8:
+        """Return when each can flow, ns, if vertices have these times."""
+        out = time[self.begins] + self.after
         rows = np.flatnonzero(self.posted)
-        posted = times.enter[table.receive[self.message[rows]]] + self.after_post[rows]
-        np.maximum.at(out, rows, posted)
+        out[rows] = np.maximum(out[rows], time[self.posts[rows]] + self.after_post[rows])
+        return out
+
+    def journeys(self) -> Records:
+        """Return them as rows of the kernel, and one more."""
+        out = zeros(len(self.message) + 1, kernel.JOURNEY)
+        for name in ("volume", "farther", "route"):
+            out[name][:-1] = getattr(self, name)
+        out.call = NONE
         return out
 
 
@@ -84,32 +110,125 @@ def handshakes(trace: Trace, model: Model, size: I8) -> Mask:
     return model.is_synchronous(sent(trace, model, slice(None), size))
 
 
-def flows(trace: Trace, model: Model, topology: Topology, size: I8) -> Flows:
-    """Return the messages of these sizes between nodes as flows through a topology. Raises ModelError if it has too few places."""
-    return _flows(trace, model, topology, size)
+class _Part(NamedTuple):
+    """Messages that flow, of one kind."""
+
+    message: I8
+    sender: Ints
+    """Location."""
+    receiver: Ints
+    sent: Sent
+    factor: F8
+    """What costs are multiplied by."""
+    begins: I8
+    posts: I8
+    ends: I8
+    posted: Mask
+
+
+def flows(trace: Trace, graph: Graph, model: Model, size: I8, inside: Inside | None = None) -> Flows:
+    """Return the messages of these sizes between nodes, and those inside of collectives, as flows through the links of a model.
+
+    Raises ModelError if it has too few places.
+    """
+    return _flows(trace, graph, model, size, inside)
 
 
 @remembered(4)
-def _flows(trace: Trace, model: Model, topology: Topology, size: I8) -> Flows:
+def _flows(trace: Trace, graph: Graph, model: Model, size: I8, inside: Inside | None) -> Flows:
+    parts = [_of_messages(trace, graph, model, size)]
+    if inside is not None:
+        part = _of_inside(trace, graph, model, inside)
+        parts.append(part._replace(message=part.message + len(size)))
+    return _through(trace, model, parts)
+
+
+def inside(trace: Trace, net: Net, model: Model, messages: Inside, graph: Graph | None) -> tuple[Flows, I8]:
+    """Return messages inside of collectives as flows, and when others begin, ns: the recorded ones of a graph, which are behind them.
+
+    These begin at no vertex.
+    """
+    parts = [_of_inside(trace, net, model, messages)]
+    begun = np.zeros(len(parts[0].message), "i8")
+    if graph is not None and len(trace.messages):
+        beside = flows(trace, graph, model, trace.messages.bytes)
+        part = _of_messages(trace, graph, model, trace.messages.bytes)
+        parts.append(part._replace(begins=np.full_like(part.begins, NONE)))
+        begun = np.append(begun, beside.start(recorded_entries(trace, graph)))
+    return _through(trace, model, parts), begun
+
+
+def recorded_entries(trace: Trace, graph: Graph) -> I8:
+    """Return the recorded times of the vertices where calls are entered, ns; 0 of others."""
+    time = np.zeros(graph.vertices, "i8")
+    time[graph.entered] = trace.timeline.calls.enter
+    return time
+
+
+def _of_messages(trace: Trace, graph: Graph, model: Model, size: I8) -> _Part:
+    table, location = trace.messages, trace.calls.location
+    message = np.flatnonzero(_far(trace, location[table.send], location[table.receive_done]))
+    done = table.receive_done[message]
+    return _Part(
+        message,
+        location[table.send[message]],
+        location[done],
+        sent(trace, model, message, size),
+        np.ones(len(message)),
+        graph.entered[table.send[message]].astype("i8"),
+        graph.entered[table.receive[message]].astype("i8"),
+        np.where(done == NONE, NONE, graph.returned[done]).astype("i8"),
+        handshakes(trace, model, size)[message] | (model.progress == POSTED),
+    )
+
+
+def _of_inside(trace: Trace, net: Net, model: Model, inside: Inside) -> _Part:
+    message = np.flatnonzero(_far(trace, inside.sender, inside.receiver))
+    edge, messages = inside.edge[message], inside.sent(trace)[message]
+    return _Part(
+        message,
+        inside.sender[message],
+        inside.receiver[message],
+        messages,
+        inside.factor[message],
+        net.source[edge].astype("i8"),
+        net.source[inside.own[message]].astype("i8"),
+        net.targets(edge),
+        model.is_synchronous(messages) | (model.progress == POSTED),
+    )
+
+
+def _far(trace: Trace, sender: Ints, receiver: Ints) -> Mask:
+    """Return which of some messages are between nodes."""
+    return np.asarray(distance(trace.locations, sender, receiver) >= METAHOST)
+
+
+def _through(trace: Trace, model: Model, parts: list[_Part]) -> Flows:
+    topology = model.topology
+    if topology is None:
+        raise ValueError("a network without links, must have a topology")
     node, place = _places(trace, topology)
-    table, places, location = trace.messages, trace.locations, trace.calls.location
-    ends = location[table.send], location[table.receive_done]
-    far = (distance(places, *ends) >= METAHOST) & (node[ends[0]] != node[ends[1]])
-    message = np.flatnonzero(far)
-    messages = sent(trace, model, message, size)
-    pair = np.stack([node[end[message]] for end in ends], 1) if len(message) else np.zeros((0, 2), "i8")
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _Part._fields if name != "sent"}
+    pair = np.stack([node[whole["sender"]], node[whole["receiver"]]], 1)
     pairs, route = np.unique(pair, axis=0, return_inverse=True)
     ways = [topology.route(place[one], place[other]) for one, other in pairs.tolist()]
     back = [topology.route(place[other], place[one]) if topology.reverse else [] for one, other in pairs.tolist()]
     first = np.cumsum([0, *(len(way) + len(other) for way, other in zip(ways, back, strict=True))])
     part = [each for way, other in zip(ways, back, strict=True) for each in [1.0] * len(way) + [topology.reverse] * len(other)]
-    posted = handshakes(trace, model, size)[message] | (model.progress == POSTED)
+
+    def costs(of: Callable[[Sent], I8]) -> F8:
+        """Return a cost of all messages, times their factors."""
+        return np.concatenate([np.broadcast_to(of(part.sent), part.factor.shape) * part.factor for part in parts])
+
     return Flows(
-        message,
-        np.broadcast_to(model.leaves_after(messages), message.shape),
-        np.broadcast_to(model.leaves_after_post(messages), message.shape),
-        posted,
-        np.maximum(model.occupancy(messages) * topology.node, 1e-3),
+        whole["message"],
+        whole["begins"],
+        np.rint(costs(model.leaves_after)).astype("i8"),
+        whole["posts"],
+        np.rint(costs(model.leaves_after_post)).astype("i8"),
+        whole["posted"],
+        whole["ends"],
+        np.maximum(costs(model.occupancy) * topology.node, 1e-3),
         route.ravel().astype("i4"),
         first.astype("i4"),
         np.array([link for way, other in zip(ways, back, strict=True) for link in (*way, *other)], "i4"),
@@ -135,91 +254,100 @@ def _places(trace: Trace, topology: Topology) -> tuple[I8, list[int]]:
     return node, topology.places(names)
 
 
-def passed(found: Flows, start: I8) -> F8:
-    """Return when each flow has passed its links, ns, given when it starts."""
-    row = np.lexsort((found.message, start))
-    done, out = np.empty(len(row)), np.empty(len(row))
-    kernel.flow(start[row], found.volume[row], found.route[row], *found.links, *found.desk(), done)
-    out[row] = done
+def passed(found: Flows, start: I8) -> I8:
+    """Return by how much longer each flow is under way than alone, ns, given when it starts."""
+    journeys = found.journeys()
+    journeys.start[:-1] = start
+    nobody, vertices, causes, ties, works = np.zeros(0, "i4"), *(zeros(0, rows) for rows in _NOBODY)
+    of_graph = np.zeros(1, "i4"), nobody, np.zeros(0, "u1"), np.zeros(0, "i8"), 0, np.zeros(0, "i8")
+    kernel.run(*of_graph, vertices, nobody, nobody, causes, journeys, ties, works, *found.links, *found.desk())
+    return np.asarray(journeys.delay[:-1])
+
+
+def delays(found: Flows, count: int, time: I8) -> I8:
+    """Return by how much longer each of `count` messages takes on links than alone, int64 ns, if vertices have these times."""
+    out = np.zeros(count, "i8")
+    out[found.message] = passed(found, found.start(time))
     return out
 
 
-def delays(trace: Trace, model: Model, topology: Topology | None, size: I8, times: Times) -> I8:
-    """Return by how much longer each message takes on links than alone, int64 ns per message, if calls have these times."""
-    out = np.zeros(len(trace.messages), "i8")
-    if topology is None:
-        return out
-    found = flows(trace, model, topology, size)
-    start = found.start(trace.messages, times)
-    longer = passed(found, start) - start - found.volume / found.most
-    out[found.message] = np.rint(np.minimum(longer, _LONGEST)).astype("i8") + found.farther
-    return out
-
-
-def recorded_delays(trace: Trace, model: Model, size: I8 | None = None) -> I8:
-    """Return the delays of messages under a model, of their recorded or another size, in the recorded run, int64 ns per message."""
-    return _recorded(trace, model, trace.messages.bytes if size is None else size)
+def recorded_delays(trace: Trace, graph: Graph, model: Model) -> I8:
+    """Return the delays of messages under a model in the recorded run, int64 ns per message; those of no links are 0."""
+    return _recorded(trace, graph, model)
 
 
 @remembered(4)
-def _recorded(trace: Trace, model: Model, size: I8) -> I8:
-    return delays(trace, model, model.topology, size, trace.timeline.calls)
-
-
-def add(trace: Trace, graph: Graph, model: Model, size: I8 | None, lag: I8, cut: int) -> None:
-    """Add the delays in the recorded run to the lags of the edges by which messages let calls go on; not of those behind a handshake."""
+def _recorded(trace: Trace, graph: Graph, model: Model) -> I8:
+    count = len(trace.messages)
     if model.topology is None:
-        return
-    delay = recorded_delays(trace, model, size)
-    edge, message = own_edges(trace, graph, model, trace.messages.bytes if size is None else size, delay)
+        return np.zeros(count, "i8")
+    return delays(flows(trace, graph, model, trace.messages.bytes), count, recorded_entries(trace, graph))
+
+
+def add(trace: Trace, graph: Graph, model: Model, size: I8, delay: I8, lag: I8, cut: int) -> None:
+    """Add delays to the lags of the edges by which messages let calls go on; not those of messages behind a handshake."""
+    edge, message = own_edges(trace, graph, model, size, delay != 0)
     binds = lag[edge] != cut
     lag[edge[binds]] += delay[message[binds]]
 
 
-def own_edges(trace: Trace, graph: Graph, model: Model, size: I8, delay: I8 | Mask) -> tuple[I8, I8]:
-    """Return the edges whose lag has the way of a message that is delayed, and which message."""
+def own_edges(trace: Trace, graph: Graph, model: Model, size: I8, some: Mask, inside: Inside | None = None) -> Depending:
+    """Return the edges whose lag has the way of a message, of some of all, bool each; last those inside of collectives."""
     kinds = [MESSAGE, PROBE, *([RENDEZVOUS, TRANSFER] if model.progress == POSTED else [])]
     edge = np.flatnonzero(np.isin(graph.kind, kinds))
     message = graph.cause[edge]
-    lags = (delay != 0) & ~handshakes(trace, model, size)
-    table = trace.messages
-    edge, message = edge[lags[message]], message[lags[message]]
-    if model.progress != POSTED:
-        return edge, message
-    local = [(np.flatnonzero(lags & (table.receive == table.receive_done)), table.receive)]
-    local.append(
-        (np.flatnonzero(lags & (table.send == table.send_done) & model.is_synchronous(sent(trace, model, slice(None), size))), table.send)
-    )
-    edges = [edge, *(graph.start[graph.returned[call[rows]]] for rows, call in local)]
-    return np.concatenate(edges).astype("i8"), np.concatenate([message, *(rows for rows, _ in local)]).astype("i8")
+    count, table = len(size), trace.messages
+    lags = some[:count] & ~handshakes(trace, model, size)
+    parts: list[tuple[Ints, Ints]] = [(edge[lags[message]], message[lags[message]])]
+    if model.progress == POSTED:
+        received = np.flatnonzero(lags & (table.receive == table.receive_done))
+        waits = model.is_synchronous(sent(trace, model, slice(None), size))
+        held = np.flatnonzero(lags & (table.send == table.send_done) & waits)
+        parts += [(graph.start[graph.returned[call[rows]]], rows) for rows, call in ((received, table.receive), (held, table.send))]
+    if inside is not None:
+        within = inside.depending(trace, model, some[count:])
+        parts.append((within.edge, within.message + count))
+    return Depending(*(np.concatenate(column).astype("i8") for column in zip(*parts, strict=True)))
 
 
-def carriers(trace: Trace, graph: Graph, model: Model, size: I8) -> tuple[I8, I8]:
+def carriers(trace: Trace, graph: Graph, model: Model, size: I8, inside: Inside | None = None) -> Depending:
     """Return the edges that weigh more by the delay of a message, and that message; by the longest where an edge has several."""
-    edge, message = own_edges(trace, graph, model, size, np.ones(len(size), "i8"))
+    edge, message = own_edges(trace, graph, model, size, np.ones(len(size) + (len(inside) if inside else 0), bool), inside)
     rows = np.flatnonzero(handshakes(trace, model, size))
     into = [np.arange(*graph.start[vertex : vertex + 2]) for vertex in graph.returned[trace.messages.receive_done[rows]].tolist()]
     into = [edges[graph.kind[edges] != GAP] for edges in into]
-    return np.concatenate([edge, *into]).astype("i8"), np.concatenate([message, np.repeat(rows, list(map(len, into)))]).astype("i8")
+    return Depending(
+        np.concatenate([edge, *into]).astype("i8"), np.concatenate([message, np.repeat(rows, list(map(len, into)))]).astype("i8")
+    )
 
 
-def shifted(trace: Trace, graph: Graph, model: Model, size: I8, weight: I8, was: I8, now: I8, cut: int) -> I8:
-    """Return weights in which messages have other delays than they had, ns each.
+class Delays(NamedTuple):
+    """Delays of all messages, and behind them of those inside of collectives, ns each."""
 
-    Of messages behind a handshake, which their receiver's work has, that of all which it lets go on changes by the longest one's.
+    was: I8
+    now: I8
+
+
+def shifted(trace: Trace, graph: Graph, model: Model, size: I8, weight: I8, delay: Delays, cut: int, inside: Inside | None = None) -> I8:
+    """Return weights in which messages have other delays than they had.
+
+    Of messages behind a handshake, which their receiver's work has, that of all which it lets go on changes by the longest one's; and so
+    does an edge that several let go on.
     """
     out, least = weight.copy(), np.minimum(weight, 0)
-    edge, message = own_edges(trace, graph, model, size, now | was)
+    was, now = delay
+    edge, message = own_edges(trace, graph, model, size, (now | was) != 0, inside)
     one, place = np.unique(edge, return_inverse=True)
-    more = np.full(len(one), np.iinfo("i8").min)
-    np.maximum.at(more, place, (now - was)[message])
+    longest = np.zeros((2, len(one)), "i8")
+    for column, each in zip(longest, delay, strict=True):
+        np.maximum.at(column, place, each[message])
     binds = out[one] != cut
-    out[one[binds]] = np.maximum(out[one] + more, least[one])[binds]
+    out[one[binds]] = np.maximum(out[one] + longest[1] - longest[0], least[one])[binds]
     rows = np.flatnonzero(handshakes(trace, model, size))
-    longest = np.zeros((2, len(trace.calls)), "i8")
-    for column, delay in zip(longest, (was, now), strict=True):
-        np.maximum.at(column, trace.messages.receive_done[rows], delay[rows])
-    change = longest[1] - longest[0]
+    work = np.zeros((2, len(trace.calls)), "i8")
+    for column, each in zip(work, delay, strict=True):
+        np.maximum.at(column, trace.messages.receive_done[rows], each[rows])
+    change = work[1] - work[0]
     call = np.append(change, 0)[np.repeat(graph.returning, np.diff(graph.start))]
     edge = np.flatnonzero((call != 0) & (graph.kind != GAP) & (out != cut))
     out[edge] = np.maximum(out[edge] + call[edge], least[edge])

@@ -6,11 +6,10 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.loggps.links.flows import flows, passed
-from perwiz.loggps.model import Model
+from perwiz.loggps.links.flows import Flows, passed
+from perwiz.loggps.links.topology import Topology
 from perwiz.trace.arrays import F8, I8
-from perwiz.trace.tables import NONE, Times
-from perwiz.trace.trace import Trace
+from perwiz.trace.tables import NONE
 
 _ALMOST = 1e-6
 """Part of the speed of a node that rounding may add to what is asked of a link."""
@@ -27,34 +26,31 @@ class Overloaded:
     """On it then."""
 
 
-def overloaded(trace: Trace, model: Model, size: I8, times: Times) -> list[Overloaded]:
-    """Return the links that are overloaded if messages have these sizes and calls these times, the longest first; none of no topology.
+def overloaded(topology: Topology, found: Flows, time: I8) -> list[Overloaded]:
+    """Return the links that are overloaded if vertices have these times, the longest first.
 
     A message is on its links until it has passed them, or has come: what was recorded may be faster than they are.
     """
-    if model.topology is None:
-        return []
-    found = flows(trace, model, model.topology, size)
-    start = found.start(trace.messages, times)
+    start = found.start(time)
     links = np.diff(found.first)[found.route]
     flow = np.repeat(np.arange(len(links)), links)
     at = np.arange(len(flow)) + np.repeat(found.first[found.route] - np.cumsum(links) + links, links)
     link, part = found.link[at], found.part[at]
     count = len(link)
     # what came sooner than its links allow was on them no longer than it was under way
-    done = trace.messages.receive_done[found.message]
-    came = np.where(done == NONE, np.inf, np.maximum(times.leave[done], start))
-    time = np.concatenate([start[flow].astype("f8"), np.minimum(passed(found, start), came)[flow]])
+    came = np.where(found.ends == NONE, np.inf, np.maximum(time[found.ends], start))
+    left = start + found.volume / found.most + passed(found, start) - found.farther
+    when = np.concatenate([start[flow].astype("f8"), np.minimum(left, came)[flow]])
     more = np.concatenate([part, -part])
-    row = np.lexsort((more, time, np.tile(link, 2)))
-    over = _over(found.capacity[np.tile(link, 2)[row]], time[row], more[row], found.most)
+    row = np.lexsort((more, when, np.tile(link, 2)))
+    over = _over(found.capacity[np.tile(link, 2)[row]], when[row], more[row], found.most)
     upto = np.empty(2 * count)
     upto[row] = over
     there = upto[count:] > upto[:count]
     longest = np.zeros(len(found.capacity))
     np.add.at(longest, np.tile(link, 2)[row], np.diff(over, prepend=0.0))
     messages = np.bincount(link[there], minlength=len(longest))
-    each = [Overloaded(model.topology.link(k), round(float(longest[k])), int(messages[k])) for k in np.flatnonzero(messages).tolist()]
+    each = [Overloaded(topology.link(k), round(float(longest[k])), int(messages[k])) for k in np.flatnonzero(messages).tolist()]
     return sorted(each, key=lambda one: -one.time)
 
 

@@ -40,7 +40,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.hypotheses.threads import Threads
-from perwiz.whatif.links import OnLinks
+from perwiz.whatif.overload import OnLinks
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
 from perwiz.whatif.semantics import Told
@@ -153,7 +153,14 @@ class Links(Record):
     left_alone: bool
     """Whether nothing is slowed down on links: other messages than the recorded ones are sent."""
     collectives: Natural
-    """That are made by several nodes: what they send shares no links. 0 if no topology is said."""
+    """That are made by several nodes, of bytes enough to matter, and whose messages share no links: they do not block, or it is not known
+    who takes part. 0 if no topology is said."""
+    beyond: Natural
+    """Those left out as the messages inside of all are too many."""
+    shared: Natural
+    """Whose messages share links."""
+    guessed: list[str]
+    """Routines of these of which nothing tells how they were made: by which messages is a guess."""
 
 
 class Semantics(Record):
@@ -282,7 +289,8 @@ def _links(found: OnLinks) -> Links:
     longest = [Link(link.name, link.time, link.messages) for link in found.overloaded[:_LINKS]]
     told = found.passes
     passes, moved = (told.passes, told.moved) if told else (0, None)
-    return Links(len(found.overloaded), longest, passes, moved, found.left_alone, found.collectives)
+    inside = found.collectives, found.beyond, found.shared, list(found.guessed)
+    return Links(len(found.overloaded), longest, passes, moved, found.left_alone, *inside)
 
 
 def _semantics(told: Told) -> Semantics:

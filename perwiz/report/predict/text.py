@@ -8,7 +8,7 @@ from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.records import negligible
 from perwiz.report.predict import algorithms, order, teams
-from perwiz.report.predict.document import Instead, PredictDocument, Recorded, Semantics, Widened, Zeroed
+from perwiz.report.predict.document import Instead, Links, PredictDocument, Recorded, Semantics, Widened, Zeroed
 from perwiz.whatif.hypotheses.network import EagerLimit
 from perwiz.whatif.sure.logged import LEAST
 from perwiz.whatif.sure.recordings import LEAST as RECORDINGS
@@ -111,9 +111,21 @@ def _links(predict: PredictDocument) -> Facts:
         out.append(("" if out else "links", f"{told}: the last one moved the end by {words.duration(found.moved_ns)}"))
     if found.left_alone:
         out.append(("links", "no message is slowed down on them: others than the recorded ones are sent"))
+    for line in _inside(found):
+        out.append(("" if out else "links", line))
+    return out
+
+
+def _inside(found: Links) -> list[str]:
+    """Return what becomes of messages inside of collectives."""
+    out = [f"the messages inside of {words.several(found.shared, 'collective')} are among those on them"] if found.shared else []
+    if found.guessed:
+        out.append(f"by which messages {' and '.join(found.guessed)} was made is a guess: its times fit no known algorithm")
     if found.collectives:
         several = f"{words.several(found.collectives, 'collective')} of several nodes"
-        out.append(("" if out else "links", f"the messages inside of {several} share none and slow nobody down"))
+        out.append(f"the messages inside of {several} share none and slow nobody down: not blocking, or not all members known")
+    if found.beyond:
+        out.append(f"those inside of {words.several(found.beyond, 'collective')} share none, as they would be too many")
     return out
 
 

@@ -16,7 +16,8 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import hypotheses as registry
-from perwiz.whatif.links import settled
+from perwiz.whatif.links import has_links, settled
+from perwiz.whatif.rounds import unchanged
 from perwiz.whatif.sharing import rewired
 
 PLACES = 1
@@ -36,6 +37,8 @@ class Hypothesis:
     """Whether calls may return before their partners let them."""
     joined: ClassVar[bool] = False
     """Whether several are one whose argument lists theirs: only together they need to fit."""
+    in_rounds: ClassVar[bool] = False
+    """Whether it makes collectives in rounds."""
     varied: ClassVar[str] = ""
     """What `others` vary, in short, where they do."""
     argument: str
@@ -151,6 +154,8 @@ def change(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
         weighted = hypothesis.change(weighted)
     if weighted.places is not recorded.places or weighted.network.interfaces != recorded.network.interfaces:
         weighted = rewired(weighted)
+    if has_links(weighted) and not any(one.in_rounds for one in asked):
+        weighted = unchanged(weighted)
     for hypothesis in [one for one in asked if one.stage > PLACES]:
         weighted = hypothesis.change(weighted)
     return settled(weighted)

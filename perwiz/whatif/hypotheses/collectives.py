@@ -10,9 +10,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.errors import UsageError
-from perwiz.graph.anew import carried
-from perwiz.graph.rounds import Rounds, with_rounds
-from perwiz.loggps.algorithms.play import Group, Instances, Played, Way
+from perwiz.loggps.algorithms.play import Group, Instances, Way
 from perwiz.loggps.algorithms.recorded import Fit, Recorded, fit, recorded_ways, suits, telling, ways_of
 from perwiz.loggps.algorithms.routines import ALGORITHMS
 from perwiz.loggps.model import Model
@@ -22,12 +20,15 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.rounds import on_links, put_in, shared
 
 BEST = "best"
 GUESSED = "algorithm=guessed"
 """The collectives were made by another algorithm that comes about as near to their times."""
 _OTHERS = 3
 """Other ways in which they may have been made that are tried."""
+_FEW = 4
+"""Instances by which the best way is told where messages share links."""
 _CLAUSE = re.compile(r"\s*([a-z_A-Z]+)(?:@(.+?))?=([a-z-]+)(?::(\w+))?(?:\s+was\s+([a-z-]+)(?::(\w+))?)?\s*")
 _NEXT = re.compile(r",\s*(?=[a-z_A-Z]+(?:@[^=]*)?=)")
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "KiB": 1 << 10, "M": 1 << 20, "MiB": 1 << 20}
@@ -64,6 +65,8 @@ class Plan:
     """Where their ranks are now."""
     changed: tuple[Changed, ...]
     fit: Fit
+    stays: tuple[Group, ...] = ()
+    """Instances that do not change, but whose messages share links, as they were recorded."""
 
     @property
     def groups(self) -> list[Group]:
@@ -77,12 +80,11 @@ class Collective(Hypothesis):
     These collectives are made by another algorithm. The recorded one, played from the recorded entries, gives back the recorded exits.
     """
 
-    word, stage, joined, varied = "collective", 2, True, GUESSED
+    word, stage, joined, in_rounds, varied = "collective", 2, True, True, GUESSED
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with rounds in place of the hubs of these collectives. Raises UsageError for what no routine has."""
-        plan = self.plan(weighted.trace, weighted.model, weighted.network, placed=weighted.placed)
-        return _with_rounds(weighted, plan, plan.instances.play(plan.groups, weighted.network))
+        return _made(weighted, self.plan(weighted.trace, weighted.model, weighted.network, placed=weighted.placed))
 
     def others(self, weighted: Weighted) -> list[Weighted]:
         """Return what else the graph may be: had the collectives been made another way that comes about as near to their times."""
@@ -92,8 +94,7 @@ class Collective(Hypothesis):
         told = {one.group.kind: one.was for one in self.plan(trace, weighted.model, weighted.network, placed=placed).changed}
         for number in range(min(_OTHERS, max((len(was.also) for was in told.values()), default=0))):
             was = {kind: was.also[min(number, len(was.also) - 1)] for kind, was in told.items() if was.also}
-            plan = self.plan(trace, weighted.model, weighted.network, was, placed)
-            out.append(_with_rounds(weighted, plan, plan.instances.play(plan.groups, weighted.network)))
+            out.append(_made(weighted, self.plan(trace, weighted.model, weighted.network, was, placed)))
         return out
 
     def clauses(self) -> list[Clause]:
@@ -114,6 +115,7 @@ class Collective(Hypothesis):
         rows = np.flatnonzero(asked >= 0)
         given = {**(made or {}), **_given(instances, rows, asked, clauses, str(self))}
         alike = np.flatnonzero(instances.chosen & np.isin(instances.kind, instances.kind[rows]))
+        sharing = shared(trace, model) if model.topology is not None else None
         was = recorded_ways(instances, model, alike, given)
         fitted = fit(instances, model, alike, {kind: recorded.way for kind, recorded in was.items()})
         changed = []
@@ -130,7 +132,11 @@ class Collective(Hypothesis):
                     have = ", ".join(map(str, ways_of(instances, kind)))
                     raise UsageError(f"{self}: {clause.way.algorithm} of {processes} processes cannot be, must be one of {have}")
                 changed.append(Changed(Group(several, kind, way), was[kind]))
-        return Plan(there, tuple(changed), fitted)
+        if sharing is None:
+            return Plan(there, tuple(changed), fitted)
+        others = np.setdiff1d(sharing.rows, rows)
+        fitted.factor[others] = sharing.factor[others]
+        return Plan(there, tuple(changed), fitted, tuple(instances.groups(others, {kind: one.way for kind, one in sharing.ways.items()})))
 
 
 def _clause(hypothesis: Hypothesis, text: str) -> Clause:
@@ -212,36 +218,18 @@ def _given(instances: Instances, rows: I8, asked: I8, clauses: Sequence[Clause],
 
 def _best(instances: Instances, network: Model, fitted: Fit, rows: I8, kind: int) -> Way:
     """Return the way by which instances of a kind, entered as recorded, are done soonest, in sum of the last exits of some."""
-    rows = telling(rows)
+    rows = telling(rows) if network.topology is None else telling(rows, _FEW)
 
     def ends(way: Way) -> int:
-        end = instances.play([Group(rows, kind, way)], network).times(instances.entry, fitted.factor) + fitted.rest
+        end = instances.ends([Group(rows, kind, way)], network, fitted.factor) + fitted.rest
         return int(instances.behind_last(end)[rows].sum())
 
     return min(ways_of(instances, kind), key=ends)
 
 
-def _with_rounds(weighted: Weighted, plan: Plan, played: Played) -> Weighted:
-    """Return the graph with rounds in place of hubs; what a call does beyond its rounds stays."""
-    trace, graph, members = weighted.trace, weighted.graph, weighted.trace.members
-    count, of_member = len(members), np.flatnonzero(played.end >= 0)
-    gone = np.zeros(len(trace.collectives), bool)
-    gone[members.collective[of_member]] = True
-    target, cause = played.target, np.repeat(played.collective, np.diff(played.start))
-    first = played.source < count
-    returned = members.done[of_member]
-    rounds = Rounds(
-        vertices=len(played.collective),
-        entered=members.call[played.source[first]],
-        first=target[first] - count,
-        source=played.source[~first] - count,
-        target=target[~first] - count,
-        last=played.end[of_member] - count,
-        returned=returned,
-        cause=np.concatenate([cause[first], cause[~first], members.collective[of_member]]),
-    )
-    made, edge = with_rounds(trace, graph, gone, rounds)
-    ns, rest = played.weights(plan.fit.factor), plan.fit.rest[of_member]
-    weight = carried(graph, made, edge, weighted.weight, np.concatenate([ns[first], ns[~first], rest]))
-    weight[made.start[made.returned[returned]]] = np.maximum(played.own(plan.fit.factor)[of_member] + rest, 0)
-    return dataclasses.replace(weighted, graph=made, weight=weight)
+def _made(weighted: Weighted, plan: Plan) -> Weighted:
+    """Return the graph with rounds in place of hubs; where messages have links, with those of all collectives that share them."""
+    if weighted.network.topology is None:
+        return put_in(weighted, plan.instances.play(plan.groups, weighted.network), plan.fit)[0]
+    was = [Group(one.group.rows, one.group.kind, one.was.way) for one in plan.changed]
+    return on_links(weighted, plan.instances, [*was, *plan.stays], [*plan.groups, *plan.stays], plan.fit.factor)

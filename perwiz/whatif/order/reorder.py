@@ -101,9 +101,18 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
         moves=old.moves + moves,
         inside=inside,
         delayed=delayed,
+        rounds=None if old.rounds is None else old.rounds.at(_numbers(old.graph, edge)),
     )
     enter, leave = _distances(program, order, place, region, changed)
     return requeued(dataclasses.replace(result, region_enter=enter, region_leave=leave))
+
+
+def _numbers(old: Graph, edge: I8) -> I8:
+    """Return the number of each old edge in a new graph, given the old one of each new one; -1 of those that are gone."""
+    out = np.full(old.edges, NONE)
+    there = np.flatnonzero(edge >= 0)
+    out[edge[there]] = there
+    return out
 
 
 def stays(weighted: Weighted) -> Mask:

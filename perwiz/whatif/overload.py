@@ -1,0 +1,76 @@
+"""What becomes of messages on links: which of these are overloaded, and what shares none."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.engines.sweep import sweep
+from perwiz.loggps.algorithms.play import Instances
+from perwiz.loggps.links import flows
+from perwiz.loggps.links.load import Overloaded, overloaded
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import Passes, Weighted
+from perwiz.trace import operations
+from perwiz.trace.arrays import I8
+from perwiz.trace.trace import Trace
+from perwiz.whatif.links import has_links
+from perwiz.whatif.rounds import matter, shared, unchanged
+
+
+@dataclasses.dataclass(frozen=True)
+class OnLinks:
+    """What becomes of messages on links."""
+
+    overloaded: list[Overloaded]
+    """The longest first."""
+    passes: Passes | None
+    """In which their delays were found; None: they are those of the recorded times."""
+    left_alone: bool = False
+    """Whether nothing is slowed down there: other messages than the recorded ones are sent."""
+    collectives: int = 0
+    """Of several nodes, and of bytes enough, whose messages share no links: they do not block, or who takes part is not known."""
+    beyond: int = 0
+    """That are left out as there are too many messages inside of them."""
+    shared: int = 0
+    """Whose messages share links."""
+    guessed: tuple[str, ...] = ()
+    """Routines of these of which nothing tells how they were made."""
+
+
+def on_links(weighted: Weighted, time: I8, recorded: Trace | None = None) -> OnLinks:
+    """Return which links are overloaded in the run whose vertices have these times, and how the delays on them were found.
+
+    `recorded` is the trace in the order of the recorded run, if that is another one.
+    """
+    topology = weighted.network.topology
+    if topology is None:
+        return OnLinks([], None)
+    apart = matter(Instances(weighted.placed), weighted.network)
+    if not has_links(weighted):
+        return OnLinks([], None, True, int(apart.sum()))
+    if weighted.rounds is None:  # the recorded run
+        weighted = unchanged(weighted)
+        time = time if weighted.rounds is None else sweep(weighted.graph, weighted.weight)
+    instances, there = Instances(weighted.placed), np.zeros(len(apart), bool)
+    if weighted.rounds is not None:
+        there[weighted.rounds.collective] = True
+    apart &= ~there
+    beyond = apart & instances.playable
+    found = flows.flows(weighted.placed, weighted.graph, weighted.network, weighted.size, weighted.rounds)
+    return OnLinks(
+        overloaded(topology, found, time),
+        weighted.passes,
+        False,
+        int(np.sum(apart & ~beyond)),
+        int(beyond.sum()),
+        int(there.sum()),
+        _guessed(recorded or weighted.trace, weighted.model) if there.any() else (),
+    )
+
+
+def _guessed(trace: Trace, model: Model) -> tuple[str, ...]:
+    """Return the routines of collectives whose messages share links of which nothing tells how they were made."""
+    found, ops = shared(trace, model), Instances(trace).kinds.op
+    return tuple(dict.fromkeys(operations.OPS[int(ops[kind])] for kind, one in found.ways.items() if not one.told))

@@ -1,0 +1,151 @@
+"""Messages inside of collectives that share links: exits worked by hand, fixed point, passes and the simulation alike, what shares none."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+from perwiz.engines.fluid import simulate
+from perwiz.engines.sweep import sweep
+from perwiz.loggps.keys import POSTED
+from perwiz.loggps.links import flows
+from perwiz.loggps.links.shapes import Torus, fat_tree
+from perwiz.loggps.links.topology import Topology
+from perwiz.loggps.weigh import CUT
+from perwiz.report.predict.document import document
+from perwiz.report.predict.text import text
+from perwiz.whatif.links import settled
+from perwiz.whatif.overload import on_links
+from perwiz.whatif.predict import predict
+from perwiz.whatif.rounds import unchanged
+from perwiz.whatif.run import replayed
+
+POSTED_MODEL = build.hand_model(o=0, G=1, S=10**9, progress=POSTED)
+EAGER = build.hand_model(o=0, G=1, S=10**9)
+RENDEZVOUS = build.hand_model(o=0, G=1, S=0)
+TREE = 'kind = "fat tree"\nports = [2, 2]\noversubscription = {over}\nnode_GB_per_s = 1\n'
+
+
+def links(over):
+    return Topology("t", fat_tree([2, 2], 1.0, [over]), 1.0, 0.0, 0.0, ())
+
+
+def collective(routine, ends, size, entry=(0, 0, 0, 0), times=1, **more):
+    """Return a run of four processes on four nodes that do this so many times, each after 1000 ns, and come back at these times."""
+    b = build.Builder(4)
+    for k in range(times):
+        at = [(1000 * k + begin, 1000 * k + end) for begin, end in zip(entry, ends, strict=True)]
+        b.everyone(routine, bytes=size, at=at, **more)
+    return build.placed(b.trace(routine), [0, 1, 2, 3])
+
+
+def leaves(trace, model, *asked):
+    found = predict(trace, list(asked), model, clock="none", draws=0)
+    return found.predicted.calls.leave.tolist()
+
+
+@pytest.fixture
+def tree(tmp_path):
+    def made(over):
+        (tmp_path / f"{over}.toml").write_text(TREE.format(over=over))
+        return f"links {tmp_path}/{over}.toml"
+
+    return made
+
+
+@pytest.mark.parametrize(("over", "end"), [(1, 313), (2, 413), (4, 813)])
+def test_alltoall_at_once(tree, over, end):
+    """Three messages of 101 bytes of each take 100 ns of its link, so all are there at 300 + 10 and an envelope.
+
+    At 4:1 four times 100 cross each trunk of half a byte per ns and take 800; at 2:1 one of 1 byte, and take 400.
+    """
+    trace = collective("Alltoall", (313,) * 4, 404)
+    assert leaves(trace, POSTED_MODEL, tree(over)) == [end] * 4
+
+
+def test_what_was_recorded_on_narrow_links(tree):
+    """The other way: recorded at 4:1, the trunk gone."""
+    trace = collective("Alltoall", (810, 820, 810, 810), 404)
+    assert leaves(trace, POSTED_MODEL.on(links(4.0)), tree(1)) == [310, 320, 310, 310]
+    assert leaves(trace, POSTED_MODEL.on(links(4.0)), tree(4)) == [810, 820, 810, 810]
+
+
+@pytest.mark.parametrize("model", [POSTED_MODEL, EAGER, RENDEZVOUS])
+@pytest.mark.parametrize("routine", ["Alltoall", "Allreduce", "Bcast", "Allgather", "Reduce", "Barrier", "Scan"])
+def test_the_recorded_run_is_given_back(tree, model, routine):
+    """To the ns, whatever the exits are, also behind others."""
+    trace = collective(routine, (900, 850, 930, 840), 4000, (5, 0, 9, 70), times=3, root=1 if routine in ("Bcast", "Reduce") else None)
+    assert leaves(trace, model.on(links(4.0)), tree(4)) == trace.timeline.calls.leave.tolist()
+    assert leaves(trace, model, tree(1)) == trace.timeline.calls.leave.tolist()
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(
+    st.sampled_from(["Alltoall", "Allreduce", "Bcast", "Allgather", "Reduce", "Gather"]),
+    st.sampled_from([POSTED_MODEL, EAGER, RENDEZVOUS]),
+    st.lists(st.integers(0, 400), min_size=4, max_size=4),
+    st.sampled_from([fat_tree([2, 2], 1.0, [4.0]), Torus((2, 2), 0.5)]),
+    st.integers(1, 4),
+)
+def test_the_simulation_is_come_to(routine, model, entry, shape, times):
+    """One process of simpy for each vertex and message, against the compiled run and the passes."""
+    trace = collective(routine, (900,) * 4, 808, tuple(entry), times, root=0 if routine in ("Bcast", "Reduce", "Gather") else None)
+    weighted = unchanged(replayed(trace, model.on(Topology("t", shape, 1.0, 0.0, 0.0, ())), clock="none").weighted)
+    assert weighted.rounds is not None
+    was = weighted.inside
+    asked = weighted.placed, weighted.graph, weighted.network, weighted.size
+    bare = flows.shifted(*asked, weighted.weight, flows.Delays(was, 0 * was), CUT, weighted.rounds)
+    bare = np.where(bare == CUT, CUT, np.maximum(bare, 0))
+    found = settled(dataclasses.replace(weighted, weight=bare, delayed=-was), enough=0)
+    assert np.abs(sweep(found.graph, found.weight) - simulate(weighted, bare)).max() <= 50
+
+
+def test_of_alltoallv_each_gets_its_part(tree):
+    """Rank 0 alone sends, 404 bytes to each: 1209 ns on its link. At 4:1 the two that cross have half of it, and take 1612, the other 806.
+
+    Rank 0, which takes nothing, does as long as an exchange of 404 bytes with one that is ready: 413.
+    """
+    trace = collective("Alltoallv", (413, 1219, 1219, 1219), 404)
+    calls = dataclasses.replace(trace.calls, bytes_sent=np.array([1616, 0, 0, 0]))
+    assert leaves(dataclasses.replace(trace, calls=calls), POSTED_MODEL, tree(4)) == [413, 816, 1622, 1622]
+
+
+def test_what_shares_none_is_told(monkeypatch, tree):
+    monkeypatch.setattr("perwiz.whatif.rounds.MOST", 40)
+    trace = collective("Alltoall", (310,) * 4, 404, times=3)
+    found = predict(trace, [tree(4)], POSTED_MODEL, clock="none", draws=0)
+    assert (found.links.shared, found.links.beyond, found.links.collectives) == (1, 2, 0)
+    told = text(document(found, 1))
+    assert "the messages inside of 1 collective are among those on them" in told
+    assert "those inside of 2 collectives share none, as they would be too many" in told
+
+
+def test_too_small_to_matter():
+    """A barrier sends no bytes: it stays a hub, and nothing is said of it."""
+    run = replayed(collective("Barrier", (40,) * 4, 0), POSTED_MODEL.on(links(4.0)), clock="none")
+    assert unchanged(run.weighted) is run.weighted
+    found = on_links(run.weighted, run.time)
+    assert (found.shared, found.collectives) == (0, 0)
+
+
+def test_a_guess_is_told(tree):
+    trace = collective("Allreduce", (90000, 91000, 97000, 90050), 4000)
+    found = predict(trace, [tree(4)], EAGER, clock="none", draws=0)
+    assert found.links.guessed == ("MPI_Allreduce",)
+    assert "by which messages MPI_Allreduce was made is a guess: its times fit no known algorithm" in text(document(found, 1))
+
+
+def test_another_algorithm_shares_them_too(tree):
+    """A pairwise exchange has one message of each at a time: three rounds of 110. At 4:1 ranks 0 and 2 send within their switch first.
+
+    1>2 and 3>0 have all of a trunk, 0.5 bytes per ns, until 1>3 and 3>1 come at 110; they are done at 290, 1>3 and 3>1 have 45 then. Behind
+    0>2 and 2>0, from 300 on, they share again, and are done at 500, these at 600. The last round is at 720 within, at 820 between switches.
+    """
+    trace = collective("Alltoall", (310,) * 4, 404)
+    asked = "collective alltoall=pairwise was linear"
+    assert leaves(trace, POSTED_MODEL.on(links(1.0)), asked) == [330] * 4
+    assert leaves(trace, POSTED_MODEL, tree(4), asked) == [720, 820, 720, 820]
