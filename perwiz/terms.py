@@ -148,6 +148,7 @@ TERMS = (
     Term("move", "calls of a process run earlier, each with the computation before it, ahead of the call named"),
     Term("speed", "how many times as fast as recorded a process or node computes"),
     Term("typical", "each operation takes what its kind does: computation the mean, messages and collectives the median beside waiting"),
+    Term("alone", "nothing runs on other streams of a process while these calls of a stream do"),
     Term("scale", "what part of its recorded time the computation in a region takes"),
     Term("region", "a part of the program that its author or its compiler marked, such as a function or a loop", plain=True),
     Term("step", "the k-th instance of a region on every process, written NAME#k", ("parallel step",), plain=True),

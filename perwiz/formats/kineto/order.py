@@ -8,6 +8,7 @@ one wait for it; `work.wait()` lets the current stream wait for the oldest colle
     record wait launch(gemm)              likewise, the other way round
     launch(nccl) record wait record       between both records: NCCL's own, no wait for what comes behind
     wait launch(gemm)                     no record since the last launch: waits for a collective
+    wait record wait launch(nccl) launch(gemm)      likewise: what is launched on the other stream waits for an earlier collective
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from perwiz.formats.kineto.device import Device
 from perwiz.kernels import launches
 from perwiz.trace import streams
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import NONE
 
 _FAR = np.iinfo("i8").max
@@ -105,9 +106,20 @@ def _of_thread(device: Device, activity: I8, launch: I8, records: I8, waits: I8)
     stream = ran.at.location[activity]
     earlier[paired] = _before(activity, stream, of_wait[paired])
     lone = np.flatnonzero(~paired & ~own & (later >= 0))
-    lone = lone[~np.append(collective, False)[of_wait[lone]]]
+    between = np.append(collective, False)[of_wait[lone]]
+    later[lone[between]] = np.append(activity, NONE)[_next(~collective)[of_wait[lone[between]]]]
+    lone = lone[~between | (first[of_wait[lone]] < _FAR)]
     earlier[lone] = _oldest(activity[collective], launch[collective], waits[lone])
     return earlier, later
+
+
+def _next(chosen: Mask) -> I8:
+    """Return per place, and for the end, the first chosen one from there on; the end where there is none.
+
+    chosen 0 1 0 0   out 1 1 4 4 4
+    """
+    place = np.append(np.where(chosen, np.arange(len(chosen)), len(chosen)), len(chosen))
+    return np.asarray(np.minimum.accumulate(place[::-1])[::-1])
 
 
 def _before(activity: I8, stream: Ints, place: I8) -> I8:

@@ -163,6 +163,10 @@ class Rank:
         """Return when the last event ends."""
         return int(self.leave.max())
 
+    def end_of_first(self) -> int:
+        """Return when the last event of the first thread ends: it waits for no stream behind that; the begin, without any."""
+        return int(self.leave[self._row_of == 0].max(initial=self.start()))
+
 
 def _is_rank(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_RANKS

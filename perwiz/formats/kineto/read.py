@@ -217,6 +217,9 @@ class _Builder:
         until = column["enter"].copy()
         until[ends.effect] = np.maximum(until[ends.effect], column["enter"][ends.cause])
         column["leave"][idle] = end[column["location"][idle]] = until[idle]
+        threads = np.cumsum([0, *(rank.locations for rank in ranks[:-1])])
+        end[threads] = [rank.end_of_first() - self.start for rank in ranks]
+        np.maximum.at(end, column["location"][last], column["leave"][last])
         self.instants = Times(begin, end)
 
     def _defects(self) -> tables.Defects:

@@ -44,6 +44,12 @@ KINDS = (
         "these tests and probes take no time where they find nothing: the process goes on when what it polls for is there",
     ),
     Kind(
+        "alone",
+        "waits:Alone",
+        "CALLS",
+        "nothing runs on other streams of a process while these calls of a stream do, such as op:dist_all_reduce: no overlap",
+    ),
+    Kind(
         "eager",
         "waits:Eager",
         "CALLS|SIZE",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
-from perwiz.errors import UsageError
+from perwiz.errors import GraphError, UsageError
+from perwiz.graph.anew import Anew, carried
 from perwiz.graph.graph import GAP, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
@@ -116,6 +119,52 @@ class Eager(Hypothesis):
             raise UsageError(f"{self}: these calls send no message")
         weighted.weight[held(weighted, sent)] = CUT
         return weighted
+
+
+class Alone(Hypothesis):
+    """Nothing runs on other streams of a process while these calls of its streams do: what would run beside one begins behind it, or it
+    begins behind that, whichever came first in the recording. So communication does not overlap with computation.
+    """
+
+    word, stage = "alone", 3
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which streams wait for each other. Raises UsageError if these calls are on no streams, or would deadlock."""
+        trace, graph = weighted.trace, weighted.graph
+        ends = _beside(trace, selectors.calls(trace, self.argument))
+        if not len(ends[0]):
+            raise UsageError(f"{self}: must be calls of a stream, such as collectives, with others of their process beside it")
+        none = np.zeros(graph.vertices, bool)
+        anew = Anew(trace, graph, none, np.zeros(graph.edges, bool), 0)
+        source, target = anew.layout.entered[ends[0]], anew.layout.entered[ends[1]] + 1
+        try:
+            made, edge = anew.graph(source, target, np.full(len(source), START, "u1"), np.full(len(source), NONE))
+        except GraphError as error:
+            raise UsageError(f"{self}: {error}") from None
+        return dataclasses.replace(weighted, graph=made, weight=carried(graph, made, edge, weighted.weight, np.zeros(len(source), "i8")))
+
+
+def _beside(trace: Trace, calls: Mask) -> tuple[I8, I8]:
+    """Return (call entered when something has ended, call that returns when what must not run beside it begins), rows.
+
+    Between two calls that idle a stream does something, or calls: on stream 1 a call runs from 4 to 9, on stream 2 kernels from 2 to 6 and
+    from 6 to 8. The call begins at 6, when the first kernel has ended, and the second one when the call has.
+    """
+    location, times, first = trace.calls.location, trace.timeline.calls, trace.first_calls
+    idles = trace.calls.op == operations.OP["device_idle"]
+    row = np.flatnonzero(calls & ~idles & (trace.locations.kind == STREAM)[location])
+    row = row[(row > first[location[row]]) & (row + 1 < first[location[row] + 1])]
+    row = row[idles[row - 1] & idles[row + 1]]
+    pairs = [np.empty((2, 0), "i8")]
+    for stream in np.flatnonzero(trace.locations.kind == STREAM).tolist():
+        other = first[stream] + np.flatnonzero(idles[first[stream] : first[stream + 1]])
+        mine = row[(trace.locations.process[location[row]] == trace.locations.process[stream]) & (location[row] != stream)]
+        place = np.searchsorted(times.leave[other], times.enter[mine])
+        mine, place = mine[place < len(other)], place[place < len(other)]
+        before = other[place]
+        pairs += [np.stack([mine + 1, before])[:, place + 1 < len(other)], np.stack([before, mine - 1])[:, place > 0]]
+    found = np.concatenate(pairs, axis=1)
+    return found[0], found[1]
 
 
 def held(weighted: Weighted, messages: Mask) -> I8:

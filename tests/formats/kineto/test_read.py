@@ -300,3 +300,47 @@ def test_balance__threads_kept_for_one_purpose_have_no_share(tmp_path):
     trace = read(tmp_path, *ranks)
     assert processors(trace).tolist() == [True, False, True, False]
     assert perwiz.predict(trace, ["balance-time all"]).gain == 28_333
+
+
+def test_read__a_wait_in_front_of_the_next_collective(tmp_path):
+    """What is computed behind two collectives waits for the first; that wait stands before the record of the second."""
+    ranks = []
+    for number in (0, 1):
+        one = Rank(number)
+        for k, at in enumerate((10, 40)):
+            one.call("cudaEventRecord", at, 1).call("cudaStreamWaitEvent", at + 2, 1)
+            one.nccl("AllReduce", at + 5, 100 + 50 * k, 50, k).launch("gemm(int)", at + 12, 100 + 50 * k, 30)
+            one.call("cudaStreamWaitEvent", at + 20, 1)
+        ranks.append(one)
+    trace = read(tmp_path, *ranks)
+    own = [pair for pair in links(trace) if pair[0] == "event" and pair[1][1] < 3]
+    collective, gemm = (2, 1)
+    assert [(cause[1:], effect[1:]) for _, cause, effect in own] == [((gemm, 120), (collective, 140)), ((collective, 140), (gemm, 120))]
+
+
+def test_predict__devices_that_go_on_behind_the_first_thread(tmp_path):
+    """The first thread ends with its last event, at 12: what streams do later is as long as the run."""
+    trace = read(tmp_path, Rank(0, 1).launch("gemm(int)", 10, 20, 80))
+    found = perwiz.predict(trace, "scale gemm=0.5", clock="none")
+    assert (found.recorded.makespan, found.gain) == (90_000, 40_000)
+
+
+def test_alone__nothing_beside_collectives(tmp_path):
+    """The collective takes 40 from 30 on, beside two kernels from 20 to 50 and 50 to 60: behind the first one, and the second behind it."""
+    ranks = []
+    for number in (0, 1):
+        one = Rank(number).launch("gemm(int)", 5, 20, 30).nccl("AllReduce", 10, 30, 40, 0).launch("gemm(int)", 18, 50, 10)
+        ranks.append(one.call("cudaDeviceSynchronize", 25, 46))
+    trace = read(tmp_path, *ranks)
+    found = perwiz.predict(trace, "alone op:dist_all_reduce", clock="none")
+    streams = {}
+    times = found.predicted.calls
+    for one in (1, 2):
+        rows = np.flatnonzero(trace.calls.location == one)
+        streams[one] = [(times.enter[k] / 1000, times.leave[k] / 1000) for k in rows]
+    assert streams[2][1] == (45, 85)
+    assert [leave for _, leave in streams[1]][:2] == [15, 85]
+    with pytest.raises(
+        perwiz.PerwizError, match=r"^alone op:device_launch: must be calls of a stream, such as collectives, with others of"
+    ):
+        perwiz.predict(trace, "alone op:device_launch", clock="none")
