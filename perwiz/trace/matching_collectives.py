@@ -136,14 +136,13 @@ def _count_instances(comm: I4, rank: I4, comms: Communicators) -> tuple[I4, Mask
 def _memberships(comms: Communicators, rank: I4) -> tuple[I4, I4, np.recarray[Any, Any]]:
     """Return ranks as small numbers, where the memberships of each begin, and (communicator, rank in it) per membership.
 
-    Ranks stay as they are where they are small. A file may name any: those in no communicator share the number behind the last.
+    Ranks stay as they are where they are small and all occur; else only those that do have one. A file may name any: those in no
+    communicator share the number behind the last.
 
         communicators (0, 1) and (1, 0); rank   1 0 9
         ranks as numbers                        1 0 2
         first membership of 0, 1, 2, and the end   0 2 4 4    memberships (0, 0) (1, 1) (0, 1) (1, 0)
     """
-    owner = np.repeat(np.arange(len(comms)), comms.sizes())
-    place = np.arange(len(owner)) - comms.first[owner]
     ranks: NDArray[np.signedinteger[Any]] = comms.ranks
     last = int(ranks.max(initial=-1))
     if last > _SPARSE * (len(ranks) + 1):
@@ -153,6 +152,14 @@ def _memberships(comms: Communicators, rank: I4) -> tuple[I4, I4, np.recarray[An
         rank = np.where(distinct[number] == rank, number, last + 1).astype("i4")
     elif rank.max(initial=-1) > last:
         rank = np.minimum(rank, last + 1).astype("i4")
+    occurs = np.zeros(last + 2, bool)
+    occurs[rank] = True
+    membership: I8 = np.flatnonzero(occurs[ranks])
+    if len(membership) < len(ranks):
+        number = np.cumsum(occurs, dtype="i4") - np.int32(1)
+        last, ranks, rank = int(number[last]), number[ranks[membership]], number[rank]
+    owner = np.searchsorted(comms.first, membership, "right") - 1
+    place = membership - comms.first[owner]
     order = np.argsort(ranks, kind="stable")
     first = np.searchsorted(ranks[order], np.arange(last + 3)).astype("i4")
     members = np.empty(len(order), kernel.MEMBER).view(np.recarray)

@@ -136,7 +136,7 @@ class Columns:
         if len(self.works) == 1 and not told:
             self.works[0].said()
         self.ranks = ranks if told else max(ranks, *(work.ranks for work in self.works))
-        self.comms = Comms(self.ranks)
+        self.comms = Comms(self.ranks, sum(process.size for process in processes))
         for work in self.works:
             alone = bool(work.walk["alone"][0])
             work.definitions.entries += [0, self.comms.alone(work.process.rank) if alone else -1]

@@ -7,17 +7,19 @@ waits there for the others; where some never come, as their files are missing or
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import numpy as np
 
-from perwiz.formats.dumpi.definitions import Definitions, Making, Members
+from perwiz.formats.dumpi.definitions import Definitions, Making, Members, Ranks
 from perwiz.kernels import dumpi_rows as rows
 from perwiz.trace.arrays import I4
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Communicators, Topology
 
+_FEW = 1 << 18
+"""Ranks of communicators of small files."""
 _Key = tuple[int, int]
 _Half = dict[int, Making]
 
@@ -25,20 +27,21 @@ _Half = dict[int, Making]
 class Comms(Members):
     """Gives every communicator a row, and an entry per row and own group. Row 0 is the world, as is entry 0."""
 
-    def __init__(self, size: int) -> None:
-        world = tuple(range(size))
-        self._rows: list[tuple[int, ...]] = [world]
+    def __init__(self, size: int, bytes: int) -> None:
+        """`size` of the world; `bytes` of all files: there are not so many ranks in all communicators but the world."""
+        world, self._left_over = range(size), bytes + _FEW
+        self._rows: list[Ranks] = [world]
         self._names = ["MPI_COMM_WORLD"]
-        self._entries: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(0, world, world)]
+        self._entries: list[tuple[int, Ranks, Ranks]] = [(0, world, world)]
         self._shapes: dict[int, tuple[tuple[int, ...], tuple[bool, ...]]] = {}
         self._alone: dict[int, int] = {}
-        self._left: dict[Any, tuple[tuple[int, ...], tuple[int, ...], list[int]]] = {}
+        self._left: dict[Any, tuple[Ranks, Ranks, list[int]]] = {}
 
-    def of(self, entry: int) -> tuple[int, ...]:
+    def of(self, entry: int) -> Ranks:
         """Return the world ranks that peers on it mean."""
         return self._entries[entry][1] if entry >= 0 else ()
 
-    def own(self, entry: int) -> tuple[int, ...]:
+    def own(self, entry: int) -> Ranks:
         """Return the world ranks of the own group."""
         return self._entries[entry][2] if entry >= 0 else ()
 
@@ -48,8 +51,15 @@ class Comms(Members):
             self._alone[rank] = self._add((rank,), name="MPI_COMM_SELF")
         return self._alone[rank]
 
-    def _add(self, members: tuple[int, ...], name: str = "") -> int:
-        """Return the entry of a new row."""
+    def affords(self, ranks: int) -> bool:
+        """Return whether so many more ranks may be looked at: all together no more than files of these sizes can be about."""
+        self._left_over -= ranks
+        return self._left_over >= 0
+
+    def _add(self, members: Ranks, name: str = "") -> int:
+        """Return the entry of a new row, -1 where there would be too many ranks."""
+        if not self.affords(len(members)):
+            return NONE
         self._rows.append(members)
         self._names.append(name or f"communicator {len(self._names)}")
         self._entries.append((len(self._rows) - 1, members, members))
@@ -87,8 +97,15 @@ class Comms(Members):
         waiting = self._waiting.setdefault(key, {})
         waiting[rank] = making
         group = self._entries[making.parent][2] if making.name == "Intercomm_create" else self._rows[row]
-        if len(waiting) == sum(other in self._running for other in group):
+        gone = len(self._rows[0]) - len(self._running)
+        if len(waiting) >= len(group) - gone and len(waiting) == self._still(group):
             self._make(key)
+
+    def _still(self, group: Ranks) -> int:
+        """Return how many of a group are not at their end."""
+        return (
+            sum(other in group for other in self._running) if isinstance(group, range) else sum(other in self._running for other in group)
+        )
 
     def _make(self, key: _Key) -> None:
         """Make the communicators for which these processes wait, and let them go on."""
@@ -111,7 +128,7 @@ class Comms(Members):
             found = dict.fromkeys(waiting, NONE) | (makers[name](alike) if name in makers else {})
         self._ready.extend(found.items())
 
-    def _grouped(self, groups: dict[Any, tuple[int, ...]], of: dict[int, Any]) -> dict[int, int]:
+    def _grouped(self, groups: Mapping[Any, Ranks], of: dict[int, Any]) -> dict[int, int]:
         """Return per process the entry of its group, each made once."""
         entries = {key: self._add(members) for key, members in groups.items() if members}
         return {rank: entries.get(key, NONE) for rank, key in of.items()}
@@ -121,13 +138,15 @@ class Comms(Members):
         row, peers, own = self._entries[first.parent]
         entry = self._add(self._rows[row])
         shape = self._shapes.get(row)
+        if entry < 0:
+            return {}
         if shape:
             self._shapes[self._entries[entry][0]] = shape
         if peers == own:
             return dict.fromkeys(making, entry)
         return self._sided(self._entries[entry][0], {rank: self._entries[one.parent] for rank, one in making.items()})
 
-    def _sided(self, row: int, of: dict[int, tuple[int, tuple[int, ...], tuple[int, ...]]]) -> dict[int, int]:
+    def _sided(self, row: int, of: dict[int, tuple[int, Ranks, Ranks]]) -> dict[int, int]:
         """Return the entries of an intercommunicator: each group means the other."""
         sides: dict[Any, int] = {}
         for _, peers, own in of.values():
@@ -138,7 +157,10 @@ class Comms(Members):
 
     def _split(self, making: _Half) -> dict[int, int]:
         first = next(iter(making.values()))
-        place = {rank: k for k, rank in enumerate(self._rows[self._entries[first.parent][0]])}
+        parent = self._rows[self._entries[first.parent][0]]
+        if not self.affords(0 if isinstance(parent, range) else len(parent)):
+            return {}
+        place = {} if isinstance(parent, range) else {rank: k for k, rank in enumerate(parent)}
         colours: dict[int, list[int]] = {}
         for rank, one in making.items():
             if one.made:
@@ -161,7 +183,7 @@ class Comms(Members):
         count = int(np.prod([min(max(size, 0), 1 << 20) for size in sizes], dtype="f8"))
         parent = self.of(first.parent)
         entry = self._add(parent[:count])
-        if sizes and count == len(parent[:count]):
+        if entry >= 0 and sizes and count == len(parent[:count]):
             self._shapes[self._entries[entry][0]] = sizes, tuple(map(bool, [*first.arguments[3], *sizes][: len(sizes)]))
         return {rank: entry for rank, one in making.items() if one.made}
 
@@ -169,7 +191,7 @@ class Comms(Members):
         first = next(iter(making.values()))
         row, members, _ = self._entries[first.parent]
         remain = first.arguments[2]
-        if row not in self._shapes or len(remain) < len(self._shapes[row][0]):
+        if row not in self._shapes or len(remain) < len(self._shapes[row][0]) or not self.affords(len(members)):
             return {}
         sizes, periods = self._shapes[row]
         places = np.array(np.unravel_index(np.arange(len(members)), sizes)).T
@@ -198,7 +220,7 @@ class Comms(Members):
         """Return the union of both groups: that which says it is low first, else that of the lowest rank."""
         sides = {self.own(one.parent): bool(one.arguments[1]) for one in making.values()}
         others = {self.of(one.parent) for one in making.values()}
-        groups = sorted({*sides, *others}, key=lambda group: (sides.get(group, not all(sides.values())), group))
+        groups = sorted({*sides, *others}, key=lambda group: (sides.get(group, not all(sides.values())), tuple(group)))
         entry = self._add(tuple(dict.fromkeys(rank for group in groups for rank in group)))
         return dict.fromkeys(making, entry)
 
@@ -216,7 +238,10 @@ class Comms(Members):
         if other is None:
             self._left[key] = own, own, list(making)
             return
-        entry = self._add(tuple(dict.fromkeys(rank for group in sorted([own, other[0]]) for rank in group)))
+        entry = self._add(tuple(dict.fromkeys(rank for group in sorted([tuple(own), tuple(other[0])]) for rank in group)))
+        if entry < 0:
+            self._ready.extend((rank, NONE) for rank in (*making, *other[2]))
+            return
         row = self._entries[entry][0]
         of = dict.fromkeys(making, (row, other[0], own)) | dict.fromkeys(other[2], (row, own, other[0]))
         self._ready.extend(self._sided(row, of).items())
@@ -225,7 +250,7 @@ class Comms(Members):
         """Return a COMMUNICATOR per entry that a process knows, and the members that its peers mean."""
         table = np.zeros(len(part.entries), rows.COMMUNICATOR).view(np.recarray)
         peers: list[I4] = []
-        begins: dict[tuple[int, ...], int] = {}
+        begins: dict[Ranks, int] = {}
         first = 0
         for number, entry in enumerate(part.entries):
             if entry < 0:
@@ -234,7 +259,7 @@ class Comms(Members):
             row, means, own = self._entries[entry]
             if means not in begins:
                 begins[means] = first
-                peers.append(np.array(means, "i4"))
+                peers.append(_array(means))
                 first += len(means)
             rank = part.process.rank
             table[number] = row, begins[means], len(means), len(means), own.index(rank) if own is means and rank in own else NONE
@@ -243,7 +268,7 @@ class Comms(Members):
     def table(self) -> Communicators:
         """Return all communicators."""
         first = np.concatenate([[0], np.cumsum([len(members) for members in self._rows])]).astype("i8")
-        return Communicators(tuple(self._names), first, np.array([rank for members in self._rows for rank in members], "i4"))
+        return Communicators(tuple(self._names), first, np.concatenate([_array(members) for members in self._rows]))
 
     def topologies(self) -> tuple[Topology, ...]:
         """Return the Cartesian arrangements."""
@@ -253,3 +278,7 @@ class Comms(Members):
             names = tuple(f"dimension {k}" for k in range(len(sizes)))
             out.append(Topology(self._names[row], row, sizes, periods, names, places))
         return tuple(out)
+
+
+def _array(ranks: Ranks) -> I4:
+    return np.arange(ranks.start, ranks.stop, ranks.step, dtype="i4") if isinstance(ranks, range) else np.array(ranks, "i4")

@@ -18,6 +18,8 @@ _LARGEST = 1 << 40
 """Bytes of a datatype; what a file says beyond is damaged."""
 _EXCLUSIVE = 2
 Arguments = list[Any]
+Ranks = tuple[int, ...] | range
+"""Ranks of the world; those of all are a range."""
 
 
 class Making(NamedTuple):
@@ -27,7 +29,7 @@ class Making(NamedTuple):
     parent: int
     """Entry of Comms, -1 unknown."""
     arguments: Arguments
-    members: tuple[int, ...]
+    members: Ranks
     """World ranks of the group it is made of, or what its remote leader is, where it has such."""
 
     @property
@@ -47,7 +49,7 @@ class Definitions:
     """As rows.CHANGE without its call."""
     entries: list[int] = dataclasses.field(default_factory=list)
     """Entries of Comms that the process knows: a value of COMM_OF and WINDOW_OF is a row of this."""
-    opens: list[tuple[int, tuple[int, ...]]] = dataclasses.field(default_factory=list)
+    opens: list[tuple[int, Ranks]] = dataclasses.field(default_factory=list)
     """Changes that are calls which open an epoch of a window, and the world ranks of the group."""
     exclusive: list[int] = dataclasses.field(default_factory=list)
     shared: list[int] = dataclasses.field(default_factory=list)
@@ -65,7 +67,7 @@ class Definitions:
     def run(self, members: Members) -> Generator[Making, int, None]:
         """Yield the communicators that are made, and take the entry of each, -1 unknown or none; note what else is defined."""
         handles = {rows.WORLD: 0, rows.SELF: 1}
-        groups: dict[int, tuple[int, ...]] = {}
+        groups: dict[int, Ranks] = {}
         sizes = self.process.sizes.tolist()
         windows: dict[int, int] = {}
         of_window: dict[int, int] = {}
@@ -84,7 +86,7 @@ class Definitions:
                 self._window(at, name, arguments, (handles, groups, windows, of_window))
             else:
                 entry = self._entry(handles, _parent(name, arguments))
-                group: tuple[int, ...] = ()
+                group: Ranks = ()
                 if name == "Comm_create":
                     group = groups.get(arguments[1], ())
                 elif name == "Intercomm_create":
@@ -127,11 +129,15 @@ class Definitions:
 class Members:
     """The members of entries of Comms, as a group of them has them. Subclassed there."""
 
-    def of(self, entry: int) -> tuple[int, ...]:
+    def of(self, entry: int) -> Ranks:
         """Return the world ranks that peers on it mean."""
         raise NotImplementedError
 
-    def own(self, entry: int) -> tuple[int, ...]:
+    def affords(self, ranks: int) -> bool:
+        """Return whether so many more ranks may be looked at: all together no more than files of these sizes can be about."""
+        raise NotImplementedError
+
+    def own(self, entry: int) -> Ranks:
         """Return the world ranks of the own group."""
         raise NotImplementedError
 
@@ -207,8 +213,8 @@ def _size(name: str, arguments: Arguments, sizes: list[int]) -> int:
     return -1 if old < 0 or count < 0 else count * old
 
 
-def _group(name: str, arguments: Arguments, groups: dict[int, tuple[int, ...]], members: Members, entry: int) -> tuple[int, ...]:
-    """Return the world ranks of a group that is made."""
+def _group(name: str, arguments: Arguments, groups: dict[int, Ranks], members: Members, entry: int) -> Ranks:
+    """Return the world ranks of a group that is made; none of one that is too large to be meant."""
     if name in ("Comm_group", "Win_get_group"):
         return members.own(entry)
     if name == "Comm_remote_group":
@@ -216,6 +222,8 @@ def _group(name: str, arguments: Arguments, groups: dict[int, tuple[int, ...]], 
     first = groups.get(arguments[0], ())
     if name in ("Group_union", "Group_intersection", "Group_difference"):
         second = groups.get(arguments[1], ())
+        if not members.affords(len(first) + len(second)):
+            return ()
         if name == "Group_union":
             return tuple(dict.fromkeys((*first, *second)))
         keep = set(second)
@@ -226,6 +234,8 @@ def _group(name: str, arguments: Arguments, groups: dict[int, tuple[int, ...]], 
     inside = [rank for rank in ranks if 0 <= rank < len(first)]
     if name.endswith("incl"):
         return tuple(first[rank] for rank in inside)
+    if not members.affords(len(first)):
+        return ()
     out = set(inside)
     return tuple(world for rank, world in enumerate(first) if rank not in out)
 

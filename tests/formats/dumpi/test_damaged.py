@@ -2,6 +2,7 @@
 
 import random
 import struct
+import tracemalloc
 
 import pytest
 
@@ -42,3 +43,20 @@ def test_read__damaged(tmp_path):
         read += len(trace.calls) > 0
     assert read > 200
     assert not any("\n" in text for text in said)
+
+
+@pytest.mark.slow
+def test_read__a_world_that_files_are_too_small_for(tmp_path):
+    """A small file that names a million processes, and makes communicators of all: what is beyond its size stays unknown."""
+    makes = [("Comm_dup", WORLD, 4), ("Comm_group", WORLD, 9), ("Group_excl", 9, 1, [0], 10), ("Comm_create", WORLD, 10, 5)]
+    makes += [("Cart_create", WORLD, 2, [1024, 1024], [0, 1], 0, 6), ("Cart_sub", 2, 6, [1, 0], 7), ("Comm_split", 4, 0, 0, 8)]
+    path = dumpis.put(tmp_path, [in_turn(*makes * 200, ("Barrier", WORLD))], processes=1 << 20)
+    tracemalloc.start()
+    try:
+        trace = files.read(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 48 << 20
+    assert len(trace.communicators) < 1000
+    assert trace.counts.silent_processes == (1 << 20) - 1
