@@ -93,7 +93,6 @@ def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing what to change first and drawing the picture if that was asked for."""
     from perwiz.errors import MISSED, UsageError
     from perwiz.progress import Progress
-    from perwiz.report.domino.plot import plot
     from perwiz.report.domino.text import text
     from perwiz.whatif.ranking.plan import target
     from perwiz.whatif.worth.domino import domino
@@ -110,8 +109,14 @@ def run(args: argparse.Namespace) -> int:
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, machine, args.clock, args.question, progress)
     document = _document(args, ranked)
-    code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, ranked, width=args.size)})
+    code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(_plot, ranked, args.size)})
     return MISSED if document.target and not document.target.reached else code
+
+
+def _plot(ranked: Domino, width: float | None, path: str) -> None:
+    from perwiz.report.domino.plot import plot
+
+    plot(ranked, path, width=width)
 
 
 def _document(args: argparse.Namespace, ranked: Domino) -> DominoDocument:

@@ -113,6 +113,8 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
     outputs, given = [*outputs], [path for path in inputs if path is not None]
     if given.count("-") > 1:
         raise UsageError("-: standard input holds one trace, must be named once")
+    if plot is None and all(path is None for path in outputs):
+        return
     sources = [*given, *(source for path in given for form in formats.FORMATS for source in form.sources(path))]
     folders = [os.path.realpath(source) for source in sources if os.path.isdir(source)]
     read = [os.stat(source) for source in sources if os.path.exists(source)]

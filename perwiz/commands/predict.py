@@ -71,7 +71,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after writing what was asked for and printing the prediction."""
     from perwiz.report.predict import document as report
-    from perwiz.report.predict.plot import plot
     from perwiz.report.predict.text import text
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import UNTOLD, predict
@@ -94,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
     other = told(prediction, args.semantics) if args.semantics != "perwiz" else None
     document = report.document(prediction, args.waits, known, several, other)
-    outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(plot, prediction, width=args.size)}
+    outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, text, document.health.incomplete, outputs)
 
 
@@ -106,6 +105,12 @@ def _check_others(trace: str, others: list[str]) -> None:
     for k, path in enumerate(others):
         if real[k + 1] in real[: k + 1]:
             raise UsageError(f"--runs: {path}: given twice, must be another recording")
+
+
+def _plot(prediction: Prediction, width: float | None, path: str) -> None:
+    from perwiz.report.predict.plot import plot
+
+    plot(prediction, path, width=width)
 
 
 def _write(prediction: Prediction, name: str, path: str) -> None:

@@ -21,11 +21,15 @@ def check_graph(trace: Trace, graph: Graph) -> None:
         raise TraceError(f"{place} has columns of several lengths, must have one per vertex, edge, call or location")
     if start[0] != 0 or start[-1] != edges or (start[1:2] != 0).any() or (start[2:] <= start[1:-1]).any():
         raise TraceError(f"{place}.start does not rise from 0 to the {edges} edges, must, by one at least behind the origin")
+    taken = np.zeros(graph.vertices, "u1")
     for name, rows in (("entered", trace.calls), ("returned", trace.calls), ("begun", trace.locations), ("ended", trace.locations)):
         vertex = getattr(graph, name)
         if len(vertex) != len(rows):
             raise TraceError(f"{place}.{name} has {len(vertex)} rows, must have {len(rows)}")
         check_within(f"{place}.{name}", vertex, 1, graph.vertices - 1)
+        twice = kernel.taken_twice(vertex, taken)
+        if twice >= 0:
+            raise TraceError(f"{place}.{name}[{twice}] is {vertex[twice]}, as one before it, must be a vertex of its own")
     edge = kernel.bad_edge(start, graph.source, graph.kind, graph.cause, _causes(trace))
     if edge >= 0:
         told = f"from vertex {graph.source[edge]}, of kind {graph.kind[edge]} and cause {graph.cause[edge]}"

@@ -28,3 +28,15 @@ def bad_edge(
             if bad >= 0:
                 break
     return bad
+
+
+def taken_twice(vertex: cython.const[cython.int][::1], taken: cython.uchar[::1]) -> cython.longlong:
+    """Return the first row whose vertex is taken already, -1 if none is; those before it are taken then, each 1 in `taken`."""
+    bad: cython.longlong = -1
+    with cython.nogil:
+        for k in range(len(vertex)):
+            if taken[vertex[k]] != 0:
+                bad = k
+                break
+            taken[vertex[k]] = 1
+    return bad

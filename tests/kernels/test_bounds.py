@@ -29,3 +29,11 @@ def test_bad_edge__twin(into):
     source, kind, cause = ([edge[k] for edge in edges] for k in range(3))
     causes = [0, 2, 3]
     assert bad_edge(start, source, kind, cause, causes) == naive.bad_edge(start, source, kind, cause, causes)
+
+
+@given(st.lists(st.integers(0, 5), max_size=6), st.sets(st.integers(0, 5)))
+def test_taken_twice__twin(vertex, before):
+    taken = np.array([v in before for v in range(6)], "u1")
+    known = [k for k, v in enumerate(vertex) if v in before or v in vertex[:k]]
+    assert bounds.taken_twice(np.array(vertex, "i4"), taken) == (known[0] if known else -1)
+    assert {*np.flatnonzero(taken).tolist()} == {*before, *vertex[: known[0] if known else None]}

@@ -196,6 +196,11 @@ def test_sum__tells_any_word_from_another():
             r"graph: edge 0 is from vertex 99, of kind 0 and cause -1, must come .*",
         ),
         ("stages.run.weighted.graph.start", np.zeros(80, "i4"), "graph.start does not rise from 0 to the .* edges, must, .*"),
+        (
+            "stages.run.weighted.graph.returned",
+            np.full(36, 5, "i4"),
+            r"graph.returned\[\d+\] is 5, as one before it, must be a vertex of its own",
+        ),
         ("stages.run.weighted.weight", np.zeros(3, "i8"), r"stages: weight of \(3,\), must be of \d+ rows"),
         ("stages.noise.stretch", np.full(75, 10**6, "i4"), r"stages.noise.stretch\[0\] is 1000000, must be from -1 to \d+"),
     ],
