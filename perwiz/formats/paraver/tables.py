@@ -240,16 +240,16 @@ class Builder:
 
     def _counts(self) -> Counts:
         lines, rows = self.recording.lines[0], self.recording.rows[0]
-        op, placed = self.column["op"], len(self.messages) + self.tied
+        op, sent = self.column["op"], self.records - self.tied
         kind = operations.KIND[op]
         talks = np.isin(kind, (operations.SEND, operations.ISEND, operations.SENDRECV, operations.RECV)) & (self.column["peer"] < 0)
         return Counts(
             records=int(lines.states + lines.events + lines.messages),
             states=len(op) + len(self.recording.regions),
-            sends=self.records,
-            receives=self.records,
-            unmatched_sends=self.records - placed,
-            unmatched_receives=self.records - placed,
+            sends=sent,
+            receives=sent,
+            unmatched_sends=sent - len(self.messages),
+            unmatched_receives=sent - len(self.messages),
             internal_calls=int(rows.inner),
             to_nobody=int(np.count_nonzero(talks)),
             incomplete_collectives=self.instances.incomplete,
