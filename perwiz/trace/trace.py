@@ -306,9 +306,20 @@ class Trace:
 
 
 def named_call(trace: Trace, call: int) -> str:
-    """Return a call as errors name it: `e12 (rank 3)`, `e12 (rank 3.1)` of a thread."""
+    """Return a call as errors name it: `e12 (rank 3)`, `e12 (rank 3.1)` of a thread; `e12` of a location that there is not."""
     location = trace.calls.location[call]
+    if not 0 <= location < len(trace.locations):
+        return f"e{call}"
     return f"e{call} (rank {words.rank(trace.locations.process[location], trace.locations.thread[location])})"
+
+
+def _named_region(trace: Trace, row: int) -> str:
+    """Return an instance of a region as errors name it; by its row if numbers of it lead out of their tables."""
+    location, path = trace.regions.location[row], trace.regions.path[row]
+    region = trace.paths.region[path] if 0 <= path < len(trace.paths) else NONE
+    if not (0 <= region < len(trace.names) and 0 <= location < len(trace.locations)):
+        return f"instance {row} of a region"
+    return f"region {trace.names[region]} of rank {trace.locations.process[location]}"
 
 
 def check(trace: Trace) -> None:
@@ -328,8 +339,9 @@ def check(trace: Trace) -> None:
     bad = np.flatnonzero(regions.leave < regions.enter)
     if len(bad):
         k = int(bad[0])
-        named = f"region {trace.names[trace.region_names[k]]} of rank {trace.locations.process[trace.regions.location[k]]}"
-        raise TraceError(f"{trace.path}: {named} ends at {regions.leave[k]} ns, before it begins at {regions.enter[k]} ns")
+        raise TraceError(
+            f"{trace.path}: {_named_region(trace, k)} ends at {regions.leave[k]} ns, before it begins at {regions.enter[k]} ns"
+        )
     same = location[1:] == location[:-1]
     bad = np.flatnonzero(same & (times.enter[1:] < times.leave[:-1])) + 1
     if len(bad):

@@ -152,7 +152,7 @@ def recorded(folder):
 
 
 def jobtable(folder):
-    return [files.read(str(TRACES / "training-job.parquet"))]
+    return [files.read(str(TRACES / "training-job" / "steps.parquet"))]
 
 
 def independent(folder):

@@ -215,6 +215,21 @@ def test_read__refuses(file, values, message, tmp_path):
         replayed(stages.read(str(path)))
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "said"),
+    [("calls", "location", "e0 returns at -1 ns, .*"), ("regions", "path", "instance 0 of a region ends at -1 ns, .*")],
+)
+def test_read__times_that_contradict_where_there_is_no_name(table, column, said, tmp_path):
+    """A call or region goes by its row where its location or path leads out of the table."""
+    path = tmp_path / "a.perwiz"
+    write(build.CATALOGUE["nested_regions"](), str(path))
+    for file, value in ((f"trace.{table}.{column}.npy", 99), (f"trace.timeline.{table}.leave.npy", -1)):
+        np.save(path / file, np.full_like(np.load(path / file), value))
+        summed(path, file)
+    with pytest.raises(TraceError, match=rf"^{path}: {said}$"):
+        files.read(str(path))
+
+
 @pytest.mark.parametrize("name", ["../a.npy", "/etc/passwd", "a/b.npy", "", 7, None])
 def test_read__no_names_outside(name, tmp_path):
     path = tmp_path / "a.perwiz"
