@@ -6,6 +6,7 @@ A worker in which the OTF2 library crashes or hangs is replaced by another, and 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import pathlib
 import stat
@@ -218,7 +219,7 @@ class _Workers:
         process.end()
         self._done += process.done
         for ref, told, arrays, place in found:
-            found_there = (arrays, place) if arrays.told(place) else (self._nothing(ref), 0)
+            found_there = (arrays, place) if arrays.told(place) else (self._nothing, 0)
             self._recorded[ref] = Recorded(ref, told.records, told.error, *found_there)
             self._offsets[ref] = [(ref, *offset) for offset in told.offsets]
 
@@ -243,7 +244,7 @@ class _Workers:
         for ref in (location.ref for location in self._definitions.locations):
             if ref not in self._recorded:
                 error = None if ref in self._passed_over else self._failed.get(ref, _GIVEN_UP)
-                self._recorded[ref] = Recorded(ref, 0, error, self._nothing(ref), 0)
+                self._recorded[ref] = Recorded(ref, 0, error, self._nothing, 0)
         locations = [self._recorded[location.ref] for location in self._definitions.locations]
         errors = sorted((recorded.error for recorded in locations if recorded.error), key=lambda error: error == _GIVEN_UP)
         if not any(recorded.records for recorded in locations) and not self._kept:
@@ -251,6 +252,8 @@ class _Workers:
             raise TraceError(f"{self._anchor}: {what}, must have at least one")
         return Recording(self._definitions, [offset for recorded in locations for offset in self._offsets.get(recorded.ref, ())], locations)
 
-    def _nothing(self, ref: int) -> Arrays:
-        """Return the columns of a location of which nothing could be read."""
-        return in_memory(consumer_class(self._asked.consumer)(self._definitions, ref).result())
+    @functools.cached_property
+    def _nothing(self) -> Arrays:
+        """The columns of a location of which nothing could be read: the same for all."""
+        assert self._definitions
+        return in_memory(consumer_class(self._asked.consumer)(self._definitions, self._definitions.locations[0].ref).result())

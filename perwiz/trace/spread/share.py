@@ -267,11 +267,12 @@ class Part(Share):
 
     def named(self, calls: Ints) -> I8:
         """Return rows of calls as the numbers that they have in the whole trace."""
-        low = self.calls.start
-        numbers = np.concatenate(
-            [self.elsewhere[:low], self.first[self.locations.start] + np.arange(self.calls.stop - low), self.elsewhere[low:]]
-        )
-        return np.append(numbers, -1)[np.where(calls < 0, -1, calls)]
+        low, count, first = self.calls.start, self.calls.stop - self.calls.start, int(self.first[self.locations.start])
+        out = calls + np.int64(first - low)
+        away = np.flatnonzero((calls >= 0) & ((calls < low) | (calls >= low + count)))
+        out[away] = self.elsewhere[np.where(calls[away] < low, calls[away], calls[away] - count)]
+        out[calls < 0] = -1
+        return out
 
     def process_of(self, call: I8) -> I8:
         """Return the process that has each of some calls, given their numbers."""
