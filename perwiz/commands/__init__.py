@@ -28,5 +28,5 @@ COMMANDS = (
     "completion",
 )
 """In the order of the help."""
-TOGETHER = ("correct", "info")
+TOGETHER = ("predict", "correct", "info")
 """Those that several processes do together, started by mpiexec or srun."""

@@ -12,6 +12,7 @@ from perwiz.errors import UsageError
 from perwiz.whatif.hypotheses import NOTES
 
 if TYPE_CHECKING:
+    from perwiz.trace.spread.team import Team
     from perwiz.whatif.predict import Prediction
 
 HELP = "predict the run under hypotheses: zero waits, balance steps, scale regions, another order or network"
@@ -39,6 +40,7 @@ examples:
   perwiz predict run.alog --move 'e12..e14 before e9' -o moved.alog
   perwiz predict run.alog --zero-wait e25 -o both.json            the recorded and the predicted run, for ui.perfetto.dev
   perwiz predict run.alog --zero-wait op:MPI_Barrier --speed rank:3=1.5
+  mpiexec -n 4 perwiz predict run.otf2 --zero-wait e25 --model cluster.toml --draws 0 --keep-matches      each with its part of the run
   perwiz predict run.alog --balance-time solve --model cluster.toml -o balanced.alog --plot balanced.png
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
@@ -69,7 +71,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after writing what was asked for and printing the prediction."""
+    """Return the exit code, after writing what was asked for and printing the prediction; under mpiexec all processes take part."""
+    from perwiz.engines.team import together
+
+    return together(partial(_run, args))
+
+
+def _run(args: argparse.Namespace, team: Team | None) -> int:
+    return _alone(args) if team is None else _together(args, team)
+
+
+def _together(args: argparse.Namespace, team: Team) -> int:
+    """Return the exit code, after asking what several processes can tell. Raises UsageError for what they cannot."""
+    from perwiz.report.together import document as report
+    from perwiz.whatif.hypotheses.base import parse
+    from perwiz.whatif.together import predict
+
+    asked = {f"--{name}": getattr(args, name) for name in ("iterations", "runs", "log", "topology", "output", "plot")}
+    asked |= {f"--engine {args.engine}": args.engine != "sweep", f"--semantics {args.semantics}": args.semantics != "perwiz"}
+    files.refuse(asked, team)
+    if args.draws or not args.keep_matches:
+        told = "several processes draw no runs and keep who got which message"
+        raise UsageError(f"predict: {told}, must be asked so (--draws 0 --keep-matches)")
+    hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
+    files.check([], [args.trace, args.model, *options.networks(args.hypotheses)])
+    prediction = predict(files.read(args.trace, model, team), hypotheses, model, args.clock)
+    document = report.document(prediction, team.size)
+    return files.finish(args, document, report.text, document.health.incomplete, {}, team)
+
+
+def _alone(args: argparse.Namespace) -> int:
     from perwiz.report.predict import document as report
     from perwiz.report.predict.text import text
     from perwiz.whatif.hypotheses.base import parse

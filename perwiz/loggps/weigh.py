@@ -410,8 +410,8 @@ def timeline_of(weighted: Weighted, time: I8, origin: Origin) -> Timeline:
         _boundaries(weighted, time, weighted.region_enter, table.first_call),
         _boundaries(weighted, time, weighted.region_leave, table.end_call),
     )
-    calls = Times(time[graph.entered], time[graph.returned])
-    return Timeline(calls, regions, Times(time[graph.begun], time[graph.ended]), origin)
+    calls, share = Times(time[graph.entered], time[graph.returned]), weighted.trace.share
+    return Timeline(calls, regions, Times(share.of_locations(time[graph.begun]), share.of_locations(time[graph.ended])), origin)
 
 
 def _boundaries(weighted: Weighted, time: I8, distance: I8, behind: I4) -> I8:

@@ -25,11 +25,23 @@ _SPLIT = re.compile(rf"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:{'|'.join(_KINDS)}):|all(?
 
 def calls(trace: Trace, text: str) -> Mask:
     """Return which calls `text` selects, bool per call. Raises UsageError if a part names nothing or the whole selects no call."""
-    mask = np.zeros(len(trace.calls), bool)
+    mask, own = np.zeros(len(trace.calls), bool), trace.share.calls
     for part in _SPLIT.split(text.strip()):
-        mask |= _selected(trace, part)
-    if not mask.any():
+        mask |= _selected(trace, part) if trace.share.team is None else _by_somebody(trace, part)
+    if not trace.share.any(mask[own].any()):
         raise UsageError(f"'{text}' selects no call")
+    return mask
+
+
+def _by_somebody(trace: Trace, part: str) -> Mask:
+    """Return which calls of a part of a trace one selector selects. Raises UsageError if it names nothing on any process that has one."""
+    mask, nothing = np.zeros(len(trace.calls), bool), None
+    try:
+        mask = _selected(trace, part)
+    except UsageError as error:
+        nothing = error
+    if not trace.share.any(nothing is None) and nothing is not None:
+        raise nothing
     return mask
 
 
@@ -344,12 +356,12 @@ def _between(trace: Trace, part: str) -> Mask:
 
 
 def _one(trace: Trace, part: str) -> Mask:
-    mask = np.zeros(len(trace.calls), bool)
-    row = int(part[1:20])
-    if row >= len(mask):
-        have = f"the trace has calls e0 to e{len(mask) - 1}" if len(mask) else "the trace has no MPI calls"
+    number, count = int(part[1:20]), trace.share.in_all("calls", len(trace.calls))
+    if number >= count:
+        have = f"the trace has calls e0 to e{count - 1}" if count else "the trace has no MPI calls"
         raise UsageError(f"{part}: no such call, {have}")
-    mask[row] = True
+    mask = np.zeros(len(trace.calls), bool)
+    mask[trace.share.own(number)] = True
     return mask
 
 
@@ -391,7 +403,7 @@ def after_init(trace: Trace) -> int | None:
     """
     if trace.part:
         return longest(trace.timeline.locations)
-    rows = init_calls(trace)
-    if not len(rows):
+    left = trace.timeline.calls.leave[init_calls(trace)]
+    if not trace.share.any(len(left)):
         return None
-    return int(trace.timeline.locations.leave.max() - trace.timeline.calls.leave[rows].max())
+    return int(trace.timeline.locations.leave.max() - trace.share.most(int(left.max(initial=np.iinfo("i8").min))))

@@ -78,7 +78,7 @@ def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks, words):
 @pytest.mark.slow
 def test_command__others_are_refused_once(mpiexec):
     done = mpiexec(3, "-m", "perwiz", "domino", REAL)
-    why = "domino: is not done by 3 processes together, must be started once (without mpiexec); correct, info are"
+    why = "domino: is not done by 3 processes together, must be started once (without mpiexec); predict, correct, info are"
     assert (done.returncode, done.stdout, said(done)) == (2, "", [f"perwiz: {why}"])
 
 

@@ -2,7 +2,9 @@
 
 import dataclasses
 import itertools
+import json
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -23,11 +25,15 @@ from perwiz.graph.build import build as build_graph
 from perwiz.loggps.model_file import load
 from perwiz.report.correct import document as report
 from perwiz.report.info import document as info
+from perwiz.report.predict.document import document as predict_document
 from perwiz.report.records import to_json
+from perwiz.report.together import document as report_together
 from perwiz.trace.spread.cut import bounds_of
 from perwiz.trace.tied import tied_part
 from perwiz.whatif.health import health
+from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
+from perwiz.whatif.together import predict as predict_together
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = "calls wait for each other in a circle, which is told apart by one process alone; must be asked of one \\(without mpiexec\\)"
@@ -131,6 +137,74 @@ def test_info__waits_inside_collectives():
     assert replayed(trace, "default").graph.inner == 4
     check_info(trace, 3)
     check_info(trace, 6)
+
+
+QUESTIONS = [
+    [],
+    ["zero-wait all"],
+    ["zero-wait e3,e7", "speed rank:1=3"],
+    ["zero-time op:MPI_Sendrecv"],
+    ["speed rank:0-2=0.5", "zero-wait rank:1"],
+]
+
+
+def predicted(trace, asked):
+    """Return what `mpiexec perwiz predict` says as JSON, and when its own calls are."""
+    found = predict_together(trace, asked, "default")
+    own = found.trace.share.calls
+    return to_json(report_together.document(found, 1)), (found.predicted.calls.enter[own], found.predicted.calls.leave[own])
+
+
+def check_predict(trace, size, asked):
+    """Ask alone and by so many threads: nothing may differ, nor from what one process tells that keeps matches."""
+    trace = tied_part(trace)
+    said, times = predicted(trace, asked)
+    found = threaded.parts(size, trace, lambda part: predicted(part, asked))
+    assert {each for each, _ in found} == {said}
+    for alone, *others in zip(times, *(own for _, own in found), strict=True):
+        assert np.array_equal(np.concatenate(others), alone)
+    one = json.loads(to_json(predict_document(predict(trace, asked, "default", draws=0, keep_matches=True), 0)))
+    several = json.loads(said)
+    names = several.keys() & one.keys()
+    assert {"recorded_ns", "predicted_ns", "zeroed", "processes", "waiting_predicted_ns", "calls_moved", "health"} <= names
+    assert {name: several[name] for name in names} == {name: one[name] for name in names}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"cycle_of_messages", "cycle_by_equal_stamps", "crossing"}))
+def test_predict__catalogue(name, size):
+    trace = build.CATALOGUE[name]()
+    for asked in ([], ["zero-wait all"], ["speed rank:0=2"]) if len(trace.calls) else ([],):
+        check_predict(trace, size, asked)
+
+
+@pytest.mark.parametrize("asked", QUESTIONS)
+def test_predict__messages_and_collectives(asked):
+    for size in (2, 4):
+        check_predict(busy(), size, asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [("nested_regions", "scale solve=0.5"), ("halo", "scale step=3"), ("halo", "zero-wait step:step#1")]
+)
+def test_predict__regions(name, asked):
+    check_predict(build.CATALOGUE[name](), 2, [asked])
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("balance-time all", "--balance-time: is not asked by several processes together, must be asked by one (without mpiexec)"),
+        ("zero-wait e999", "e999: no such call, the trace has calls e0 to e47"),
+        ("zero-wait tag:9", "tag:9: no message has that tag, the trace has tags 0"),
+        ("zero-poll all", "zero-poll all: these calls do not test or probe in vain"),
+        ("speed rank:9=2", "rank:9: no such rank, the trace has ranks 0 to 5"),
+    ],
+)
+def test_refused__question(asked, why):
+    with pytest.raises(UsageError, match=f"^{re.escape(why)}$"):
+        threaded.parts(3, busy(), lambda part: predict_together(part, asked, "default"))
 
 
 def test_refused__no_model():

@@ -8,7 +8,7 @@ from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.records import negligible
 from perwiz.report.predict import algorithms, order, teams
-from perwiz.report.predict.document import Instead, Links, PredictDocument, Recorded, Semantics, Widened, Zeroed
+from perwiz.report.predict.document import Instead, Links, PredictDocument, Process, Recorded, Semantics, Widened, Zeroed
 from perwiz.whatif.hypotheses.network import EagerLimit
 from perwiz.whatif.sure.logged import LEAST
 from perwiz.whatif.sure.recordings import LEAST as RECORDINGS
@@ -25,7 +25,13 @@ def text(predict: PredictDocument) -> str:
     """Return the document as text for a terminal."""
     asked = bool(predict.hypotheses)
     subject = "; ".join(map(words.shown, predict.hypotheses)) or "no hypothesis"
-    lines = [*blocks.title(predict.trace, subject, predict.health), "", *words.facts(_answer(predict)), "", *_process_lines(predict)]
+    lines = [
+        *blocks.title(predict.trace, subject, predict.health),
+        "",
+        *words.facts(_answer(predict)),
+        "",
+        *process_lines(predict.processes, asked),
+    ]
     if predict.waits_before:
         head = ("recorded", "predicted") if asked else ("recorded",)
         lines += ["", "longest waits in the recorded run", *blocks.wait_lines(predict.waits_before, *head)]
@@ -161,7 +167,7 @@ def _in_place(predict: PredictDocument) -> Facts:
 
 def _effect(predict: PredictDocument) -> Facts:
     """Return what the hypotheses touch: the waits they zero, and how many calls move."""
-    facts = [("zeroed", _zeroed(predict.zeroed))] if predict.zeroed.calls else []
+    facts = [("zeroed", zeroed(predict.zeroed))] if predict.zeroed.calls else []
     facts += _beside(predict, predict.instead) if predict.instead else []
     if predict.deadlocks:
         stopped = "messages would be synchronous and stop the program for good; their senders are not held here"
@@ -179,8 +185,9 @@ def _effect(predict: PredictDocument) -> Facts:
     return facts
 
 
-def _zeroed(zeroed: Zeroed) -> str:
-    calls, waiting, time = zeroed.calls, zeroed.waiting_calls, words.duration(zeroed.wait_ns)
+def zeroed(told: Zeroed) -> str:
+    """Return in words how many calls wait no longer."""
+    calls, waiting, time = told.calls, told.waiting_calls, words.duration(told.wait_ns)
     if calls == 1:
         return f"1 call, which waited {time}" if waiting else "1 call, which did not wait in the recorded run"
     return f"{calls} calls, of which {waiting or 'none that is known'} waited in the recorded run{f', {time} together' if waiting else ''}"
@@ -206,9 +213,8 @@ def _beside(predict: PredictDocument, instead: Instead) -> Facts:
     return [*facts, *(("what to do" if not row else "", text) for row, text in enumerate(told or [none]))]
 
 
-def _process_lines(predict: PredictDocument) -> list[str]:
-    """Return the table of processes: all, or those whose ends move most, or else wait most."""
-    rows, asked = predict.processes, bool(predict.hypotheses)
+def process_lines(rows: list[Process], asked: bool) -> list[str]:
+    """Return the table of processes: all, or those whose ends move most, or else wait most; with what is predicted, if that is asked."""
     head = ["end", "predicted", "gain", "waiting", "predicted"] if asked else ["end", "waiting"]
     cells = []
     for row in blocks.foremost(rows, _PROCESSES, lambda row: (-abs(row.gain_ns), -row.waiting_ns)):

@@ -30,6 +30,8 @@ class Share:
     """The rows of messages that are received here."""
     links: Rows
     """The rows of links that end here."""
+    team: Team | None
+    """None if there is nobody else."""
 
     def at(self, stage: str) -> None:
         """Say what comes next, for those who count what processes tell each other."""
@@ -70,6 +72,10 @@ class Share:
         """Return rows of calls as the numbers that they have in the whole trace."""
         return calls
 
+    def own(self, number: int) -> list[int]:
+        """Return the row of a call, given its number in the whole trace; none if another process has it."""
+        return [number]
+
     def told_by_receivers(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values per message, each as the process has it that receives it."""
         return values
@@ -103,6 +109,7 @@ class Whole(Share):
     """All rows: what a process alone has."""
 
     calls = locations = messages = links = EVERY
+    team = None
 
 
 ALONE = Whole()
@@ -273,6 +280,11 @@ class Part(Share):
         out[away] = self.elsewhere[np.where(calls[away] < low, calls[away], calls[away] - count)]
         out[calls < 0] = -1
         return out
+
+    def own(self, number: int) -> list[int]:
+        """Return the row of a call, given its number in the whole trace; none if another process has it."""
+        row = number - int(self.first[self.locations.start])
+        return [row + self.calls.start] if 0 <= row < self.calls.stop - self.calls.start else []
 
     def process_of(self, call: I8) -> I8:
         """Return the process that has each of some calls, given their numbers."""

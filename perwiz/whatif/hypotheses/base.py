@@ -39,6 +39,8 @@ class Hypothesis:
     """Whether several are one whose argument lists theirs: only together they need to fit."""
     in_rounds: ClassVar[bool] = False
     """Whether it makes collectives in rounds."""
+    of_parts: ClassVar[bool] = False
+    """Whether several processes can change each its part of the run, and need not know more of the others than it has."""
     varied: ClassVar[str] = ""
     """What `others` vary, in short, where they do."""
     argument: str

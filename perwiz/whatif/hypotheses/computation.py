@@ -45,13 +45,13 @@ class Computation(Hypothesis):
 class Scale(Computation):
     """`REGION=0.5`: computation inside a region, calls made from it included, takes that part of its time."""
 
-    word, example = "scale", "NAME=0.5"
+    word, example, of_parts = "scale", "NAME=0.5", True
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, the region's scaled, rounded per segment to ns."""
         name, factor = number(self, self.argument)
         instances = selectors.instances(segments.trace, name)
-        return _times(self, length, segments.within(instances), factor)
+        return _times(self, segments, length, segments.within(instances), factor)
 
 
 class Speed(Computation):
@@ -61,7 +61,7 @@ class Speed(Computation):
     What is before MPI_Init or behind MPI_Finalize keeps its time: there a process starts.
     """
 
-    word, example = "speed", "rank:3=2"
+    word, example, of_parts = "speed", "rank:3=2", True
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those of the processes divided by the factor, rounded per segment to ns."""
@@ -69,7 +69,7 @@ class Speed(Computation):
         if factor == 0:
             raise UsageError(f"{self}: a speed of 0, must be above 0")
         own = selectors.processors(segments.trace, which)[segments.location] & between_init_and_finalize(segments)
-        return _times(self, length, own, 1 / max(factor, _SLOWEST))
+        return _times(self, segments, length, own, 1 / max(factor, _SLOWEST))
 
 
 class BalanceTime(Computation):
@@ -188,11 +188,12 @@ def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
     return name, factor
 
 
-def _times(hypothesis: Hypothesis, length: I8, where: Mask, factor: float) -> I8:
+def _times(hypothesis: Hypothesis, segments: Segments, length: I8, where: Mask, factor: float) -> I8:
     """Return lengths with some of them times a factor, rounded to ns. Raises UsageError if they add up to more than 2**60 ns."""
     rows = np.flatnonzero(where)
     changed = np.rint(length[rows] * factor)
-    total = float(length.sum() - length[rows].sum()) + changed.sum()
+    own = float(length.sum() - length[rows].sum()) + changed.sum()
+    total = float(segments.trace.share.reduced(np.array([own]), "sum")[0])
     if total > _LONGEST:
         raise UsageError(f"{hypothesis}: computation of {total / 1e9:.3g} s in all, must be below {_LONGEST / 1e9:.3g} s")
     out = length.copy()

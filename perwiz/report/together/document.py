@@ -1,0 +1,114 @@
+"""The report of `perwiz predict` by several processes: a JSON document, and the text made from it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec.structs import asdict
+
+from perwiz import words
+from perwiz.report import blocks
+from perwiz.report.predict.document import Process, Zeroed
+from perwiz.report.predict.text import process_lines, zeroed
+from perwiz.report.records import Health, Makespan, Model, Natural, Positive, ReplayError, SharesOf, TraceDocument
+from perwiz.whatif.together import Prediction
+
+_UNTOLD = "several processes tell neither how sure this is nor what to do instead, and keep who got which message: one process alone tells"
+
+
+class TogetherDocument(TraceDocument, kw_only=True):
+    """A prediction by several processes, each of its part of the run. Times are whole nanoseconds. What it has of that of one is equal."""
+
+    command: Literal["predict"] = "predict"
+    report: Literal["together"] = "together"
+    team: Positive
+    """Processes that made it."""
+    hypotheses: list[str]
+    """As on the command line, without the two dashes."""
+    recorded_ns: Makespan
+    predicted_ns: Natural
+    gain_ns: int
+    """Recorded minus predicted."""
+    shares_of_ns: SharesOf
+    replay_error_ns: ReplayError
+    calls: Natural
+    calls_moved: Natural
+    """Calls entered or left at another time than recorded."""
+    zeroed: Zeroed
+    waiting_ns: Natural
+    """Of all processes together, recorded."""
+    waiting_predicted_ns: Natural
+    model: Model
+    messages: Natural
+    """That the model says something about."""
+    messages_lowered: Natural
+    """Those that came sooner than it says."""
+    health: Health
+    processes: list[Process]
+
+
+def document(prediction: Prediction, team: int) -> TogetherDocument:
+    """Return the prediction of so many processes."""
+    trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
+    return TogetherDocument(
+        **blocks.head(trace),
+        team=team,
+        hypotheses=[str(hypothesis) for hypothesis in prediction.hypotheses],
+        recorded_ns=recorded.makespan,
+        predicted_ns=predicted.makespan,
+        gain_ns=recorded.makespan - predicted.makespan,
+        shares_of_ns=blocks.shares_of(trace, recorded.makespan),
+        replay_error_ns=prediction.replay_error,
+        calls=prediction.calls,
+        calls_moved=prediction.moved,
+        zeroed=Zeroed(calls=prediction.zeroed, waiting_calls=prediction.zeroed_waiting, wait_ns=prediction.zeroed_wait),
+        waiting_ns=int(prediction.waiting.sum()),
+        waiting_predicted_ns=int(prediction.waiting_predicted.sum()),
+        model=blocks.model(prediction.machine.model),
+        messages=prediction.misfit.messages,
+        messages_lowered=prediction.misfit.messages_lowered,
+        health=blocks.health(prediction.health),
+        processes=_processes(prediction),
+    )
+
+
+def _processes(prediction: Prediction) -> list[Process]:
+    """Return, per location, when it ends and how long it waits, recorded and predicted."""
+    before, after = (timeline.locations.leave.tolist() for timeline in (prediction.recorded, prediction.predicted))
+    waits = zip(before, after, prediction.waiting.tolist(), prediction.waiting_predicted.tolist(), strict=True)
+    return [
+        Process(
+            **asdict(blocks.location(prediction.trace, row)),
+            recorded_end_ns=end,
+            predicted_end_ns=now,
+            gain_ns=end - now,
+            waiting_ns=waiting,
+            waiting_predicted_ns=waiting_now,
+        )
+        for row, (end, now, waiting, waiting_now) in enumerate(waits)
+    ]
+
+
+def text(told: TogetherDocument) -> str:
+    """Return the document as text for a terminal. The answer comes first."""
+    subject = "; ".join(map(words.shown, told.hypotheses)) or "no hypothesis"
+    change = blocks.gained(told.recorded_ns, told.predicted_ns, told.shares_of_ns)
+    waits = f"{words.duration(told.waiting_ns)} recorded, {words.duration(told.waiting_predicted_ns)} predicted"
+    facts = [
+        ("recorded", blocks.recorded(told.recorded_ns, told.health)),
+        ("predicted", f"{words.duration(told.predicted_ns)}, {change}"),
+        *blocks.share_facts(told.shares_of_ns, told.recorded_ns, told.part),
+        ("", _UNTOLD),
+        ("waiting", f"{waits}{words.together([row.thread for row in told.processes])}"),
+        *blocks.unrecorded_waits(told.health),
+        *([("zeroed", zeroed(told.zeroed))] if told.zeroed.calls else []),
+        ("moved", f"{told.calls_moved} of {words.several(told.calls, 'call')}"),
+    ]
+    off = f"at most {words.duration(told.replay_error_ns)} off" if told.replay_error_ns else "exactly"
+    model = [
+        *blocks.model_facts(told.model),
+        ("replay", f"the unchanged run is {off} the recorded one"),
+        ("misfit", f"messages that came faster than the model says: {told.messages_lowered} of {told.messages}"),
+    ]
+    lines = [*blocks.title(told.trace, subject, told.health), "", *words.facts(facts), "", *process_lines(told.processes, True)]
+    return "\n".join([*lines, "", *words.facts(model), "", *blocks.health_lines(told.health)])
