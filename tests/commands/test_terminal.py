@@ -20,9 +20,10 @@ import numpy as np
 import pytest
 
 import build
-from perwiz import cli, words
+from perwiz import words
 from perwiz.cli import main
 from perwiz.commands import COMMANDS, parser
+from perwiz.engines import team
 from perwiz.formats import files
 from perwiz.whatif import timed
 
@@ -205,7 +206,7 @@ def test_colour__on_a_terminal_only(perwiz, monkeypatch):
 @pytest.mark.parametrize("size", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
 def test_colour__none_under_mpiexec(perwiz, monkeypatch, size):
     """Open MPI gives each process a terminal of 80 columns, whatever its own output goes to: neither that nor colour is meant."""
-    monkeypatch.setattr(cli, "TOGETHER", ("predict",))
+    monkeypatch.setattr(team, "together", lambda work: work(None))
     plain = perwiz(QUESTION)[1]
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "xterm")
