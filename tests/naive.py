@@ -330,9 +330,14 @@ def first_after(lanes, asked):
 
 
 def came_back(calls, least):
-    """Return, per call that lets messages move, the last one since the one before that was outside for so long, else the longest."""
+    """Return, per call that lets messages move, the last one since the one before that was outside for so long, else the longest.
+
+    Of its location alone: a call is (location, lets, outside).
+    """
     out, since = [], []
-    for row, (lets, outside) in enumerate(calls):
+    for row, (location, lets, outside) in enumerate(calls):
+        if row and location != calls[row - 1][0]:
+            since = []
         since.append((outside >= least, row if outside >= least else outside, -row))
         if lets:
             out.append(-max(since)[-1])

@@ -52,6 +52,7 @@ def first_after(
 
 
 def came_back(
+    location: cython.const[cython.int][::1],
     lets: cython.const[cython.uchar][::1],
     outside: cython.const[cython.longlong][::1],
     least: cython.longlong,
@@ -59,13 +60,13 @@ def came_back(
 ) -> None:
     """Write, per call that lets messages move, that before which the location was last outside of calls for `least` ns or more.
 
-    Of the calls behind the one before that does so, and itself; if no time outside was as long, that behind the longest.
+    Of the calls of its location behind the one before that does so, and itself; if no time outside was as long, that behind the longest.
     """
     with cython.nogil:
         best: cython.Py_ssize_t = NONE
         row: cython.Py_ssize_t = 0
         for k in range(len(lets)):
-            if best == NONE or outside[k] >= least or outside[k] > outside[best]:
+            if best == NONE or location[k] != location[best] or outside[k] >= least or outside[k] > outside[best]:
                 best = k
             if lets[k]:
                 out[row] = best

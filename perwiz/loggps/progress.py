@@ -12,11 +12,14 @@ import numpy as np
 from perwiz.clock.latency import distance
 from perwiz.kernels import progressing as kernel
 from perwiz.kernels.names import FREE
+from perwiz.loggps.keys import ALL_PAIRS
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.operations import PROGRESSES
 from perwiz.trace.resources import remembered
+from perwiz.trace.spread.part import with_calls
+from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
@@ -39,10 +42,26 @@ def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | Non
 
     If the run was recorded under another model, `recorded`, or with other sizes of messages than `size`, what held the senders of those
     that move otherwise here tells nothing: then it is the first such call that the receiver is in, or enters, when the message is there.
+    Of a part these calls must be known there: see `with_movers`.
     """
-    table, times = trace.messages, timeline.calls
-    if model.progress != "in calls" or not len(table):
+    table, share = trace.messages, trace.share
+    if model.progress != "in calls" or not share.in_all("messages", len(table)):
         return table.receive
+    mover = _movers(trace, timeline, model, recorded, size)
+    return share.here(share.told_by_receivers(share.named(mover))).astype("i4") if isinstance(share, Part) else mover
+
+
+def with_movers(trace: Trace, model: Model) -> Trace:
+    """Return a trace that has a row for each call that `movers` names, where the clocks are those of the trace."""
+    share = trace.share
+    if model.progress != "in calls" or not isinstance(share, Part) or not share.in_all("messages", 0):
+        return trace
+    return with_calls(trace, share.told_by_receivers(share.named(_movers(trace, trace.timeline, model))))
+
+
+def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I4:
+    """Return the same; of a part of a trace for the messages that are received there."""
+    table, times = trace.messages, timeline.calls
     seen = _seen(trace, timeline)
     receiver, least, calls = seen.receiver, seen.least, seen.calls
     messages = sent(trace, model, np.arange(len(table)), size)
@@ -52,7 +71,8 @@ def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | Non
     there = np.where(in_place, there, np.maximum(there, times.enter[table.receive]))
     within = np.minimum(calls.first_left_after(receiver, there), len(calls.row) - 1)
     stays = (calls.location[within] == receiver) & (calls.enter[within] <= there) & (calls.leave[within] - there >= least)
-    done = np.where(table.send_done == NONE, times.leave.max(), times.leave[table.send_done])
+    last = trace.share.most(int(times.leave[trace.share.calls].max(initial=0)))
+    done = np.where(table.send_done == NONE, last, times.leave[table.send_done])
     mover = np.where(stays, calls.row[within], _came_back(trace, seen, there, done))
     if otherwise.any():
         mover = np.where(otherwise, _first(calls, receiver, there), mover)
@@ -80,12 +100,13 @@ class _Seen:
 @remembered(1)
 def _seen(trace: Trace, timeline: Timeline) -> _Seen:
     table, least = trace.messages, visible_waits(trace, timeline)
-    calls = progressing(trace, timeline, int(least.min()))
+    shortest = trace.share.least(int(least.min(initial=FREE)))
+    calls = progressing(trace, timeline, shortest)
     waits = np.bincount(table.send_done[table.send_done != NONE], minlength=len(trace.calls))
     waits += np.bincount(table.receive_done, minlength=len(trace.calls))
-    comes = calls.outside >= int(least.min())
+    comes = calls.outside >= shortest
     before = np.append(np.int32(0), comes.cumsum(dtype="i4"))
-    alone = waits[table.send_done] == 1
+    alone = trace.share.told_by_senders((table.send_done != NONE) & (waits[table.send_done] == 1))
     return _Seen(trace.calls.location[table.receive_done], least, calls, np.flatnonzero(comes), before, alone)
 
 
@@ -163,7 +184,7 @@ def progressing(trace: Trace, timeline: Timeline, least: int) -> Progressing:
     outside = np.full(len(location), FREE)
     outside[1:] = np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], FREE)
     last = np.empty(len(row), "i8")
-    kernel.came_back(lets.view("u1"), np.where(outside < FREE, outside, 0), least, last)
+    kernel.came_back(location, lets.view("u1"), np.where(outside < FREE, outside, 0), least, last)
     first = np.append(0, np.cumsum(np.bincount(location[row], minlength=len(trace.locations))))
     return Progressing(row, location[row], times.enter[row], times.leave[row], outside[last], times.enter[last], first)
 
@@ -176,9 +197,10 @@ def visible_waits(trace: Trace, timeline: Timeline) -> I8:
     table, times, location = trace.messages, timeline.calls, trace.calls.location
     pairs = distance(trace.locations, location[table.send], location[table.receive_done])
     lasts = times.leave[table.receive_done] - np.maximum(times.enter[table.receive_done], times.enter[table.send])
-    out = np.ones(len(table), "i8")
-    for pair in np.unique(pairs).tolist():
-        out[pairs == pair] = max(1, int(_SCALE * np.quantile(lasts[pairs == pair], SHORT)))
+    out, here, share = np.ones(len(table), "i8"), np.zeros(len(table), bool), trace.share
+    here[share.messages] = True
+    for pair in np.flatnonzero(share.reduced(np.bincount(pairs, minlength=ALL_PAIRS + 1), "sum")).tolist():
+        out[pairs == pair] = max(1, int(_SCALE * share.quantile(lasts[here & (pairs == pair)], SHORT)))
     return out
 
 

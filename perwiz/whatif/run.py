@@ -22,7 +22,7 @@ from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
 from perwiz.loggps.machine import Estimate, Machine, Unknown
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
-from perwiz.loggps.progress import movers
+from perwiz.loggps.progress import movers, with_movers
 from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import distinct
@@ -147,11 +147,11 @@ def _with_awaited(clocks: Treated, machine: Machine) -> Treated:
     if not isinstance(trace.share, Part):
         return clocks
     model = machine.model
-    asked = {f"progress={model.progress}": model.progress != "always", "interfaces": interfaces.shared(model), "topology": model.topology}
+    asked = {f"progress={model.progress}": model.progress == POSTED, "interfaces": interfaces.shared(model), "topology": model.topology}
     what = next((what for what, given in asked.items() if given), None)
     if what:
         raise UsageError(f"model {model.name}: {what} is not asked about by several processes together, must be by one (without mpiexec)")
-    return dataclasses.replace(clocks, trace=with_awaited(trace, model))
+    return dataclasses.replace(clocks, trace=with_movers(with_awaited(trace, model), model))
 
 
 def settled(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> bool:

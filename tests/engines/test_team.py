@@ -23,12 +23,13 @@ from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.graph.build import build as build_graph
 from perwiz.loggps.model_file import load
+from perwiz.loggps.progress import movers, with_movers
 from perwiz.report.correct import document as report
 from perwiz.report.info import document as info
 from perwiz.report.predict.document import document as predict_document
 from perwiz.report.records import to_json
 from perwiz.report.together import document as report_together
-from perwiz.trace.spread.cut import bounds_of
+from perwiz.trace.spread.cut import bounds_of, cut
 from perwiz.trace.tied import tied_part
 from perwiz.whatif.health import health
 from perwiz.whatif.predict import predict
@@ -106,9 +107,12 @@ def test_info__catalogue(name, size):
         check_info(changed, size)
 
 
+MODELS = ["", "S_bytes=0", "L_ns=3000,S_bytes=100", "gap=none,o_s_ns=700", "progress=in calls,S_bytes=0"]
+
+
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(naive_clock.traces(), st.integers(2, 5), st.sampled_from(["", "S_bytes=0", "L_ns=3000,S_bytes=100", "gap=none,o_s_ns=700"]))
+@given(naive_clock.traces(), st.integers(2, 5), st.sampled_from(MODELS))
 def test_info__random(trace, size, changes):
     """Where one process leaves out edges that would close a circle several refuse to answer."""
     model = load("default").with_changes(changes) if changes else load("default")
@@ -207,13 +211,60 @@ def test_refused__question(asked, why):
         threaded.parts(3, busy(), lambda part: predict_together(part, asked, "default"))
 
 
+@settings(max_examples=20)
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=6), min_size=1, max_size=4), st.sampled_from([0, 0.1, 0.25, 0.5, 1]))
+def test_quantile(values, part):
+    """Of all processes together as numpy has it of one."""
+    values = [[0], *values]
+    found = threaded.together(len(values), lambda team: share_of(team).quantile(np.array(values[team.rank], "i8"), part))
+    assert set(found) == {float(np.quantile(np.concatenate(values), part))}
+
+
+def share_of(team):
+    """Return the share of a process in a trace of nothing but its team."""
+    return cut(Builder(1).trace(), team).share
+
+
+def moving(trace, model):
+    """Return the number of the call that lets each message move, by number of the message."""
+    trace = with_movers(trace, model)
+    rows = trace.share.named(movers(trace, trace.timeline, model)).tolist()
+    return dict(zip(getattr(trace.share, "message_rows", np.arange(len(rows))).tolist(), rows, strict=True))
+
+
+def check_movers(trace, size, model):
+    whole = moving(trace, model)
+    for part in threaded.parts(size, trace, lambda part: moving(part, model)):
+        assert part == {message: whole[message] for message in part}
+
+
+@pytest.mark.slow
+@settings(max_examples=30)
+@given(build.programs(), st.integers(2, 4), st.sampled_from([{}, {"S": 5000, "inline_bytes": 100}]))
+def test_movers__random(trace, size, limits):
+    check_movers(trace, size, build.hand_model(progress="in calls", **limits))
+
+
+def test_movers__a_call_that_only_the_receiver_has():
+    """Sent at 100, let go at 5030 by a probe of the receiver, which is on another process; that is known there then."""
+    b = Builder(2)
+    b.wait(0, b.isend(0, 1, 200, at=(100, 110)), at=(120, 5030))
+    got = b.irecv(1, 0, at=(0, 10))
+    b.call(1, "Iprobe", at=(5000, 5010))
+    b.wait(1, got, at=(10_000, 10_040))
+    trace, model = b.trace(), build.hand_model(progress="in calls")
+    assert moving(trace, model) == {0: 3}
+    check_movers(trace, 2, model)
+    check_info(trace, 2, model)
+
+
 def test_refused__no_model():
     why = "built: the machine is fitted by one process alone; several must be told it \\(--model NAME or FILE\\)"
     with pytest.raises(UsageError, match=f"^{why}$"):
         threaded.parts(2, busy(), replayed)
 
 
-@pytest.mark.parametrize(("changes", "what"), [("progress=in calls", "progress=in calls"), ("interfaces=1", "interfaces")])
+@pytest.mark.parametrize(("changes", "what"), [("progress=once posted", "progress=once posted"), ("interfaces=1", "interfaces")])
 def test_refused__model(changes, what):
     why = f"{what} is not asked about by several processes together, must be by one \\(without mpiexec\\)"
     with pytest.raises(UsageError, match=f"^model default with {changes}: {why}$"):

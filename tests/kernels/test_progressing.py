@@ -12,6 +12,10 @@ TIMES = st.integers(0, 12)
 LANES = st.lists(st.lists(TIMES, max_size=9).map(sorted), min_size=1, max_size=3)
 
 
+def sorted_by_location(calls):
+    return sorted(calls, key=lambda call: call[0])
+
+
 @given(LANES, st.data())
 def test_first_after__twin(lanes, data):
     asked = data.draw(st.lists(st.tuples(st.integers(0, len(lanes) - 1), st.integers(-1, 13)), max_size=12))
@@ -28,9 +32,9 @@ def test_first_after__by_hand():
     assert first_after(first, column, location, time).tolist() == [3, 0, 4, 1, 1, 4, 4, 5]
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=15), st.integers(1, 9))
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(0, 9)), max_size=15).map(sorted_by_location), st.integers(1, 9))
 def test_came_back__twin(calls, least):
-    lets, outside = (np.array([call[k] for call in calls], dtype) for k, dtype in ((0, "u1"), (1, "i8")))
+    location, lets, outside = (np.array([call[k] for call in calls], dtype) for k, dtype in ((0, "i4"), (1, "u1"), (2, "i8")))
     out = np.full(int(lets.sum()), 77)
-    progressing.came_back(lets, outside, least, out)
+    progressing.came_back(location, lets, outside, least, out)
     assert out.tolist() == naive.came_back(calls, least)

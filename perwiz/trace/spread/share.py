@@ -68,6 +68,10 @@ class Share:
         """Return values per call, those of partners elsewhere as their processes have them."""
         return values
 
+    def quantile(self, values: I8, part: float) -> float:
+        """Return the value below which a part of those of all processes lies, as np.quantile does: there must be one."""
+        return float(np.quantile(values, part))
+
     def named(self, calls: Ints) -> Ints:
         """Return rows of calls as the numbers that they have in the whole trace."""
         return calls
@@ -232,6 +236,25 @@ class Part(Share):
         for rows, each in zip(away, came, strict=True):
             out[rows] = each
         return out
+
+    def quantile(self, values: I8, part: float) -> float:
+        """Return the value below which a part of those of all processes lies: between two neighbours, which are found by halving."""
+        last, ordered = self.total(len(values)) - 1, np.sort(values)
+        before = int(last * part)
+        ends = [self._at(ordered, min(rank, last)) for rank in (before, before + 1)]
+        return float(np.quantile(ends, last * part - before))
+
+    def _at(self, ordered: I8, rank: int) -> int:
+        """Return the value with so many before it among those of all processes in order."""
+        bounds = np.iinfo("i8")
+        low, high = self.least(int(ordered.min(initial=bounds.max))), self.most(int(ordered.max(initial=bounds.min)))
+        while low < high:
+            middle = (low + high) // 2
+            if self.total(int(np.searchsorted(ordered, middle, "right"))) > rank:
+                high = middle
+            else:
+                low = middle + 1
+        return low
 
     def in_all(self, table: str, rows: int) -> int:
         """Return how many rows all processes have together of a table."""
