@@ -65,7 +65,9 @@ def tagged(text: str, pid: int, date: str = "Oct 26 12:00:01 n017") -> list[str]
 
 
 def job(pid: int = 1, **changes: object) -> Record:
-    """Return a job of 4 processes and 100 s CPU time, half of it in MPI, most of that in waits."""
-    routines = {"isend": Counts(400, 1, 400, 4e6, 4e6), "waitall": Counts(40, 48, 400, 0, 0), "init": Counts(4, 1, 0, 0, 0)}
+    """Return a job of 4 processes and 100 s CPU time, half of it in MPI, most of that in waits; times of routines add up to that."""
+    part = changes.get("inside", 50) / 50  # type: ignore[operator]
+    times = Counts(400, part, 400, 4e6, 4e6), Counts(40, 48 * part, 400, 0, 0), Counts(4, part, 0, 0, 0)
+    routines = dict(zip(("isend", "waitall", "init"), times, strict=True))
     one = Record("", "n017", pid, "1012", "./heat", 4, "C", "Open MPI", NOON - 25, NOON, 100, 50, 0.5, routines, {"UCX_TLS": "rc"}, {})
     return one._replace(**changes)  # type: ignore[arg-type]

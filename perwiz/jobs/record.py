@@ -26,6 +26,8 @@ _FUTURE = 86_400
 """A clock may be ahead by so many seconds: a day covers every mistaken time zone."""
 _LARGEST = 1e18
 _MOST_TEXT = 4096
+_ROUNDED, _SECOND = 1.02, 2.0
+"""Of two times with three digits each one may be larger by so much; and of two dates in whole seconds, so many seconds apart."""
 
 
 class RecordError(PerwizError):
@@ -145,7 +147,7 @@ def _yearless(time: float) -> str:
 
 
 def checked(record: Record, now: float) -> Record:
-    """Return the record. Raises RecordError if it has no processes, a negative time, is of the future, or cannot be."""
+    """Return the record. Raises RecordError if it has no processes, a negative time, is of the future, cannot be, or contradicts itself."""
     if not 1 <= record.size <= 10**9:
         raise RecordError(f"{record.size} processes, must be at least 1")
     for name, value in (("all", record.all), ("mpi", record.inside), ("overhead", record.overhead)):
@@ -172,7 +174,22 @@ def checked(record: Record, now: float) -> Record:
         ):
             for what, value in zip(Counts._fields, counts, strict=True):
                 _check_number(f"{what} of {name}", value)
+    _check_times(record)
     return record
+
+
+def _check_times(record: Record) -> None:
+    """Raise RecordError where a part takes longer than the whole. Threads of a process may be in MPI at a time."""
+    wall = (record.ended - record.began + _SECOND) * record.size
+    if record.all > wall * _ROUNDED:
+        span = f"{record.size} processes from {date(record.began)} to {date(record.ended)}"
+        raise RecordError(f"time of all is {record.all:g} s, must be at most {wall:g} s, that of {span}")
+    most = record.all * max(1.0, record.more.get("threads", 0) / record.size)
+    if record.inside > most * _ROUNDED:
+        raise RecordError(f"time of mpi is {record.inside:g} s, must be at most that of all, {most:g} s")
+    spent = sum(counts[1] for counts in record.routines.values())
+    if spent > record.inside * _ROUNDED:
+        raise RecordError(f"time of all routines is {spent:g} s, must be at most that of mpi, {record.inside:g} s")
 
 
 def _check_number(what: str, value: float, unit: str = "") -> None:

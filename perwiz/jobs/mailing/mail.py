@@ -155,7 +155,7 @@ def _text(document: PeriodDocument, first: str, others: Others | None, settings:
 def _html(document: PeriodDocument, title: str, first: str, others: Others | None, settings: Settings) -> str:
     """Return the HTML part: what mail readers show without pictures and scripts."""
     split, diagnosis = document.split, document.diagnosis
-    parts = [(name, html_parts.signed(value), _part(value, split.all)) for name, value in split.parts.items() if value]
+    parts = [(name, text.seconds(value), words.percent(value, split.all)) for name, value in split.parts.items() if value]
     step = f"of {html.whose(document)}: {diagnosis.step}" if diagnosis.step else ""
     facts = [("Next", step), ("Before", html.before(document)), ("Other users", html.compared(others) if others else "")]
     body = [
@@ -168,10 +168,6 @@ def _html(document: PeriodDocument, title: str, first: str, others: Others | Non
         f"<p>{html_parts.escaped(_last(settings), 200)}</p>",
     ]
     return html_parts.page(title, body)
-
-
-def _part(value: float, whole: float) -> str:
-    return f"{'-' if value < 0 else ''}{words.percent(abs(value), whole)}"
 
 
 def send(database: Database, span: Period, choice: Choice, letters: list[Letter], to: Post, again: bool) -> Iterator[Letter]:

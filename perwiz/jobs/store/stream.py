@@ -24,6 +24,8 @@ from perwiz.jobs.store import form
 
 _DATE = r"(?:<\d+>)?(?:\d+ )?(\w{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+)"
 _EDGE = re.compile(_DATE + r" (\S+) (perwiz|syslog): ([BE]) <(\d+)>\s*$")
+_MARK = re.compile(r"([BE]) <(\d{1,18})>\Z")
+"""Begins and ends a record behind a tag, with the number that the process has for itself: in a container the tag may have another."""
 _TAGGED = re.compile(_DATE + r" (?:(\S+) )?perwiz\[(\d+)\]: ?(.*)$")
 _LAST = "profiling overhead="
 """Begins the last line of a record of the T3E, which says no end."""
@@ -135,22 +137,24 @@ class Reader:
 
     def _tagged(self, place: str, written: str, host: str, pid: int, text: str) -> Iterator[Record | Fault]:
         key = host, pid
-        one = self._open.get(key)
+        one, mark = self._open.get(key), None
         if one is not None and one.part:
             text, one.part = one.part + text, ""
+        if text[:1] in "BE":
+            mark = _MARK.match(text)
         if text.endswith("\\"):
             one = one or self._begin(key, _Open(place, host, pid, written, "half"))
             one.part = text[:-1] if len(text) < _LONGEST else ""
         elif text.startswith("{"):
             self._open.pop(key, None)
             yield self._json(place, text)
-        elif text == f"B <{pid}>":
+        elif mark and mark[1] == "B":
             if one is not None:
                 yield self._unended(one)
-            self._begin(key, _Open(place, host, pid, written, "perwiz"))
-        elif text == f"E <{pid}>" and one is not None:
+            self._begin(key, _Open(place, host, int(mark[2]), written, "perwiz"))
+        elif mark and one is not None:
             del self._open[key]
-            yield self._ended(one) if one.tag == "perwiz" else self._unended(one)
+            yield self._ended(one) if one.tag == "perwiz" and one.pid == int(mark[2]) else self._unended(one)
         else:
             one = one or self._begin(key, _Open(place, host, pid, written, "half"))
             one.lines.append(text + "\n")

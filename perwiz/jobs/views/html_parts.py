@@ -12,6 +12,7 @@ from perwiz.jobs.views import text
 from perwiz.jobs.views.plot import Bar
 from perwiz.jobs.views.records import Job, JobDocument, PeriodDocument
 from perwiz.jobs.views.table import PARTS, Row
+from perwiz.jobs.views.table import split as split_of
 from perwiz.report.page.html import digest
 
 COLOURS = range(len(PARTS))
@@ -118,37 +119,25 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def row_parts(row: Row) -> list[float]:
-    """Return the time of a routine in the order of PARTS, in s; latency and transfer shrunk where they are hidden behind computation."""
-    if row.rough:
-        return [0, 0, 0, 0, row.seconds]
-    if row.idle_s is None:
-        return [0, 0, 0, row.seconds, 0]
-    late, transfer, idle = row.latency_s, row.transfer_s or 0, max(0, row.idle_s)
-    shrunk = (row.seconds - idle) / (late + transfer) if late + transfer else 0
-    return [idle, transfer * shrunk, late * shrunk, 0, 0]
-
-
 def _added(rows: Iterable[Row]) -> list[float]:
-    columns = list(zip(*map(row_parts, rows), strict=True))
-    return [sum(column) for column in columns] if columns else [0.0] * len(PARTS)
+    return [*split_of([*rows]).parts.values()]
 
 
 def split(document: JobDocument | PeriodDocument) -> str:
     """Return where the time went: outside MPI, and the parts inside, as one bar each and as numbers."""
     cpu = document.cpu_s
-    bars = [Bar("outside MPI", [max(0, cpu - document.mpi_s), *[0] * len(PARTS)], _share(cpu - document.mpi_s, cpu))]
+    outside = max(0.0, cpu - document.mpi_s)  # below 0 where threads of a process are in MPI at a time
+    bars = [Bar("outside MPI", [outside, *[0] * len(PARTS)], _share(outside, cpu))]
     for k, (name, value) in enumerate(document.split.parts.items()):
         if value:
-            bars.append(Bar(name, [0, *(max(0, value) if k == m else 0 for m in range(len(PARTS)))], _share(value, cpu)))
+            bars.append(Bar(name, [0, *(value if k == m else 0 for m in range(len(PARTS)))], _share(value, cpu)))
     plot = jobs_plot.lying("where the CPU time went", bars, ["outside MPI", *PARTS], [OUTSIDE, *COLOURS], cpu)
-    hidden = f"Negative: {text.HIDDEN}." if document.split.idle < 0 else ""
+    hidden = f"Beside that {text.seconds(document.split.hidden)} of {text.HIDDEN}." if document.split.hidden else ""
     return section("Where the CPU time went", plot, note=hidden)
 
 
 def _share(value: float, whole: float) -> str:
-    sign = "-" if value < 0 else ""
-    return f"{sign}{text.seconds(abs(value))}, {sign}{words.percent(abs(value), whole)}"
+    return f"{text.seconds(value)}, {words.percent(value, whole)}"
 
 
 def routines(document: JobDocument | PeriodDocument) -> str:
@@ -212,7 +201,7 @@ def statistics(document: JobDocument | PeriodDocument) -> str:
         bold.append(row.seconds >= BOLD * mpi > 0)
     note = (
         f"* at least {BOLD:.0%} of the time in MPI. Columns us and MB/s (of 2^20 bytes): what a call and a byte take at best, "
-        f"{words.shown(document.benchmark, 300)}. Waiting is time less latency and transfer, negative where transfers are hidden; "
+        f"{words.shown(document.benchmark, 300)}. Waiting is time less latency and transfer, 0 where these are hidden; "
         "empty: no estimate."
     )
     return section("Routines", table(_HEAD, rows, bold=bold), note=note)
@@ -231,9 +220,9 @@ def _cells(row: Row, mpi: float) -> list[str]:
         words.size(round(row.bytes_per_call)) if row.bytes else "",
         _given(row.latency_us),
         _given(row.bandwidth_MB_per_s),
-        signed(row.latency_s),
-        signed(row.transfer_s),
-        signed(row.idle_s),
+        _estimated(row.latency_s),
+        _estimated(row.transfer_s),
+        _estimated(row.idle_s),
     ]
 
 
@@ -241,9 +230,8 @@ def _given(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def signed(value: float | None) -> str:
-    """Return a time that may be negative, empty if there is none."""
-    return "" if value is None else f"-{text.seconds(-value)}" if value < 0 else text.seconds(value)
+def _estimated(value: float | None) -> str:
+    return "" if value is None else text.seconds(value)
 
 
 def jobs(rows: Sequence[Job]) -> str:

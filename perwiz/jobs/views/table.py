@@ -1,10 +1,12 @@
 """The table of 13 columns, and what it adds up to: Rabenseifner 2000, Fig. 4, 12 and 13.
 
-Formulas are those of section VII, but column 12 is a quotient, as it is in the figures.
+Formulas are those of section VII, but column 12 is a quotient, as it is in the figures, and column 13 is never negative: where latency and
+transfer are estimated at more than the time, nothing is waited for, and what is too much is told apart as hidden.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Annotated
@@ -45,8 +47,9 @@ class Row(Record, kw_only=True):
     """MB of 2^20 bytes."""
     latency_s: Seconds
     transfer_s: Seconds | None
-    idle_s: float | None
-    """May be negative."""
+    idle_s: Seconds | None
+    hidden_s: Seconds
+    """What latency and transfer are estimated at beyond the time: hidden behind computation, or the estimate is too high."""
     rough: bool
     """Whether the estimate is a rough one, that counts apart."""
 
@@ -59,8 +62,14 @@ class Split(Record, rename=lambda name: f"{name}_s"):
     latency: float = 0.0
     transfer: float = 0.0
     idle: float = 0.0
-    """Waiting and synchronisation: what is left. Negative where transfers are hidden behind computation."""
+    """Waiting and synchronisation: what is left."""
     rough: float = 0.0
+    hidden: float = 0.0
+    """What latency and transfer are estimated at beyond the time of their routines; in none of the others."""
+
+    def plus(self, other: Split) -> Split:
+        """Return the sums of each part."""
+        return Split(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
 
     @property
     def all(self) -> float:
@@ -97,24 +106,26 @@ def _row(routine: Used, processes: float, benchmark: Benchmark) -> Row:
         bandwidth_MB_per_s=benchmark.bandwidth.get(name),
         latency_s=late,
         transfer_s=transfer,
-        idle_s=idle,
+        idle_s=None if idle is None else max(0.0, idle),
+        hidden_s=max(0.0, -(idle or 0.0)),
         rough=name in benchmark.rough,
     )
 
 
 def split(table: Sequence[Row]) -> Split:
     """Return what the rows add up to."""
-    parts = Split()
-    for row in table:
-        if row.rough:
-            parts.rough += row.seconds
-        elif row.idle_s is None:
-            parts.other += row.seconds
-        else:
-            parts.latency += row.latency_s
-            parts.transfer += row.transfer_s or 0
-            parts.idle += row.idle_s
-    return parts
+    return functools.reduce(Split.plus, map(parts, table), Split())
+
+
+def parts(row: Row) -> Split:
+    """Return where the time of a routine went; latency and transfer shrunk to the time where they are estimated at more."""
+    if row.rough:
+        return Split(rough=row.seconds)
+    if row.idle_s is None:
+        return Split(other=row.seconds)
+    late, transfer = row.latency_s, row.transfer_s or 0.0
+    shrunk = row.seconds / (late + transfer) if row.hidden_s else 1.0
+    return Split(latency=late * shrunk, transfer=transfer * shrunk, idle=row.idle_s, hidden=row.hidden_s)
 
 
 _HEAD = (

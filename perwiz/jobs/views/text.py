@@ -24,8 +24,8 @@ from perwiz.report.blocks import Facts
 _PROGRAM = 30
 _SWITCHES = 12
 _HOUR = 3600
-HIDDEN = "more latency and transfer were hidden behind computation than there was waiting"
-NOTATION = "703e+5 is 703 * 10^5; idle is time less latency and transfer, negative where transfers are hidden; 1 MB is 2^20 bytes"
+HIDDEN = "latency and transfer that the time has no room for: hidden behind computation, or estimated too high"
+NOTATION = "703e+5 is 703 * 10^5; idle is time less latency and transfer, 0 where these are hidden; 1 MB is 2^20 bytes"
 
 
 def text(document: Report) -> str:
@@ -114,17 +114,9 @@ def _header(document: PeriodDocument) -> Facts:
 
 def _overview(split: Split) -> Facts:
     """Return where the time in MPI went, Fig. 5."""
-    told = [
-        f"{name} {seconds(value) if value >= 0 else f'-{seconds(-value)}'} ({_part(value, split.all)})"
-        for name, value in split.parts.items()
-        if value
-    ]
-    hidden = [("", f"below 0: {HIDDEN}")] if split.idle < 0 else []
+    told = [f"{name} {seconds(value)} ({words.percent(value, split.all)})" for name, value in split.parts.items() if value]
+    hidden = [("hidden", f"{seconds(split.hidden)} of {HIDDEN}")] if split.hidden else []
     return [("split of it", ", ".join(told)), *hidden] if told else []
-
-
-def _part(value: float, whole: float) -> str:
-    return words.percent(value, whole) if value >= 0 else f"-{words.percent(-value, whole)}"
 
 
 def _classes(title: str, rows: Sequence[ClassSums], document: PeriodDocument) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counters import NOON, NOW, OURS, T3E
+from counters import NOON, NOW, OURS, T3E, job
 from perwiz.jobs.record import Counts, RecordError, checked, date
 from perwiz.jobs.store import form
 
@@ -62,6 +62,32 @@ def test_ours__numbers_that_are_none(old, new, message):
     assert OURS.count(old) == 1
     with pytest.raises(RecordError) as error:
         checked(form.parse(body(OURS.replace(old, new)), "n017", 4711, "Oct 26 12:00:01", NOW), NOW)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"inside": 103}, "time of mpi is 103 s, must be at most that of all, 100 s"),
+        ({"inside": 101}, ""),
+        ({"inside": 199, "more": {"threads": 8}}, ""),
+        ({"inside": 210, "more": {"threads": 8}}, "time of mpi is 210 s, must be at most that of all, 200 s"),
+        ({"routines": {"send": Counts(1, 30, 0, 0, 0), "recv": Counts(1, 22, 0, 0, 0)}}, "time of all routines is 52 s, must be at most"),
+        ({"routines": {"send": Counts(1, 30, 0, 0, 0), "recv": Counts(1, 20.5, 0, 0, 0)}}, ""),
+        (
+            {"all": 120},
+            "time of all is 120 s, must be at most 108 s, that of 4 processes from 2026-10-26T11:59:35Z to 2026-10-26T12:00:00Z",
+        ),
+        ({"all": 108}, ""),
+    ],
+)
+def test_contradictions__a_part_longer_than_the_whole(changes, message):
+    """A job of 4 processes in 25 s, dates in whole seconds, and numbers of three digits."""
+    if not message:
+        assert checked(job(**changes), NOW)
+        return
+    with pytest.raises(RecordError) as error:
+        checked(job(**changes), NOW)
     assert str(error.value).startswith(message)
 
 

@@ -17,7 +17,7 @@ from perwiz.jobs.views.table import Split
         (50, Split(idle=24, latency=10, transfer=16), "transfer-bound"),
         (50, Split(other=25, latency=10, transfer=15), "set-up"),
         (50, Split(rough=30, latency=10, transfer=10), "imbalance"),
-        (50, Split(idle=-20, latency=60, transfer=10), "latency-bound"),
+        (50, Split(latency=40, transfer=10, hidden=20), "latency-bound"),
         (0, Split(), "fine"),
     ],
 )

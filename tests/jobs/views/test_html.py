@@ -201,12 +201,16 @@ def row():
 
 def test_row_parts__add_up_to_the_time(row):
     """Latency 1 s and transfer 7 s of 4 s measured: both are drawn half as long."""
-    assert html_parts.row_parts(row()) == [6, 3, 1, 0, 0]
-    assert html_parts.row_parts(row(seconds=4.0, transfer_s=7.0, idle_s=-4.0)) == [0, 3.5, 0.5, 0, 0]
-    assert html_parts.row_parts(row(transfer_s=None, idle_s=9.0)) == [9, 0, 1, 0, 0]
-    assert html_parts.row_parts(row(idle_s=None)) == [0, 0, 0, 10, 0]
-    assert html_parts.row_parts(row(rough=True)) == [0, 0, 0, 0, 10]
-    assert html_parts.row_parts(row(seconds=0.0, latency_s=0.0, transfer_s=None, idle_s=0.0)) == [0, 0, 0, 0, 0]
+
+    def drawn(**changes):
+        return [*table.parts(row(**changes)).parts.values()]
+
+    assert drawn() == [6, 3, 1, 0, 0]
+    assert drawn(seconds=4.0, transfer_s=7.0, idle_s=0.0, hidden_s=4.0) == [0, 3.5, 0.5, 0, 0]
+    assert drawn(transfer_s=None, idle_s=9.0) == [9, 0, 1, 0, 0]
+    assert drawn(idle_s=None) == [0, 0, 0, 10, 0]
+    assert drawn(rough=True) == [0, 0, 0, 0, 10]
+    assert drawn(seconds=0.0, latency_s=0.0, transfer_s=None, idle_s=0.0) == [0, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

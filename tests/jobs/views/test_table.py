@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perwiz.jobs import benchmark
 from perwiz.jobs.record import Counts
@@ -43,7 +45,8 @@ def test_fig_12(printed):
     assert row.bytes_per_call == pytest.approx(long, rel=0.007)
     assert row.latency_s == pytest.approx(late, rel=0.035)
     assert row.transfer_s == (None if transfer is None else pytest.approx(transfer, rel=0.035))
-    assert row.idle_s == pytest.approx(idle, abs=0.006 * seconds + 0.035 * (late + (transfer or 0)))
+    assert (row.idle_s if idle > 0 else -row.hidden_s) == pytest.approx(idle, abs=0.006 * seconds + 0.035 * (late + (transfer or 0)))
+    assert min(row.idle_s, row.hidden_s) == 0
 
 
 def test_fig_4__the_row_of_the_oracle():
@@ -54,11 +57,11 @@ def test_fig_4__the_row_of_the_oracle():
     assert " ".join(table.lines([row])[2].split()) == "recv 703e+5 303017 263e+1 37 403e+7 292e+8 415 10 300 703e+0 928e-1 183e+1"
 
 
-def test_negative_idle_is_kept__no_benchmark_is_latency():
+def test_negative_idle_is_hidden__no_benchmark_is_latency():
     used = [Used("isend", 1, Counts(137e6, 3890, 0, 0, 0)), Used("comm_rank", 1, Counts(464, 685e-6, 0, 0, 0))]
     isend, rank = table.rows(used, 232, benchmark.Benchmark("", {"isend": 100}, {}))
-    assert (isend.latency_s, isend.transfer_s, isend.idle_s) == pytest.approx((13700, None, -9810))
-    assert (rank.latency_us, rank.latency_s, rank.transfer_s, rank.idle_s) == (None, 685e-6, None, None)
+    assert (isend.latency_s, isend.transfer_s, isend.idle_s, isend.hidden_s) == pytest.approx((13700, None, 0, 9810))
+    assert (rank.latency_us, rank.latency_s, rank.transfer_s, rank.idle_s, rank.hidden_s) == (None, 685e-6, None, None, 0)
 
 
 def test_order__by_section_then_time():
@@ -82,11 +85,27 @@ def test_split__adds_up():
         Used("send", 1, Counts(1e6, 100, 0, 100 * 2**20, 1000 * 2**20)),  # 10 s latency, 10 s transfer
         Used("scan", 1, Counts(1, 7, 0, 0, 0)),
         Used("init", 1, Counts(1, 3, 0, 0, 0)),
-        Used("barrier", 1, Counts(1e6, 20, 0, 0, 0)),  # 30 s latency
+        Used("barrier", 1, Counts(1e6, 20, 0, 0, 0)),  # 30 s latency, of which 10 s are hidden
     ]
     found = table.split(table.rows(used, 4, benchmark.read("cray-t3e")))
-    assert found == Split(other=3, latency=40, transfer=10, idle=70, rough=7)
+    assert found == Split(other=3, latency=30, transfer=10, idle=80, rough=7, hidden=10)
     assert found.all == 130
+
+
+COSTS = st.dictionaries(st.sampled_from(["send", "barrier", "wait"]), st.floats(1e-6, 1e9), max_size=3)
+
+
+@given(
+    st.lists(st.tuples(*[st.floats(0, 1e17)] * 5), min_size=3, max_size=3),
+    st.builds(benchmark.Benchmark, st.just(""), COSTS, COSTS, st.sampled_from([(), ("barrier",)])),
+)
+def test_law__no_part_is_negative_and_all_add_up_to_the_time(counts, best):
+    """Whatever records say, and whatever calls and bytes are said to take at best."""
+    used = [Used(name, 1, Counts(*one)) for name, one in zip(("send", "barrier", "wait"), counts, strict=True)]
+    rows = table.rows(used, 4, best)
+    found = table.split(rows)
+    assert min([*found.parts.values(), found.hidden, *(row.idle_s or 0 for row in rows)]) >= 0
+    assert found.all == pytest.approx(sum(one[1] for one in counts))
 
 
 @pytest.mark.parametrize(
