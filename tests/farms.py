@@ -68,13 +68,13 @@ class _Master:
     def __init__(self, b, hears):
         self.b, self.hears, self.now, self.heard, self.posted = b, hears, 0, None, None
 
-    def hear(self, arrived, worker, more=True):
+    def hear(self, arrived, worker, more=True, tag=2):
         """Hear a worker, whose message comes at a time; `more` will come behind it."""
         self.heard = worker
         if self.hears == "probe":
             self._call(arrived, self.b.call, 0, "Probe", peer=-2, tag=-2, comm=0)
         if self.hears in ("recv", "probe"):
-            self._call(arrived, self.b.recv, 0, worker, tag=2, wildcard=self.hears == "recv")
+            self._call(arrived, self.b.recv, 0, worker, tag=tag, wildcard=self.hears == "recv")
             return
         if self.posted is None:
             self._post()
@@ -149,6 +149,60 @@ def farm_of_requests(lengths, workers=3, factor=()):
             free[worker] = end + WORK
             heapq.heappush(coming, (end + LATENCY, worker))
     return _any_of(b.trace())
+
+
+def queueing(lengths, brings, start=1, workers=3, hears="recv", factor=()):
+    """Return a farm whose master lets tasks and workers wait for each other: `start` tasks are there from the start.
+
+    Task k takes `lengths[k]` ns; half of that after it has begun it brings `brings[k]` more in a message of 20 bytes each, if it does.
+    Both wait in the order in which they come. With as many there from the start as there are, such messages bring none. When all is done
+    each worker is told to end.
+    """
+    b, factor = Builder(workers + 1), factor or [1] * workers
+    coming, free, master = [], [WORK] * (workers + 1), _Master(b, hears)
+    given, there, idle = 0, start, []
+
+    def send(worker, at, tag, bytes=8):
+        b.send(worker, 0, bytes, tag=tag, at=(at, at + WORK))
+        heapq.heappush(coming, (at + LATENCY, worker, tag, bytes // 20))
+        return at + WORK
+
+    def answer(worker, tag):
+        begin = max(free[worker], master.now + LATENCY) + WORK
+        master.answers(worker, tag)
+        b.recv(worker, 0, tag=tag, at=(free[worker], begin))
+        return begin
+
+    for worker in range(1, workers + 1):
+        send(worker, 0, 2)
+    while coming or len(idle) < workers:
+        if idle and given < there:
+            worker = idle.pop(0)
+            at, half = answer(worker, 1), round(lengths[given] * factor[worker - 1]) // 2
+            if brings[given]:
+                at = send(worker, at + half, 4, 20 * brings[given]) - half
+            free[worker] = send(worker, at + 2 * half, 2)
+            given += 1
+            continue
+        arrived, worker, tag, more = heapq.heappop(coming)
+        master.hear(arrived, worker, tag=tag)
+        there = min(there + more, len(lengths))
+        if tag == 2:
+            idle.append(worker)
+    for worker in range(1, workers + 1):
+        answer(worker, 3)
+    return master.trace()
+
+
+def growth(count, of=3, start=2, seed=1):
+    """Return how many tasks each of so many brings, `of` or none, so that there are so many in all, and never too few."""
+    rng, there, out = np.random.default_rng(seed), start, []
+    while len(out) < count:
+        left = count - there
+        needed = there == len(out) + 1 or rng.random() < 0.5
+        out.append(min(of, left) if left > 0 and needed else 0)
+        there += out[-1]
+    return out
 
 
 def fixed_farm(of, hears="recv", factor=()):

@@ -22,6 +22,7 @@ from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.tables import ANY, NONE
 
 MESSAGE, RECEIVE, CHOICE, PLACE = kernel.MESSAGE, kernel.RECEIVE, kernel.CHOICE, kernel.PLACE
+PIECE, DESK, STOP = kernel.PIECE, kernel.DESK, kernel.STOP
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,12 +38,12 @@ class Programs:
     """Per edge; those that are decided anew have CUT."""
     messages: np.ndarray[Any, Any]
     """Rows of MESSAGE, sorted by `send`, the vertex where they are sent from the location `source` (or that which runs `block`) to the
-    location `target`, or to the sender of what came in the turn of the receive `answers`. They can be taken `later` ns after; what
-    completes their receive returns `arrives` after they are sent and a probe that finds them `found`; the vertex `held` is not before they
-    are received, and `holds` after that is posted. With one that carries a task the receiver goes on at the vertex `goes_on` with block
-    `begins`, or, where its turn goes with it, with none, `own` after the receive was posted or the call entered that chooses; with one that
-    `ends` its tasks, at the `end` of row `ends` + location of places. `rank` is their turn in the recorded run. NONE is none. One sent NONE
-    is there from the start: what a counter gives."""
+    location `target`, or to the sender of what came in the turn of the receive `answers`, or, behind all of these, is in that slot of a
+    desk. They can be taken `later` ns after; what completes their receive returns `arrives` after they are sent and a probe that finds
+    them `found`; the vertex `held` is not before they are received, and `holds` after that is posted. With one that carries a task the
+    receiver goes on at the vertex `goes_on` with block `begins`, or, where its turn goes with it, with none, `own` after the receive was
+    posted or the call entered that chooses; with one that `ends` its tasks, at the `end` of row `ends` + location of places. `rank` is
+    their turn in the recorded run. NONE is none. One sent NONE is there from the start: what a counter gives."""
     receives: np.ndarray[Any, Any]
     """Rows of RECEIVE, sorted by `posted`, the vertex where they are posted by a location, or that which runs `block`: for the location
     `source`, `tag` and `comm`, each perhaps ANY. One that `follows` another is for whoever sent what came in its turn.
@@ -58,6 +59,16 @@ class Programs:
     places: np.ndarray[Any, Any]
     """Rows of PLACE, per farm and location: the vertex where it goes on when there is no more to do (NONE: no such), `own` after it asked,
     and by what computation of tasks that others ran is multiplied here."""
+    pieces: np.ndarray[Any, Any]
+    """Rows of PIECE: what masters do that keep tasks and processes waiting, desk by desk: the pieces that hear, those that answer, and what
+    comes behind. Each begins at the vertex `first`, `own` after the end of the one before. One that answers is next if `ready` processes
+    have asked, `made` tasks are there, and `heard` messages were; else the next one that hears."""
+    desks: np.ndarray[Any, Any]
+    """Rows of DESK: the first piece that hears, `ask`, one behind the last, `asks`, the first that answers, `answer`, and what comes behind
+    all, `rest`; the first `slot`, where those are kept who ask, and how many tasks are there from the start, `made`."""
+    stops: np.ndarray[Any, Any]
+    """Rows of STOP, sorted by `vertex`, where a piece of a `desk` ends. One that heard a `message` brings so many tasks as it `makes`, and
+    `asks` for one (1)."""
     block: I4
     """Block per vertex, or NONE."""
     home: I4
@@ -80,6 +91,8 @@ class Matched:
     """Row of choices per receive that one completes, else NONE."""
     seat: I4
     """Location per block."""
+    behind: I4
+    """Vertex per row of pieces behind which it comes, or NONE."""
 
 
 def rematch(programs: Programs) -> Matched:
@@ -92,7 +105,9 @@ def rematch(programs: Programs) -> Matched:
     edge = np.empty(len(binds), "i4")
     grouping.group(source, first[:-1].copy(), edge)
     time, seat = np.zeros(size, "i8"), programs.home.copy()
-    taken, completed, got = np.full((3, len(receives)), NONE, "i4")
+    taken, completed = np.full((2, len(receives)), NONE, "i4")
+    got = np.full(len(receives) + int(programs.stops["asks"].sum()), NONE, "i4")
+    pieces, desks = programs.pieces.copy(), programs.desks.copy()
     order = np.empty(size, "i4")
     lacking = choices["needs"].copy()
     came, (posted, ready) = np.full(len(messages), NONE, "i4"), np.full((2, len(receives)), NONE, "i4")
@@ -105,6 +120,9 @@ def rematch(programs: Programs) -> Matched:
         receives.view(np.recarray),
         choices.view(np.recarray),
         programs.places.view(np.recarray),
+        pieces.view(np.recarray),
+        desks.view(np.recarray),
+        programs.stops.view(np.recarray),
         programs.turns,
         seat,
         _awaited(programs, target),
@@ -114,15 +132,17 @@ def rematch(programs: Programs) -> Matched:
         (came, posted, ready, lacking, got),
         tuple(np.full((7, queues), NONE, "i4")),
     )
-    firsts = (_first_at(rows, size) for rows in (messages["send"], receives["posted"], choices["entered"]))
-    return Matched(time, order[: matcher.run(*firsts)], taken, completed, seat)
+    there = (messages["send"], receives["posted"], choices["entered"], programs.stops["vertex"])
+    happened = matcher.run(*(_first_at(rows, size) for rows in there))
+    return Matched(time, order[:happened], taken, completed, seat, pieces["behind"].copy())
 
 
 def _awaited(programs: Programs, target: I4) -> I4:
     """Return for how many things each vertex waits: edges, and what is decided anew."""
     out = counts(target, programs.graph.vertices)
     messages, receives = programs.messages, programs.receives
-    for vertex in (messages["held"], messages["goes_on"], receives["returned"], receives["probed"], programs.places["end"]):
+    ends = programs.places["end"], programs.pieces["first"]
+    for vertex in (messages["held"], messages["goes_on"], receives["returned"], receives["probed"], *ends):
         np.add.at(out, vertex[vertex != NONE], 1)
     own = programs.choices["returned"] != NONE
     np.add.at(out, programs.choices["returned"][own], programs.choices["needs"][own])
@@ -160,7 +180,10 @@ class _Simulation:
         for edge in np.flatnonzero(binds).tolist():
             self.edges[int(graph.source[edge])].append((int(graph.targets(np.array([edge]))[0]), int(programs.weight[edge])))
         self.seat = programs.home.tolist()
-        self.taken, self.completed, self.got = ([NONE] * len(self.receives) for _ in range(3))
+        self.taken, self.completed = ([NONE] * len(self.receives) for _ in range(2))
+        self.got = [NONE] * (len(self.receives) + int(programs.stops["asks"].sum()))
+        self.pieces, self.desks = programs.pieces, programs.desks.copy()
+        self.behind = [NONE] * len(self.pieces)
         self.lacking = self.choices["needs"].tolist()
         self.came: dict[int, list[int]] = collections.defaultdict(list)
         self.posted: dict[int, list[int]] = collections.defaultdict(list)
@@ -177,7 +200,7 @@ class _Simulation:
         self.env.run()
         return Matched(
             *(np.array(self.time, "i8"), np.array(self.order, "i4")),
-            *(np.array(column, "i4") for column in (self.taken, self.completed, self.seat)),
+            *(np.array(column, "i4") for column in (self.taken, self.completed, self.seat, self.behind)),
         )
 
     def _at(self, time: int, what: int, rank: int, do: Callable[[int], None], row: int) -> None:
@@ -206,6 +229,8 @@ class _Simulation:
         for c in np.flatnonzero(self.choices["entered"] == vertex).tolist():
             self.choosing[int(self.choices["location"][c])] = c
             self._choose(int(self.choices["location"][c]))
+        for stop in self.programs.stops[self.programs.stops["vertex"] == vertex]:
+            self._go_on(stop, self.desks[stop["desk"]])
         for into, weight in self.edges[vertex]:
             block, computes = int(self.programs.block[into]), int(self.programs.computes[into])
             if block != NONE and computes >= 0 and self.seat[block] != self.programs.home[block]:
@@ -291,3 +316,25 @@ class _Simulation:
                 self._reach(int(message["goes_on"]), max(arrives, self.time[self.choices["entered"][c]] + int(message["own"])))
         if c is not None and not self.lacking[c]:
             del self.choosing[location]
+
+    def _go_on(self, stop: Any, desk: Any) -> None:
+        """A piece of a master's work is done: next it answers, if it has a task and somebody for it, else it hears whoever comes."""
+        if stop["message"] != NONE:
+            desk["heard"] += 1
+            desk["made"] += stop["makes"]
+            if stop["asks"]:
+                self.got[desk["slot"] + desk["ready"]] = int(stop["message"])
+                desk["ready"] += 1
+        answer = self.pieces[desk["answer"]]
+        left = desk["answer"] < desk["rest"]
+        if left and all(desk[name] >= answer[name] for name in ("ready", "made", "heard")):
+            next_, desk["answer"] = int(desk["answer"]), desk["answer"] + 1
+        elif desk["ask"] < desk["asks"]:
+            next_, desk["ask"] = int(desk["ask"]), desk["ask"] + 1
+        elif left:
+            return
+        else:
+            next_ = int(desk["rest"])
+        vertex = int(stop["vertex"])
+        self.behind[next_] = vertex
+        self._reach(int(self.pieces["first"][next_]), self.time[vertex] + int(self.pieces["own"][next_]))

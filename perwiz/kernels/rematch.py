@@ -75,6 +75,34 @@ Place = cython.struct(end=cython.int, own=cython.longlong, slowness=cython.doubl
 PLACE = np.dtype([("end", "i4"), ("own", "i8"), ("slowness", "f8")], align=True)
 """Per farm and location: where it goes on when there is no more to do."""
 
+Piece = cython.struct(
+    first=cython.int,
+    behind=cython.int,
+    ready=cython.int,
+    made=cython.int,
+    heard=cython.int,
+    own=cython.longlong,
+)
+PIECE = np.dtype([(name, "i4") for name in ["first", "behind", "ready", "made", "heard"]] + [("own", "i8")], align=True)
+"""A piece of the work of a master that keeps a queue, desk by desk those that hear, those that answer, and what comes behind all."""
+
+Desk = cython.struct(
+    ask=cython.int,
+    asks=cython.int,
+    answer=cython.int,
+    rest=cython.int,
+    slot=cython.int,
+    ready=cython.int,
+    made=cython.int,
+    heard=cython.int,
+)
+DESK = np.dtype([(name, "i4") for name in ["ask", "asks", "answer", "rest", "slot", "ready", "made", "heard"]])
+"""A master that keeps a queue: its next pieces, and what it knows."""
+
+Stop = cython.struct(vertex=cython.int, desk=cython.int, message=cython.int, makes=cython.int, asks=cython.int)
+STOP = np.dtype([(name, "i4") for name in ["vertex", "desk", "message", "makes", "asks"]])
+"""Where a piece ends, sorted by `vertex`."""
+
 Instant = cython.struct(time=cython.longlong, rank=cython.longlong, row=cython.int)
 INSTANT = np.dtype([("time", "i8"), ("rank", "i8"), ("row", "i4")], align=True)
 """What happens, and when."""
@@ -95,6 +123,9 @@ class Matcher:
     receives: cython.const[Receive][::1]
     choices: cython.const[Choice][::1]
     places: cython.const[Place][::1]
+    pieces: Piece[::1]
+    desks: Desk[::1]
+    stops: cython.const[Stop][::1]
     seat: cython.int[::1]
     waiting: cython.int[::1]
     time: cython.longlong[::1]
@@ -127,6 +158,9 @@ class Matcher:
         receives: cython.const[Receive][::1],
         choices: cython.const[Choice][::1],
         places: cython.const[Place][::1],
+        pieces: Piece[::1],
+        desks: Desk[::1],
+        stops: cython.const[Stop][::1],
         turns: cython.const[cython.int][::1],
         seat: cython.int[::1],
         waiting: cython.int[::1],
@@ -143,6 +177,9 @@ class Matcher:
         self.receives = receives
         self.choices = choices
         self.places = places
+        self.pieces = pieces
+        self.desks = desks
+        self.stops = stops
         self.turns = turns
         self.seat = seat
         self.waiting = waiting
@@ -370,6 +407,32 @@ class Matcher:
 
     @cython.cfunc
     @cython.exceptval(check=False)
+    def go_on(self, s: cython.int) -> cython.void:
+        """A piece of a master's work is done: next it answers, if it has a task and somebody for it, else it hears whoever comes."""
+        d: cython.int = self.stops[s].desk
+        if self.stops[s].message != NONE:
+            self.desks[d].heard += 1
+            self.desks[d].made += self.stops[s].makes
+            if self.stops[s].asks > 0:
+                self.got[self.desks[d].slot + self.desks[d].ready] = self.stops[s].message
+                self.desks[d].ready += 1
+        p: cython.int = self.desks[d].answer
+        if p < self.desks[d].rest and (
+            self.desks[d].ready >= self.pieces[p].ready
+            and self.desks[d].made >= self.pieces[p].made
+            and self.desks[d].heard >= self.pieces[p].heard
+        ):
+            self.desks[d].answer += 1
+        elif self.desks[d].ask < self.desks[d].asks:
+            p = self.desks[d].ask
+            self.desks[d].ask += 1
+        elif p < self.desks[d].rest:
+            return
+        self.pieces[p].behind = self.stops[s].vertex
+        self.reach(self.pieces[p].first, self.time[self.stops[s].vertex] + self.pieces[p].own)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
     def leave(self, u: cython.int) -> cython.void:
         """A vertex has happened: what waits for it goes on."""
         for k in range(self.first[u], self.first[u + 1]):
@@ -386,11 +449,12 @@ class Matcher:
         sends: cython.const[cython.int][::1],
         posts: cython.const[cython.int][::1],
         chooses: cython.const[cython.int][::1],
+        ends: cython.const[cython.int][::1],
     ) -> int:
         """Let everything happen, and return how many vertices did: all, unless some wait for each other.
 
-        `sends`, `posts` and `chooses` are, per vertex, the first message sent there, the first receive posted there and the call that
-        chooses there, or NONE.
+        `sends`, `posts`, `chooses` and `ends` are, per vertex, the first message sent there, the first receive posted there, the call that
+        chooses there and the piece of work that ends there, or NONE.
         """
         count: cython.Py_ssize_t = 0
         for v in range(len(self.waiting)):
@@ -429,5 +493,7 @@ class Matcher:
                 k += 1
             if chooses[row] != NONE:
                 self.choose(chooses[row])
+            if ends[row] != NONE:
+                self.go_on(ends[row])
             self.leave(row)
         return count

@@ -1,9 +1,10 @@
 /* A farm of tasks: few long and many short ones. Rank 0 hands them out and computes nothing itself.
 
-   farm [static] [requests] [ahead] [slow:RANK] [fast:RANK] [balanced] [short] [tasks:N]
+   farm [static] [requests] [ahead] [growing] [slow:RANK] [fast:RANK] [balanced] [short] [tasks:N]
      as it is     whoever brings a result gets the next task, long ones come anywhere
      requests     likewise, but the master posts a receive for each worker, and waits for any of them
      ahead        likewise, but the master posts a receive for anybody before it answers, and waits for it behind
+     growing      a task brings up to three others while it is worked at, and the master lets workers wait until there are any
      static       worker w gets tasks w, w + workers, ...: who is done early waits
      slow:RANK    that worker computes twice as long, fast:RANK half as long
      balanced     all tasks take the mean
@@ -85,16 +86,60 @@ static void master_of_requests(void)
     }
 }
 
-static void worker(long mean, double factor)
+enum { ASKS = 1, GIVES = 2, BRINGS = 3, CHILDREN = 3 };
+
+/* A queue of tasks, of which one is there at first, and one of workers: who brings tasks does not ask for one. */
+static void master_of_queues(void)
+{
+    int waiting[64], first = 0, last = 0, given = 0, there = 1, none = -1, brought[CHILDREN];
+    while (given < tasks || last - first < size - 1) {
+        if (given < there && first < last) {
+            int who = waiting[first++ % 64];
+            MPI_Send(&given, 1, MPI_INT, who, GIVES, MPI_COMM_WORLD);
+            given++;
+            continue;
+        }
+        MPI_Status status;
+        MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        MPI_Recv(brought, CHILDREN, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, &status);
+        if (status.MPI_TAG == ASKS) {
+            waiting[last++ % 64] = status.MPI_SOURCE;
+        } else {
+            int count;
+            MPI_Get_count(&status, MPI_INT, &count);
+            there += count;
+        }
+    }
+    while (first < last)
+        MPI_Send(&none, 1, MPI_INT, waiting[first++ % 64], GIVES, MPI_COMM_WORLD);
+}
+
+/* A task whose others, three times its number and the next two, are known when a third of it is done. */
+static void grow(int task, long microseconds)
+{
+    int others[CHILDREN], count = 0;
+    compute(microseconds / 3);
+    for (int other = CHILDREN * task + 1; other <= CHILDREN * (task + 1) && other < tasks; other++)
+        others[count++] = other;
+    if (count)
+        MPI_Send(others, count, MPI_INT, 0, BRINGS, MPI_COMM_WORLD);
+    compute(microseconds - microseconds / 3);
+}
+
+static void worker(long mean, double factor, int growing)
 {
     int task = -1;
     for (;;) {
-        MPI_Send(&task, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
-        MPI_Recv(&task, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&task, 1, MPI_INT, 0, ASKS, MPI_COMM_WORLD);
+        MPI_Recv(&task, 1, MPI_INT, 0, GIVES, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (task < 0)
             return;
         PRGN_BEGIN("task");
-        compute((long)((double)(mean ? mean : work(task)) * factor));
+        long microseconds = (long)((double)(mean ? mean : work(task)) * factor);
+        if (growing)
+            grow(task, microseconds);
+        else
+            compute(microseconds);
         PRGN_END;
     }
 }
@@ -112,9 +157,11 @@ int main(int argc, char **argv)
         master_of_requests();
     else if (rank == 0 && given(argc, argv, "ahead"))
         master_ahead();
+    else if (rank == 0 && given(argc, argv, "growing"))
+        master_of_queues();
     else if (rank == 0)
         master(given(argc, argv, "static"));
     else
-        worker(given(argc, argv, "balanced") ? mean_work() : 0, factor);
+        worker(given(argc, argv, "balanced") ? mean_work() : 0, factor, given(argc, argv, "growing"));
     finish();
 }

@@ -183,8 +183,8 @@ def farm_case(lab: Lab, pictures: Callable[..., None]) -> Case:
         "short": "scale task=0.5",
         "balanced": "balance-time task",
     }
-    heard = (("farm", [], ""), ("farm", ["requests"], "requests: "), ("farm", ["ahead"], "ahead: "), ("counter", [], "counter: "))
-    for program, words, told in heard:
+    farms = [("farm", [], ""), *(("farm", [word], f"{word}: ") for word in ("requests", "ahead", "growing")), ("counter", [], "counter: ")]
+    for program, words, told in farms:
         before, *after = lab.runs(program, 5, words, *([*words, word] for word in changes))
         case.table([row("made", before, runs, [text], f"{told}{text}") for runs, text in zip(after, changes.values(), strict=True)], before)
     fixed, fixed_slow = lab.runs("farm", 5, ["static"], ["static", "slow:1"])

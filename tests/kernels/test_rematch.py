@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from build import ANY, NONE, Builder, hand_model
-from farms import counter, farm, farm_of_requests, fixed_farm, lengths
+from farms import counter, farm, farm_of_requests, fixed_farm, growth, lengths, queueing
 from perwiz.engines.rematch import rematch, simulate
 from perwiz.trace import operations
 from perwiz.whatif.hypotheses.base import parse_all
@@ -154,3 +154,14 @@ def test_laws(sent, data):
     trace = dataclasses.replace(trace, calls=dataclasses.replace(calls, peer=peer, tag=tag, op=op))
     for texts in ([], [f"speed rank:{rank}={data.draw(st.sampled_from([0.2, 1, 5]))}" for rank in (1, 2, 3)]):
         agree(programs(trace, *texts))
+
+
+@pytest.mark.parametrize("speed", [0.2, 1, 3])
+def test_queue(speed):
+    """Whose master lets tasks and workers wait; where one waits for more than comes the engines say so alike."""
+    program = programs(queueing(lengths(9), growth(9), start=2), f"speed rank:1={speed}")
+    found = agree(program)
+    assert len(found.order) == program.graph.vertices
+    assert (found.seat != program.home).any() == (speed != 1)
+    program.pieces["heard"][program.desks["rest"][0] - 1] = 99
+    assert len(agree(program).order) < program.graph.vertices

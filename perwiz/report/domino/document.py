@@ -207,13 +207,13 @@ def _handed_out(trace: Trace) -> HandedOut | None:
     """Return what work processes get as they come for it, None if they get none so."""
     handed = handed_out(trace)
     tasks, process = handed.tasks, trace.locations.process
-    if not len(tasks.home) and not len(handed.turns.location):
+    if not len(tasks.home) and not len(handed.turns.serving):
         return None
     masters = np.array([farm.master for farm in tasks.farms], "i8")
     heard = trace.calls.location[trace.messages.send[handed.turns.request]]
     return HandedOut(
         masters=process[masters].tolist(),
-        serving=process[np.unique(handed.turns.location)].tolist(),
+        serving=process[handed.turns.serving].tolist(),
         workers=len(np.unique(process[np.concatenate([heard, *(farm.workers for farm in tasks.farms)])])),
         tasks=len(tasks.home),
         fetched=int((~tasks.counters.ends).sum()),

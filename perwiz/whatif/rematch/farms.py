@@ -1,7 +1,8 @@
 """Dynamic work distribution: a master that answers requests with tasks, and workers that ask for the next one.
 
 A task is what a worker does from the return of the receive that gets it until it is entered for the next one. The k-th answer carries
-task k, to whoever asks for it; after the last ones, one per worker, each worker goes on with what it did behind its own last one.
+task k, to whoever asks for it; after the last ones, one per worker, each worker goes on with what it did behind its own last one. A master
+may keep tasks and workers waiting (`queues`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.rematch.choices import choices
 from perwiz.whatif.rematch.counters import Counters, counters
+from perwiz.whatif.rematch.queues import Queue, queue_of
 
 _TAKES = np.isin(operations.KIND, (operations.RECV, operations.SENDRECV))
 
@@ -34,6 +36,8 @@ class Farm(NamedTuple):
     """Messages that bring tasks, in the order that the master sends them, and behind them the last answer of each worker."""
     to: I8
     """Per answer the request that it answers, or NONE of a task given unasked."""
+    queue: Queue | None = None
+    """The queue that the master keeps, if it lets tasks or workers wait."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,6 +56,11 @@ class Tasks:
     """Per call, the task that its return belongs to, or NONE."""
     goes_on: I8
     """Per call, the task that its entry, and the computation before it, belong to, or NONE."""
+
+    @property
+    def queues(self) -> tuple[Queue, ...]:
+        """The queues that masters keep."""
+        return tuple(farm.queue for farm in self.farms if farm.queue)
 
 
 def farm_of(trace: Trace, instances: I8) -> I8:
@@ -72,7 +81,7 @@ def tasks(trace: Trace) -> Tasks:
     anew = anyhow.wild | anyhow.chosen
     farms: list[Farm] = []
     for master in np.unique(location[table.receive[anew]]).tolist():
-        found = _farm(trace, anew, master)
+        found = _queued(trace, anew, master) or _farm(trace, anew, master)
         if found is not None and not any(np.isin(found.workers, [other.master, *other.workers]).any() for other in farms):
             farms.append(found)
     begins, goes_on = np.full((2, len(trace.calls)), NONE)
@@ -114,6 +123,15 @@ def _joined(parts: list[I8]) -> I8:
     return np.concatenate([np.zeros(0, "i8"), *parts])
 
 
+def _queued(trace: Trace, anew: Mask, master: int) -> Farm | None:
+    """Return the farm of a master that keeps a queue, or None if it keeps none; arguments as of `_farm`."""
+    queue = queue_of(trace, anew, master)
+    if queue is None or not _moves(trace, queue.workers, queue.hears, queue.answer, once=False):
+        return None
+    tasks_only = np.arange(len(queue.answer)) < len(queue.answer) - len(queue.workers)
+    return Farm(master, queue.workers, queue.hears[queue.asks], queue.answer, np.where(tasks_only, queue.to, NONE), queue)
+
+
 def _farm(trace: Trace, anew: Mask, master: int) -> Farm | None:
     """Return the farm of a master, or None if it is none, given which messages may be taken for each other, bool per row."""
     table, location = trace.messages, trace.calls.location
@@ -153,8 +171,8 @@ def _answered(trace: Trace, request: I8, answer: I8) -> I8 | None:
     return to[answer]
 
 
-def _moves(trace: Trace, workers: I8, request: I8, answer: I8) -> bool:
-    """Return whether tasks need nothing but their answer, and give nothing but one request each, so that anybody could run them."""
+def _moves(trace: Trace, workers: I8, request: I8, answer: I8, once: bool = True) -> bool:
+    """Return whether anybody could run the tasks: they need nothing but their answer, and give nothing but requests, one each if `once`."""
     table, location = trace.messages, trace.calls.location
     received = table.receive[answer]
     alone = (received == table.receive_done[answer]).all() and len(np.unique(received)) == len(answer)
@@ -179,7 +197,7 @@ def _moves(trace: Trace, workers: I8, request: I8, answer: I8) -> bool:
         return False
     sent, done = table.send[request], table.send_done[request]
     crosses = (done != NONE) & (task[sent] != task[np.maximum(done, 0)])
-    return not crosses.any() and _once(task[sent][inside[sent]], int(inside[received].sum()))
+    return not crosses.any() and (not once or _once(task[sent][inside[sent]], int(inside[received].sum())))
 
 
 def _once(task: Ints, count: int) -> bool:

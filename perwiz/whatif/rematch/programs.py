@@ -16,6 +16,7 @@ from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
 from perwiz.trace.tables import ANY, NONE
 from perwiz.whatif.rematch.choices import Choices
 from perwiz.whatif.rematch.counters import latest
+from perwiz.whatif.rematch.desks import desks_of, rows_of, stops_of, vertex_behind
 from perwiz.whatif.rematch.farms import Tasks
 from perwiz.whatif.rematch.turns import Turns
 
@@ -49,12 +50,13 @@ class Open:
         programs, first = self.programs, self.programs.graph.start
         messages, places = programs.messages.copy(), programs.places.copy()
         messages["arrives"] = np.where(self.along >= 0, weight[self.along], messages["arrives"])
-        for rows, name in ((messages, "goes_on"), (places, "end")):
+        pieces = programs.pieces.copy()
+        for rows, name in ((messages, "goes_on"), (places, "end"), (pieces, "first")):
             there = rows[name] >= 0
             rows["own"][there] = weight[first[rows[name][there]]]
         fixed = np.where(programs.weight == CUT, CUT, weight)
         computes = np.where(programs.computes >= 0, np.append(elsewhere, 0)[first[:-1]], NONE)
-        return dataclasses.replace(programs, weight=fixed, messages=messages, places=places, computes=computes)
+        return dataclasses.replace(programs, weight=fixed, messages=messages, places=places, pieces=pieces, computes=computes)
 
 
 def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, turns: Turns, others: tuple[I8, F8]) -> Open:
@@ -66,9 +68,7 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, tur
     count = len(table)
     edge = _edges(graph, count, graph.kind == TO_RECEIVER)
     of_tasks = _numbered(tasks, count)[0]
-    anew = (choices.anew | of_tasks) & (edge != NONE)
-    anew &= weight[edge] != CUT
-    m = np.flatnonzero(anew)
+    m = np.flatnonzero((choices.anew | of_tasks) & (edge != NONE) & (weight[edge] != CUT))
     posted = graph.entered[np.where(choices.probe >= 0, choices.probe, table.receive)]
     held, found = _held_and_found(weighted, choices, posted)
     turn = _turns(weighted, turns, m, np.where(choices.probe >= 0, found, edge))
@@ -80,27 +80,28 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, tur
     next_turns, ended_turns = _chained(weighted, tasks, turn, len(m) + len(fetches))
     receives = np.concatenate([receives, fetches, next_turns])
     in_turn = np.argsort(receives["posted"], kind="stable")
+    of = np.append(m, np.full(len(receives) - len(m), NONE))
     row = np.full(count + 1, NONE)
-    row[np.append(m, np.full(len(receives) - len(m), count))[in_turn]] = np.arange(len(in_turn))
-    row[count] = NONE
+    row[of[in_turn]] = np.arange(len(in_turn))
+    row[NONE] = NONE
     receives["follows"][: len(m)] = row[_followed(weighted, tasks, choices, m)]
 
-    messages = _sent(weighted, tasks, m, row)
-    messages["held"] = np.where(held[m] >= 0, graph.targets(held[m]), NONE)
-    messages["later"] = _later(weighted, recorded, choices, m)
-    messages["found"], messages["holds"] = into[found[m]], into[held[m]]
+    pieces, desks, slots = desks_of(weighted, tasks.queues, len(receives))
+    messages = _sent(weighted, recorded, choices, tasks, m, row, (held[m], found[m]))
+    messages["answers"] = np.where(slots[m] >= 0, slots[m], messages["answers"])
     messages["goes_on"][turn.row], messages["own"][turn.row] = turn.begins, weight[graph.start[turn.begins]]
     along = edge[m]
     along[turn.row] = turn.comes
-    along = np.concatenate([along, np.full(len(given), NONE), turn.behind])
+    along = np.concatenate([along, np.full(len(given), NONE), turn.behind[turn.chained]])
     messages = np.concatenate([messages, given, ended_turns])
     messages["arrives"] = np.where(along >= 0, into[along], messages["arrives"])
     sent = np.argsort(messages["send"], kind="stable")
+    stops = stops_of(weighted, tasks.queues, of[sent])
 
     told = m[turn.found]  # a probe tells of them, and the receive behind it stays
     comes = (np.setdiff1d(edge[m], edge[told]), held[m][held[m] >= 0], found[m][found[m] >= 0])
-    local = graph.start[graph.returned[np.append(table.receive[m[of_tasks[m]]], tasks.counters.fetch)]].astype("i8")
-    fixed = _fixed(weighted, tasks, turn, (*comes, local, graph.start[turn.begins], turn.behind))
+    begins = graph.returned[np.append(table.receive[m[of_tasks[m]]], tasks.counters.fetch)], turn.begins, pieces["first"]
+    fixed = _fixed(weighted, tasks, turn, (*comes, turn.behind, *(graph.start[vertices] for vertices in begins)))
     choosing, choice, order = _choosing(weighted, m[choices.chosen[m]], turns)
     by_entry = np.argsort(choice["entered"], kind="stable")
 
@@ -113,14 +114,15 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, tur
         choices=choice[by_entry],
         turns=row[order].astype("i4"),
         places=_places(weighted, tasks, others[1]),
+        pieces=pieces,
+        desks=desks,
+        stops=stops,
         block=block,
         home=tasks.home.astype("i4"),
         computes=computes,
     )
-    stays = np.zeros(count, bool)
-    stays[told] = True
-    m = np.append(m, np.full(len(receives) - len(m), NONE))
-    return Open(programs, m[sent], m[in_turn], choosing[by_entry], along[sent], edge, held, found, of_tasks, stays)
+    stays = np.isin(np.arange(count), told)
+    return Open(programs, of[sent], of[in_turn], choosing[by_entry], along[sent], edge, held, found, of_tasks, stays)
 
 
 class _Turns(NamedTuple):
@@ -141,6 +143,8 @@ class _Turns(NamedTuple):
     """Edge from there to what is entered behind the turn."""
     comes: I8
     """Edge over which the message gets to where the turn begins."""
+    chained: I8
+    """Turns behind which the next one is due, rows of these; behind others what a queue says."""
 
 
 def _turns(weighted: Weighted, turns: Turns, m: I8, comes: I8) -> _Turns:
@@ -149,7 +153,7 @@ def _turns(weighted: Weighted, turns: Turns, m: I8, comes: I8) -> _Turns:
     kept = np.isin(turns.request, m)
     request, hears, last, location = (column[kept] for column in (turns.request, turns.hears, turns.last, turns.location))
     row = np.searchsorted(m, request)
-    behind = np.where(last + 1 < first[location + 1], np.append(graph.entered, NONE)[last + 1], graph.ended[location])
+    behind = vertex_behind(graph, first, last, location)
     probes = operations.KIND[calls.op[hears]] == operations.PROBE
     return _Turns(
         row=row,
@@ -160,6 +164,7 @@ def _turns(weighted: Weighted, turns: Turns, m: I8, comes: I8) -> _Turns:
         ends=graph.returned[last],
         behind=graph.start[behind].astype("i8"),
         comes=comes[request],
+        chained=np.flatnonzero(~turns.queued[kept]),
     )
 
 
@@ -168,7 +173,7 @@ def _posted(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, m:
     trace, graph, table = weighted.trace, weighted.graph, weighted.trace.messages
     posted, edge = of
     of_tasks = _numbered(tasks, len(table))[0]
-    receives = _rows(RECEIVE, len(m))
+    receives = rows_of(RECEIVE, len(m))
     receives["posted"], receives["location"] = posted[m], trace.calls.location[table.receive[m]]
     receives["block"] = np.where(of_tasks[m], tasks.goes_on[table.receive[m]], NONE)
     receives["source"], receives["comm"] = choices.source[m], table.comm[m]
@@ -185,22 +190,28 @@ def _chained(weighted: Weighted, tasks: Tasks, turn: _Turns, rank: int) -> tuple
 
     Where it hears somebody it waits, too, for the end of that turn, which comes like a message: through a counter of its own.
     """
-    receives, messages = _rows(RECEIVE, len(turn.row)), _rows(MESSAGE, len(turn.row))
-    counter = len(weighted.trace.locations) + int(tasks.counters.round.max(initial=-1)) + 1 + turn.location
-    receives["posted"], receives["location"], receives["returned"] = turn.asks, turn.location, weighted.graph.targets(turn.behind)
+    of = turn.chained
+    receives, messages = rows_of(RECEIVE, len(of)), rows_of(MESSAGE, len(of))
+    counter = len(weighted.trace.locations) + int(tasks.counters.round.max(initial=-1)) + 1 + turn.location[of]
+    receives["posted"], receives["location"] = turn.asks[of], turn.location[of]
+    receives["returned"] = weighted.graph.targets(turn.behind[of])
     receives["source"], receives["tag"] = ANY, ANY
     receives["counter"] = messages["target"] = counter
-    receives["rank"] = messages["rank"] = rank + np.arange(len(turn.row))
-    messages["send"], messages["source"] = turn.ends, turn.location
+    receives["rank"] = messages["rank"] = rank + np.arange(len(of))
+    messages["send"], messages["source"] = turn.ends[of], turn.location[of]
     return receives, messages
 
 
-def _sent(weighted: Weighted, tasks: Tasks, m: I8, row: I8) -> np.ndarray[Any, Any]:
-    """Return the rows of MESSAGE of some messages, but for what edges weigh; `row` is the recorded receive of each, NONE last."""
+def _sent(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, m: I8, row: I8, of: tuple[I8, I8]) -> np.ndarray[Any, Any]:
+    """Return the rows of MESSAGE of some messages, but for when they arrive.
+
+    `row` is the recorded receive of each of all messages, NONE last; `of` are the edges of these to their senders, and to probes, or NONE.
+    """
+    into, (held, found) = np.append(weighted.weight, 0), of
     trace, graph, table = weighted.trace, weighted.graph, weighted.trace.messages
     location, receive = trace.calls.location, table.receive[m]
     _, task, answers = _numbered(tasks, len(table))
-    messages = _rows(MESSAGE, len(m))
+    messages = rows_of(MESSAGE, len(m))
     messages["send"], messages["source"], messages["target"] = graph.entered[table.send[m]], location[table.send[m]], location[receive]
     messages["answers"], messages["block"] = row[answers[m]], tasks.goes_on[table.send[m]]
     messages["begins"] = task[m]
@@ -210,6 +221,9 @@ def _sent(weighted: Weighted, tasks: Tasks, m: I8, row: I8) -> np.ndarray[Any, A
     messages["tag"], messages["comm"] = table.tag[m], table.comm[m]
     messages["rank"][np.lexsort((m, receive))] = np.arange(len(m))
     messages["own"] = weighted.weight[graph.start[graph.returned[receive]]]
+    messages["held"] = np.where(held >= 0, graph.targets(held), NONE)
+    messages["later"] = _later(weighted, recorded, choices, m)
+    messages["found"], messages["holds"] = into[found], into[held]
     return messages
 
 
@@ -252,7 +266,7 @@ def _places(weighted: Weighted, tasks: Tasks, slowness: F8) -> np.ndarray[Any, A
     table, location, fetched = trace.messages, trace.calls.location, tasks.counters
     farms, size = len(tasks.farms), len(trace.locations)
     count = farms + int(fetched.round.max(initial=-1)) + 1
-    places = _rows(PLACE, max(count, 1) * size)
+    places = rows_of(PLACE, max(count, 1) * size)
     places["slowness"] = np.tile(slowness, max(count, 1))
     lasts = [table.receive[farm.answer[-len(farm.workers) :]].astype("i8") for farm in tasks.farms]
     last = np.concatenate([*lasts, fetched.fetch[fetched.ends]])
@@ -267,7 +281,7 @@ def _fetched(weighted: Weighted, recorded: I8, tasks: Tasks, rank: int) -> tuple
     """Return fetches from counters as rows of RECEIVE, their ranks from `rank` on, and what they get as rows of MESSAGE, row by row."""
     trace, graph, fetched = weighted.trace, weighted.graph, tasks.counters
     location, farms, size = trace.calls.location[fetched.fetch], len(tasks.farms), len(trace.locations)
-    receives, messages = _rows(RECEIVE, len(fetched.fetch)), _rows(MESSAGE, len(fetched.fetch))
+    receives, messages = rows_of(RECEIVE, len(fetched.fetch)), rows_of(MESSAGE, len(fetched.fetch))
     receives["posted"], receives["location"] = graph.entered[fetched.fetch], location
     receives["block"], receives["source"], receives["tag"] = tasks.goes_on[fetched.fetch], ANY, ANY
     receives["counter"] = messages["target"] = size + fetched.round
@@ -306,7 +320,7 @@ def _choosing(weighted: Weighted, chosen: I8, turns: Turns) -> tuple[I4, np.ndar
     """
     graph, table, location = weighted.graph, weighted.trace.messages, weighted.trace.calls.location
     choosing, needs = np.unique(table.receive_done[chosen], return_counts=True)
-    choice = _rows(CHOICE, len(choosing))
+    choice = rows_of(CHOICE, len(choosing))
     choice["entered"] = graph.entered[choosing]
     choice["returned"] = np.where(np.isin(choosing, turns.hears), NONE, graph.returned[choosing])
     choice["location"], choice["needs"] = location[choosing], needs
@@ -332,15 +346,6 @@ def _blocks(graph: Graph, tasks: Tasks, computes_there: I8) -> tuple[I4, I8]:
     entered = graph.entered[tasks.goes_on >= 0]
     computes[entered] = computes_there[graph.start[entered]]
     return block, computes
-
-
-def _rows(kind: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
-    """Return rows of a kind, every whole number NONE, times 0."""
-    out = np.zeros(count, kind)
-    for name in kind.names or ():
-        if kind[name] == np.int32:
-            out[name] = NONE
-    return out
 
 
 def _edges(graph: Graph, messages: int, which: Mask) -> I8:
@@ -388,6 +393,8 @@ def rewired(weighted: Weighted, found: Open, matched: Matched) -> Weighted:
     over = (receive["counter"] >= 0) & (rows["send"] >= 0)
     behind = graph.start[receive["returned"][over]]
     source[behind], weight[behind] = rows["send"][over], rows["arrives"][over]
+    at = graph.start[programs.pieces["first"]]
+    source[at] = matched.behind
     real = np.flatnonzero(found.received >= 0)
     slot = _slots(weighted, found, matched, real)
     receive, rows, message = receive[real], rows[real], found.message[matched.taken[real]]

@@ -19,6 +19,7 @@ from perwiz.whatif.hypotheses.computation import Speed, number
 from perwiz.whatif.rematch.choices import Choices, choices
 from perwiz.whatif.rematch.farms import Tasks, tasks
 from perwiz.whatif.rematch.programs import Open, opened, rewired
+from perwiz.whatif.rematch.queues import with_queues
 from perwiz.whatif.rematch.turns import Turns, turns
 from perwiz.whatif.rematch.written import Written, written
 from perwiz.whatif.run import Run, run_of
@@ -85,7 +86,8 @@ def handed_out(trace: Trace) -> Handed:
     """Return what of a trace is matched anew."""
     found, handed = choices(trace), tasks(trace)
     moving = [location for farm in handed.farms for location in (farm.master, *farm.workers)]
-    return Handed(found, handed, turns(trace, found, np.array(moving, "i8")))
+    found = with_queues(found, trace, handed.queues)
+    return Handed(found, handed, turns(trace, found, np.array(moving, "i8")).and_of(handed.queues))
 
 
 def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> tuple[Run, Rematched]:
@@ -103,7 +105,7 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
     found = of.opened(before, changed.weighted, base.time, hypotheses)
     masters = np.array([farm.master for farm in handed.farms], "i8")
     fetched = int((~handed.counters.ends).sum())
-    serving = np.unique(of.turns.location)
+    serving = of.turns.serving
     kept = Rematched(changed.makespan, "nothing can be matched anew", none, len(handed.home), fetched, 0, masters, serving)
     if not len(found.programs.receives):
         return changed, kept

@@ -16,6 +16,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.rematch.choices import Choices
+from perwiz.whatif.rematch.queues import Queue
 
 _STRANGER = -3
 """Whom a call meets that meets all members of a collective, or whatever a link leads to: nobody that can be heard."""
@@ -33,6 +34,23 @@ class Turns:
     """Last call of the turn."""
     location: I8
     """Who hears."""
+    queued: Mask
+    """What comes behind it is open: who hears keeps a queue."""
+
+    @property
+    def serving(self) -> I8:
+        """Who keeps no queue, but does for each process what it did for it; ascending."""
+        return np.unique(self.location[~self.queued])
+
+    def and_of(self, queues: tuple[Queue, ...]) -> Turns:
+        """Return the turns, and those of masters that keep queues: pieces of theirs that hear."""
+        parts = [(self.request, self.hears, self.last, self.location, self.queued)]
+        for queue in queues:
+            own = (queue.hears, queue.call[queue.hearing], queue.last[queue.hearing])
+            parts.append((*own, np.full(len(queue.hears), queue.master), np.ones(len(queue.hears), bool)))
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        order = np.argsort(columns[1], kind="stable")
+        return Turns(*(column[order] for column in columns))
 
 
 def turns(trace: Trace, choices: Choices, others: I8) -> Turns:
@@ -44,7 +62,7 @@ def turns(trace: Trace, choices: Choices, others: I8) -> Turns:
     table, location = trace.messages, trace.calls.location
     request = np.flatnonzero(choices.wild | choices.chosen)
     if not len(request):
-        return Turns(*np.zeros((4, 0), "i8"))
+        return Turns(request, request, request, request, np.zeros(0, bool))
     hears = np.where(choices.probe >= 0, choices.probe, table.receive_done)[request]
     request, hears = (column[np.argsort(hears, kind="stable")] for column in (request, hears))
     heard = location[hears].astype("i8")
@@ -56,7 +74,7 @@ def turns(trace: Trace, choices: Choices, others: I8) -> Turns:
     again = np.zeros(len(pair), bool)
     again[np.unique(pair[::-1], return_index=True)[1]] = True  # the last time, counted from behind
     answering = np.isin(heard, heard[answers]) & ~np.isin(heard, heard[~answers & ~again[::-1]])
-    return Turns(request[answering], hears[answering], last[answering], heard[answering])
+    return Turns(request[answering], hears[answering], last[answering], heard[answering], np.zeros(int(answering.sum()), bool))
 
 
 def _clear(trace: Trace, choices: Choices, request: I8) -> Mask:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import build
 from build import ANY, Builder, hand_model
-from farms import anew, counter, farm, farm_of_requests, fixed_farm, lengths
+from farms import anew, counter, farm, farm_of_requests, fixed_farm, growth, lengths, queueing
 from perwiz.engines import rematch as engines
 from perwiz.engines.sweep import sweep
 from perwiz.trace import operations
+from perwiz.trace.tables import Links
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import predict
@@ -211,6 +212,65 @@ def test_farm__of_a_receive_for_each_worker(speed):
         _, run, found = anew(farm_of_requests(length), f"speed rank:1={speed}", engine=engine)
         assert (found.tasks, found.fetched, found.moved > 0, found.reason) == (40, 0, speed != 1, "")
         assert run.makespan == pytest.approx(truth, rel=0.02 if speed != 1 else 0)
+
+
+@pytest.mark.parametrize("engine", ["sweep", "replay"])
+def test_queue__by_hand(engine):
+    """Task 0, of rank 1, brings two when half of it is done; rank 2 waits for them. Recorded, and with rank 1 at 1/4, rank 2 at 20 times:
+
+    rank 1   gets task 0 until 1024, brings 1524 .. 2024, asks 2524      1024, brings 3024 .. 3524, asks 5524
+    rank 0   hears of two until 2036, rank 2 gets task 1 until 2548      3536                       4048
+    rank 2   asks behind 9000, at 11548                                  behind 450, at 4498: before rank 1
+    rank 0   hears rank 1 until 3036, which gets task 2 until 3548       hears rank 2 until 5010, which gets task 2 until 5522
+             rank 1 asks at 3948, is heard until 4460                    rank 2 asks at 5542; rank 1 is heard until 6036, it until 6536
+             rank 2 is heard until 12060                                 ends are sent until 7036 and 7536
+             ends are sent until 12560 and 13060, the last one           comes until 7548
+             comes until 12560 + 12 + 500
+    """
+    trace = queueing([1000, 9000, 400], [2, 0, 0], workers=2)
+    _, run, found = anew(trace, "speed rank:1=0.25", "speed rank:2=20", engine=engine)
+    assert (trace.timeline.makespan, run.makespan, found.tasks, found.moved, found.reason) == (13072, 7548, 3, 1, "")
+
+
+def without(trace, row):
+    """Return a trace without one message."""
+    table = trace.messages
+    kept = np.arange(len(table)) != row
+    columns = {field.name: getattr(table, field.name)[kept] for field in dataclasses.fields(table)}
+    return dataclasses.replace(trace, messages=type(table)(**columns))
+
+
+def test_queue__what_is_none():
+    """Messages whose bytes do not tell how many tasks they bring, one that is missing, and a master that also waits for something else."""
+    trace = queueing(lengths(12), growth(12), start=2)
+    table = trace.messages
+    brings, asks = (np.flatnonzero(table.tag == tag)[2] for tag in (4, 2))
+    size = table.bytes.copy()
+    size[brings] += 20
+    linked = Links.in_order(np.zeros(1, "u1"), table.send[[asks]], table.send[[asks]] * 0 + table.receive[brings])
+    others = {
+        "bytes": dataclasses.replace(trace, messages=dataclasses.replace(table, bytes=size)),
+        "missing": without(trace, asks),
+        "linked": dataclasses.replace(trace, links=linked),
+    }
+    found = {name: len(tasks(other).farms) for name, other in {"as it is": trace, **others}.items()}
+    assert found == {"as it is": 1, "bytes": 0, "missing": 0, "linked": 0}
+
+
+@pytest.mark.parametrize("hears", ["recv", "probe"])
+@pytest.mark.parametrize("speed", [0.25, 1, 5])
+@pytest.mark.parametrize("start", [2, 40])
+def test_farm__whose_master_keeps_a_queue(hears, speed, start):
+    """Tasks bring tasks, and workers wait for them; or two of three messages of a worker bring none: it is the farm so made."""
+    length, brings = lengths(40), growth(40) if start == 2 else [k % 2 for k in range(40)]
+    truth = queueing(length, brings, start, hears=hears, factor=(1 / speed, 1, 1)).timeline.makespan
+    trace = queueing(length, brings, start, hears=hears)
+    for engine in ("sweep", "replay"):
+        changed, run, found = anew(trace, f"speed rank:1={speed}", engine=engine)
+        assert (found.tasks, found.masters.tolist(), found.serving.tolist(), found.reason) == (40, [0], [], "")
+        assert run.makespan == pytest.approx(truth, rel=0.02 if speed != 1 else 0)
+        assert speed != 1 or run.replay_error == 0
+    assert speed != 0.25 or changed.makespan > 1.1 * truth
 
 
 @pytest.mark.parametrize("hears", ["recv", "probe", "wait", "waitany"])

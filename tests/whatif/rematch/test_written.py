@@ -8,7 +8,7 @@ import pytest
 
 import perwiz
 from build import hand_model
-from farms import counter, farm, farm_of_requests, fixed_farm, lengths
+from farms import counter, farm, farm_of_requests, fixed_farm, growth, lengths, queueing
 from perwiz.cli import main
 from perwiz.errors import UsageError
 from perwiz.trace.trace import check
@@ -55,6 +55,8 @@ def conversation(trace):
         (functools.partial(_fixed, hears="probe"), (1 / SPEED, 1, 1)),
         (functools.partial(_fixed, hears="wait"), (1 / SPEED, 1, 1)),
         (functools.partial(_fixed, hears="waitany"), (1 / SPEED, 1, 1)),
+        (functools.partial(queueing, brings=growth(30), start=2), (1 / SPEED, 1, 1)),
+        (functools.partial(queueing, brings=growth(30), start=2, hears="probe"), (1 / SPEED, 1, 1)),
         (counter, (1, 1 / SPEED, 1)),
         (functools.partial(counter, rounds=2, locks=True), (1, 1 / SPEED, 1)),
     ],
