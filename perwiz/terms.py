@@ -321,7 +321,10 @@ TERMS = (
         "what recording and model contradict each other in, if it could change the answer by over 5 %; first if most do",
     ),
     Term("controlled logical clock", "puts events forward just far enough that none comes before its cause", ("clc",)),
-    Term("not modelled", "time in calls whose partners are unknown: it stays as recorded, whatever changes"),
+    Term(
+        "not modelled",
+        "time in calls whose partners are unknown, and of processes that logged nothing: it stays as recorded, whatever changes",
+    ),
     Term(
         "told",
         "what of the model the trace tells; what is not told is assumed, and varied for the range",

@@ -195,6 +195,8 @@ def _cut(counts: Counts) -> str:
 def _not_modelled(state: Health) -> str:
     """Return what the calls whose partners are unknown take, and what they do to an answer: on one process they weigh more than on all."""
     share = f"{words.percent(state.not_modelled, 1)} of the processes' time"
+    if state.counts.silent_processes:
+        share += f", with all of that of {words.several(state.counts.silent_processes, 'process')} that logged nothing"
     if not state.calls_not_modelled:
         return f"{share}, in calls whose partners are unknown"
     most, calls = words.percent(state.not_modelled_most, 1), words.several(state.calls_not_modelled, "call")

@@ -286,9 +286,10 @@ class Health(Record):
     faults: list[str]
     """What could not be read, and where."""
     not_modelled: Share
-    """Share of the processes' time in communication calls whose partners are unknown: no change alters them."""
+    """Share of the processes' time in communication calls whose partners are unknown, and all of that of processes that logged nothing: no
+    change alters them."""
     not_modelled_most: Share
-    """The same of the process or thread of which it is largest."""
+    """The same of the process or thread of which it is largest, of those that logged anything."""
     calls_not_modelled: Natural
     """How many calls these are."""
 

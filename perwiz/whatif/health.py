@@ -54,9 +54,10 @@ class Health:
     endless: int
     """Waits for requests that the trace does not name."""
     not_modelled: float
-    """Share of the processes' time in communication calls whose partners the trace does not tell: no change alters them."""
+    """Share of the processes' time in communication calls whose partners the trace does not tell, and all of that of processes that logged
+    nothing: no change alters them."""
     not_modelled_most: float = 0.0
-    """The same of the process or thread of which it is largest."""
+    """The same of the process or thread of which it is largest, of those that logged anything."""
     calls_not_modelled: int = 0
     """How many calls these are."""
     faults: tuple[str, ...] = ()
@@ -134,6 +135,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
     lost, talks = (_own(trace, which) for which in (lost, talks))
     unknown = np.bincount(trace.calls.location[lost], (times.leave - times.enter)[lost], len(lasts))
     unknown = share.of_locations(unknown)
+    silent = trace.counts.silent_processes * trace.timeline.makespan
     remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
     before = clocks.recorded if clocks else remaining
     disagreed = bool(before) or trace.timeline.origin.kind == "corrected"
@@ -156,7 +158,7 @@ def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None)
         partnerless=max(
             share.total(int(talks.sum())) - max(share.total(int((talks & _to_nobody(trace)).sum())), trace.counts.to_nobody), 0
         ),
-        not_modelled=float(unknown.sum() / max(lasts.sum(), 1)),
+        not_modelled=float((unknown.sum() + silent) / max(lasts.sum() + silent, 1)),
         not_modelled_most=float((unknown / np.maximum(lasts, 1)).max(initial=0)),
         calls_not_modelled=share.total(int(lost.sum())),
     )

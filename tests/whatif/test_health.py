@@ -140,6 +140,18 @@ def test_not_modelled__of_one_process_more_than_of_all():
     assert (found.not_modelled, found.not_modelled_most, found.calls_not_modelled) == (pytest.approx(70 / 400), pytest.approx(0.2), 2)
 
 
+def test_not_modelled__all_of_a_process_that_logged_nothing():
+    """Of 200 ns that two processes take 70 are in calls without partners; a third that logged nothing has 100 more, a fourth too."""
+    b = Builder(2)
+    for rank in range(2):
+        b.call(rank, "Send", at=(0, 35), peer=1 - rank, tag=3, comm=0)
+        b.call(rank, "Comm_rank", at=(35, 100))
+    trace = b.trace()
+    counts = dataclasses.replace(trace.counts, silent_processes=2)
+    found = health(dataclasses.replace(trace, counts=counts))
+    assert (found.not_modelled, found.not_modelled_most) == (pytest.approx(270 / 400), pytest.approx(0.35))
+
+
 def test_not_modelled__a_wait_that_completes_a_request_without_message():
     """Of two receives completed by one Waitall (50 of 100 ns) one has no message: nobody knows how long it waited for that."""
     b = Builder(2)
