@@ -49,13 +49,13 @@ class Numbers:
         return out
 
     def _slice(self, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]], out: I4) -> None:
-        key = _room(len(first))
+        key = np.empty(len(first), kernel.PAIR)
         key["first"], key["second"] = first, second
         mixed = key["first"].view("u8")
         mixed *= _MULTIPLIER
         mixed += key["second"].view("u8") * _OTHER
         self._reserve(self.count + len(key))
-        self.count = kernel.number(key, self._table, self._known, self.count, out)
+        self.count = kernel.number(key.view(np.recarray), self._table, self._known, self.count, out)
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._known):

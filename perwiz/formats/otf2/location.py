@@ -45,17 +45,17 @@ _WITH_REQUEST = np.isin(np.arange(256), _OF_MESSAGES + _OF_REQUESTS)
 class _Table:
     """Rows of a kernel with room for more: that of a table which is not used any more, as the next location needs about as much."""
 
-    _spare: ClassVar[dict[np.dtype[Any], NDArray[Any]]] = {}
+    _spare: ClassVar[dict[np.dtype[Any], tuple[NDArray[Any], NDArray[Any]]]] = {}
 
     def __init__(self, dtype: Any, fill: int | None = None) -> None:
         """`fill` is what free rows hold, if that matters."""
-        empty = np.empty(0, dtype)
-        self.rows = self._spare.pop(empty.dtype, empty) if fill is None else empty
-        self._fill, self._named = fill, self.rows.view(np.recarray)
+        spare = self._spare.pop(np.dtype(dtype), None) if fill is None else None
+        self.rows, self._named = spare or _named(np.empty(0, dtype))
+        self._fill = fill
 
     def give_back(self) -> None:
         """Leave the room to the next table."""
-        self._spare[self.rows.dtype] = self.rows
+        self._spare[self.rows.dtype] = self.rows, self._named
 
     def reserve(self, rows: int) -> NDArray[Any]:
         """Return the table with room for so many rows, as the kernel takes it."""
@@ -64,8 +64,13 @@ class _Table:
             more[: len(self.rows)] = self.rows
             if self._fill is not None:
                 more[len(self.rows) :] = self._fill
-            self.rows, self._named = more, more.view(np.recarray)
+            self.rows, self._named = _named(more)
         return self._named
+
+
+def _named(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return rows, and the same as a kernel takes them: interpreted ones ask for columns by name."""
+    return rows, rows.view(np.recarray) if rows.dtype.fields else rows
 
 
 class Location:
@@ -74,7 +79,7 @@ class Location:
     def __init__(self, definitions: Definitions, ref: int) -> None:
         self.ref = ref
         self._regions = routines.Regions.known(definitions)
-        self._state = np.zeros(1, kernel.STATE).view(np.recarray)
+        self._state, self._named_state = _named(np.zeros(1, kernel.STATE))
         for name in ("open", "innermost", "first", "forked", "ended", "idle"):
             self._state[name] = NONE
         self._state["clock"] = np.iinfo("i8").min
@@ -88,7 +93,7 @@ class Location:
         self._op = np.full_like(self._regions.op, records.NO_CALL) if stream else self._regions.op
         self._part = np.zeros_like(self._regions.part) if stream else self._regions.part
         self._op_of_kind = routines.op_of_kind(routines.written(definitions), stream, ref in self._regions.first)
-        self._most = 1 + bool((routines.MANNER[self._op[self._op >= 0]] >= records.GIVES_WAY).any())
+        self._most = 1 if stream else self._regions.most
         """So many calls a row may make."""
 
     def _now(self) -> dict[str, int]:
@@ -114,7 +119,7 @@ class Location:
             routines.MANNER,
             self._op_of_kind,
             routines.OP_OF_OPERATION,
-            self._state,
+            self._named_state,
             self._stack.reserve(now["depth"] + count),
             self._teams.reserve(now["teams"] + count),
             self._calls.reserve(now["calls"] + self._most * count),
@@ -143,7 +148,7 @@ class Location:
         """Return all columns; call numbers count from 0 on this location. Closes what is still open."""
         now = self._now()
         kernel.close(
-            self._state,
+            self._named_state,
             self._stack.reserve(0),
             self._teams.reserve(0),
             self._calls.reserve(now["calls"] + now["depth"] + 1),
@@ -170,7 +175,7 @@ class Location:
             ends = np.flatnonzero(messages["kind"] == kind)
             self._state[f"{prefix}s"] = len(ends)
             out |= {f"{prefix}.{name}": messages[name][ends] for name in TABLES[prefix].fields or () if name != "kind"}
-        for table in (self._calls, self._instances, self._messages, self._requests, self._others):
-            table.give_back()
+        for used in (self._stack, self._teams, self._calls, self._instances, self._messages, self._requests, self._others):
+            used.give_back()
         out = {name: column for name, column in out.items() if name not in _MAY_LACK or column.any()}
         return out | {"state": self._state.view("i8")}

@@ -141,6 +141,8 @@ class Regions:
         """Op per number, NO_CALL for user regions."""
         self.part = np.array([*(_part(definitions, region) for region in regions), *beyond], "u1")
         """Per number: FORKS, BEGINS or 0."""
+        self.most = 1 + bool((MANNER[self.op[self.op >= 0]] >= records.GIVES_WAY).any())
+        """So many calls a row may make, of a location that is no stream."""
         self._refs = refs
         self._dense = np.full(int(refs[-1]) + 2 if len(refs) and refs[-1] < _DENSE else 0, len(refs), "i8")
         if len(self._dense):

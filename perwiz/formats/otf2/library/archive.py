@@ -33,6 +33,11 @@ class Archive:
         self._reader = self._library.call("Reader_Open", path.encode("utf-8", "surrogateescape"))
         self._library.call("Reader_SetSerialCollectiveCallbacks", self._reader)
         self._buffer = Buffer(self._library)
+        self._offsets: list[list[Any]] = []
+        """Of the clock that is read."""
+        self._noted = ctypes.CFUNCTYPE(INT, POINTER, UINT64, INT64, DOUBLE)(self._note)
+        self._clock_callbacks = self._library.call("DefReaderCallbacks_New")
+        self._set("DefReaderCallbacks_SetClockOffsetCallback", self._clock_callbacks, self._noted)
         self.records = 0
         """Records read of the location that `events` was last asked for."""
 
@@ -94,23 +99,18 @@ class Archive:
 
     def clock(self, ref: int) -> list[list[Any]]:
         """Return (time, offset, standard deviation) of a location's clock, in ticks. Puts them and its maps of numbers in effect."""
-        offsets: list[list[Any]] = []
-
-        def note(_user: int, time: int, offset: int, deviation: float) -> int:
-            offsets.append([time, offset, deviation])
-            return 0
-
-        function = ctypes.CFUNCTYPE(INT, POINTER, UINT64, INT64, DOUBLE)(note)
-        callbacks = self._library.call("DefReaderCallbacks_New")
-        self._set("DefReaderCallbacks_SetClockOffsetCallback", callbacks, function)
+        self._offsets = []
         definitions = self._library.call("Reader_GetDefReader", self._reader, ref)
-        self._library.call("Reader_RegisterDefCallbacks", self._reader, definitions, callbacks, None)
-        self._library.call("DefReaderCallbacks_Delete", callbacks)
+        self._library.call("Reader_RegisterDefCallbacks", self._reader, definitions, self._clock_callbacks, None)
         try:
             self._library.call("Reader_ReadLocalDefinitions", self._reader, definitions, _ALL, ctypes.byref(UINT64()))
         finally:
             self._library.Reader_CloseDefReader(self._reader, definitions)
-        return offsets
+        return self._offsets
+
+    def _note(self, _user: int, time: int, offset: int, deviation: float) -> int:
+        self._offsets.append([time, offset, deviation])
+        return 0
 
     def events(self, ref: int) -> Iterator[NDArray[Any]]:
         """Yield the rows of a location's events in the order of its file, some at a time; the next ones overwrite them."""

@@ -101,7 +101,9 @@ class Library:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self._handle, f"OTF2_{name}")
+        function = getattr(self._handle, f"OTF2_{name}")
+        setattr(self, name, function)  # asked for once
+        return function
 
     def has(self, name: str) -> bool:
         """Return whether this version of the library has a function."""

@@ -89,14 +89,16 @@ def written(tables: Sequence[dict[str, NDArray[Any]]], file: IO[bytes], at: int)
     A column that only some of the locations have is 0 for the others.
     """
     length: dict[str, list[int]] = {}
-    for k, table in enumerate(tables):
-        for name, column in table.items():
-            length.setdefault(_table(name), [0] * len(tables))[k] = len(column)
+    names = {name: _table(name) for name in dict.fromkeys(name for table in tables for name in table)}
+    for name, of in names.items():
+        sizes = length.setdefault(of, [0] * len(tables))
+        for k, table in enumerate(tables):
+            if not sizes[k] and name in table:
+                sizes[k] = len(table[name])
     lines: list[Line] = []
-    for name in dict.fromkeys(name for table in tables for name in table):
-        kind = next(table[name].dtype for table in tables if name in table)
-        parts = [table.get(name) for table in tables]
-        sizes = length[_table(name)]
+    for name, of in names.items():
+        parts, sizes = [table.get(name) for table in tables], length[of]
+        kind = next(part.dtype for part in parts if part is not None)
         filled = [np.zeros(size, kind) if part is None else part for part, size in zip(parts, sizes, strict=True)]
         stored, low = packed(np.concatenate(filled) if len(filled) > 1 else filled[0])
         lines.append((name, kind.str, at, stored.dtype.str if len(stored) else "", low))
