@@ -174,6 +174,8 @@ def fill(trace: Trace, graph: Graph, model: Model, size: I8 | None, out: I8) -> 
     edge = np.flatnonzero(graph.kind == QUEUE)
     out[edge] = model.occupancy(sent(trace, model, graph.cause[edge], size))
     edge = np.flatnonzero(np.isin(graph.kind, SIDES))
+    if not len(edge):
+        return
     message, source, target = graph.cause[edge], graph.source[edge], graph.targets(edge)
     table, messages = trace.messages, sent(trace, model, message, size)
     passage = np.where(graph.kind[edge] == EJECTION, model.passage(messages), 0)

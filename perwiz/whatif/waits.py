@@ -39,11 +39,11 @@ def _measured(weighted: Weighted, time: I8) -> tuple[I8, I4]:
     graph = weighted.graph
     returning = graph.returning
     vertex = np.flatnonzero(returning != NONE).astype("i4")
-    wait, edge = np.empty((2, len(vertex)), "i8"), np.empty((2, len(vertex)), "i4")
-    kernel.measure_waits(graph.start, graph.source, graph.kind, weighted.weight, time, vertex, wait[0], edge[0])
-    call = returning[vertex]
-    wait[1][call], edge[1][call] = wait[0], edge[0]
-    return wait[1], edge[1]
+    by_vertex, behind = np.empty(len(vertex), "i8"), np.empty(len(vertex), "i4")
+    kernel.measure_waits(graph.start, graph.source, graph.kind, weighted.weight, time, vertex, by_vertex, behind)
+    wait, edge, call = np.empty_like(by_vertex), np.empty_like(behind), returning[vertex]
+    wait[call], edge[call] = by_vertex, behind
+    return wait, edge
 
 
 def recorded_waits(waits: Waits, call: I8) -> Waits:

@@ -34,7 +34,7 @@ from perwiz.loggps.weigh import CUT, Weighted, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.resources import map_threads, remembered, thread_count
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -196,19 +196,20 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
     """
     trace, graph = run.trace, run.graph
+    iterations = find(trace) if iterations is None else iterations
     origin = trace.timeline.origin
     computed, worked = _lengths(trace), run.weighted.weight[graph.start[graph.returned]]
     whole = np.concatenate([computed, worked])
     computes = np.arange(len(whole)) < len(computed)
     length = np.concatenate([computed, np.maximum(worked - work(trace, run.weighted.model), 0)])
-    (own, like), (doing, same) = _computation(trace, computed), _calls(trace)
-    own, like = np.concatenate([own, doing + own.max(initial=-1) + 1]), np.concatenate([like, same + like.max(initial=-1) + 1])
+    own, like = (_behind(*columns) for columns in zip(_computation(trace, computed), _calls(trace), strict=True))
     count = np.bincount(own)
     usual = np.where(count >= LEAST, np.bincount(own, length) / np.maximum(count, 1), 0)[own]
     kind = operations.KIND[trace.calls.op]
     usual[len(computed) :][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
     told = (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
-    process = np.concatenate([np.repeat(np.arange(len(trace.locations)), np.diff(trace.first_calls) + 1), trace.calls.location])
+    locations = np.arange(len(trace.locations), dtype="i4")
+    process = np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
     parts = parts_of(trace, process, np.where(told, length - usual, 0), int(like.max(initial=-1) + 1) * len(trace.locations), iterations)
     stretches, stretch = stretches_of(like, process, told, length, usual, parts)
     deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[own[told]] ** 0.5
@@ -259,14 +260,19 @@ def _of_any(deviation: F8, usual: F8) -> tuple[F8, float]:
     return np.maximum(deviation[order][chosen], -1), float(np.sum(usual**2) / np.sum(usual))
 
 
-def _alike(group: I8, length: I8) -> I8:
+def _behind(first: I4, second: I4) -> I4:
+    """Return numbers, and behind them others that are none of these."""
+    return np.concatenate([first, second + (first.max(initial=-1) + np.int32(1))])
+
+
+def _alike(group: I4, length: I8) -> I4:
     """Return groups split where one takes a multiple of the other: then it has more to do. Steps of a factor 2 around the geometric mean.
 
     lengths 10 14 12 of one group stay together, of 10 14 12 200 the last is on its own.
     """
     log = np.log2(np.maximum(length, 1))
     mean = np.bincount(group, log) / np.maximum(np.bincount(group), 1)
-    return Numbers().number(group, np.rint(log - mean[group]).astype("i8")).astype("i8")
+    return Numbers().number(group, np.rint(log - mean[group]).astype("i8"))
 
 
 def _lengths(trace: Trace) -> I8:
@@ -281,7 +287,7 @@ def _lengths(trace: Trace) -> I8:
     return out - before
 
 
-def _computation(trace: Trace, length: I8) -> tuple[I8, I8]:
+def _computation(trace: Trace, length: I8) -> tuple[I4, I4]:
     """Return which computation is the same, and which is like it, a number each per computation.
 
     The same: on one location, between calls of one routine, place and partner, and about as long. Alike: on any, with any partner.
@@ -291,31 +297,31 @@ def _computation(trace: Trace, length: I8) -> tuple[I8, I8]:
     place = Numbers().number(_routines(trace), site.astype("i8"))
     kind = Numbers().number(place, calls.peer.astype("i8"))
     location = np.repeat(np.arange(len(trace.locations)), np.diff(first) + 1)
-    own = Numbers().number(location, _around(trace, kind)).astype("i8")
+    own = Numbers().number(location, _around(trace, kind))
     return _alike(own, length), _around(trace, place)
 
 
-def _around(trace: Trace, kind: I4) -> I8:
+def _around(trace: Trace, kind: I4) -> I4:
     """Return a number per computation of the kinds of calls before and behind it."""
     here = np.arange(len(kind)) + trace.calls.location
-    until, since = np.zeros((2, len(kind) + len(trace.locations)), "i8")
+    until, since = np.zeros((2, len(kind) + len(trace.locations)), "i4")
     until[here] = since[here + 1] = kind + 1
     since[trace.first_calls[:-1] + np.arange(len(trace.locations))] = 0
-    return Numbers().number(since, until).astype("i8")
+    return Numbers().number(since, until)
 
 
-def _calls(trace: Trace) -> tuple[I8, I8]:
+def _calls(trace: Trace) -> tuple[I4, I4]:
     """Return which calls do the same work, and which do work like it, a number each per call.
 
     The same: of one routine and region on one location, or where that has too few of them on any; but the first there may also set up
     what the others use, and is on its own.
     """
-    like = Numbers().number(_routines(trace), np.zeros(len(trace.calls), "i8")).astype("i8")
-    own = Numbers().number(trace.calls.location, like).astype("i8")
+    like = Numbers().number(_routines(trace), np.zeros(len(trace.calls), "u1"))
+    own = Numbers().number(trace.calls.location, like)
     often = np.bincount(own)[own] - 1
     often[np.unique(own, return_index=True)[1]] = 0
     out = np.where(often >= LEAST, own, np.where(often > 0, -1 - like, -1 - len(like) - np.arange(len(like))))
-    return Numbers().number(out, np.zeros(len(out), "i8")).astype("i8"), like
+    return Numbers().number(out, np.zeros(len(out), "u1")), like
 
 
 def _routines(trace: Trace) -> I8:

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from perwiz.trace.arrays import F8, I8, Mask
-from perwiz.trace.parts.iterations import Iterations, find
+from perwiz.trace.arrays import F8, I4, Mask
+from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.trace import Trace
 
 FEW = 8
@@ -35,7 +35,7 @@ class Parts:
     number: int
     block: int
     """So many in a row are drawn together."""
-    of: I8
+    of: I4
     """Per row of Noise: its part, outside of all the nearest; all 0 if there are no iterations."""
     inside: Mask
     """Per row of Noise: whether it is in an iteration."""
@@ -43,32 +43,32 @@ class Parts:
     """Of the program, 0 if it has none."""
 
 
-def parts_of(trace: Trace, process: I8, varied: F8, pools: int, found: Iterations | None = None) -> Parts:
+def parts_of(trace: Trace, process: I4, varied: F8, pools: int, found: Iterations) -> Parts:
     """Return the parts of a run, given per row of Noise its location and how much longer than usual it took, ns; of so many pools.
 
-    Fewer than FEW iterations are none. `found` are those of the trace, looked for if not given.
+    Fewer than FEW iterations are none. `found` are those of the trace.
     """
-    found = find(trace) if found is None else found
     many, rows = len(found), len(varied)
     if many < FEW:
-        return Parts(BLOCKS, 1, np.zeros(rows, "i8"), np.zeros(rows, bool), many)
+        return Parts(BLOCKS, 1, np.zeros(rows, "i4"), np.zeros(rows, bool), many)
     of, inside = _iteration(found, trace)
-    longer = np.bincount(of[inside] * len(trace.locations) + process[inside], varied[inside], many * len(trace.locations))
+    longer = np.bincount(of[inside].astype("i8") * len(trace.locations) + process[inside], varied[inside], many * len(trace.locations))
     number = min(many, max(CELLS // max(pools, 1), BLOCKS))
     block = max(round(block_length(longer.reshape(many, -1).astype("f8")) * number / many), 1)
-    return Parts(number, block, of * number // many, inside, many)
+    number_of = np.arange(many) * number // many
+    return Parts(number, block, number_of.astype("i4")[of], inside, many)
 
 
-def _iteration(found: Iterations, trace: Trace) -> tuple[I8, Mask]:
+def _iteration(found: Iterations, trace: Trace) -> tuple[I4, Mask]:
     """Return per row of Noise the nearest iteration, and whether it is in it; computation is where the call behind it is."""
-    calls, many = np.empty(len(trace.calls), "i8"), len(found)
+    calls, many = np.empty(len(trace.calls), "i4"), len(found)
     inside = np.empty(len(calls), bool)
     for at in range(len(trace.locations)):
         rows = np.arange(*trace.first_calls[at : at + 2])
         place = np.searchsorted(found.first[:, at], rows, "right") - 1
         calls[rows] = np.maximum(place, 0)
         inside[rows] = (place >= 0) & (rows < found.end[calls[rows], at])
-    computed, within = np.full(len(calls) + len(trace.locations), many - 1), np.zeros(len(calls) + len(trace.locations), bool)
+    computed, within = np.full(len(calls) + len(trace.locations), many - 1, "i4"), np.zeros(len(calls) + len(trace.locations), bool)
     before = np.arange(len(calls)) + trace.calls.location
     computed[before], within[before] = calls, inside
     return np.concatenate([computed, calls]), np.concatenate([within, inside])

@@ -60,7 +60,7 @@ class Stretches:
         kernel.turn(*self._turned, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
 
 
-def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8, parts: Parts) -> tuple[Stretches, I4]:
+def stretches_of(like: I4, process: I4, told: Mask, length: I8, usual: F8, parts: Parts) -> tuple[Stretches, I4]:
     """Return the stretches of what is told, and in which one each row is, -1 if nothing like it is told on its process.
 
     Rows that are `like` on one process are in the order of time. Lengths 10 14 12 10 14, 12 usual: of a run without iterations five
@@ -70,14 +70,14 @@ def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8, parts
     pool = numbers.number(like, process)
     count, within = (np.bincount(pool[which], minlength=numbers.count) for which in (told, told & parts.inside))
     kept = np.flatnonzero(count)
-    where = np.full(numbers.count, NONE, "i8")
+    where = np.full(numbers.count, NONE, "i4")
     where[kept] = np.arange(len(kept))
     part = parts.of.copy()
     outside = 2 * within < count
     rows = np.flatnonzero(outside[pool]) if outside.any() else np.zeros(0, "i8")
     part[rows] = _spread(like[rows], process[rows], told[rows], pool[rows], count, parts.number)
     row = where[pool]
-    code = row * parts.number + part
+    code = row.astype("i8") * parts.number + part
     there = np.zeros((len(kept), parts.number), bool)
     there.ravel()[code[told]] = True
     behind = (there.cumsum().reshape(there.shape) - there).astype("i4")
@@ -91,7 +91,7 @@ def stretches_of(like: I8, process: I8, told: Mask, length: I8, usual: F8, parts
     ), stretch
 
 
-def _spread(like: I8, process: I8, told: Mask, pool: I4, count: I8, parts: int) -> I8:
+def _spread(like: I4, process: I4, told: Mask, pool: I4, count: I8, parts: int) -> I8:
     """Return the part of each row if its pool is spread over the run evenly, in BLOCKS stretches or as many as it repeats."""
     place, of = running(like, process).astype("i8"), np.bincount(pool)[pool]
     place[told], of[told] = running(like[told], process[told]), count[pool[told]]

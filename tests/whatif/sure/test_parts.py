@@ -32,7 +32,7 @@ def loop(*lengths, before=1, after=1):
 
 def of(trace, pools=4, longer=None):
     rows = np.concatenate([np.repeat([0, 1], np.diff(trace.first_calls) + 1), trace.calls.location])
-    return parts_of(trace, rows, np.zeros(len(rows)) if longer is None else longer, pools)
+    return parts_of(trace, rows, np.zeros(len(rows)) if longer is None else longer, pools, find(trace))
 
 
 def test_iterations():
