@@ -1,16 +1,11 @@
-"""Events of Paraver to calls, regions and counters, and messages to calls: small traces by hand, and a naive twin for messages."""
+"""Events of Paraver to calls, regions and counters: small traces by hand."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from paraver_files import calls, links, reading, reasons
-from perwiz.formats.paraver.read import ROLES
-from perwiz.kernels import paraver, paraver_calls
-from perwiz.trace import operations
+from perwiz.kernels import paraver
 
 ONE = "1(1:1)"
 TEAM = "1(3:1)"
@@ -255,6 +250,19 @@ def test_locks():
     assert links(trace) == [("lock", 1, 2)]
 
 
+def test_devices__named_streams_and_events():
+    """The second stream waits for an event in the first: its kernel begins behind that of the first."""
+    told = "1:2:1:1:2:0:10:0\n1:2:1:1:2:20:60:0\n1:3:1:1:3:0:20:0\n1:3:1:1:3:30:60:0\n"
+    for time, value, more in ((1, 1, ""), (3, 36, ":63000014:9:63000008:2"), (5, 38, ":63000014:9:63000008:3"), (7, 1, "")):
+        told += f"2:1:1:1:1:{time}:63000000:{value}{more}\n2:1:1:1:1:{time + 1}:63000000:0\n"
+    for thread, begin, launched in ((2, 10, 1), (3, 20, 7)):
+        told += f"3:1:1:1:1:{launched}:{launched}:1:1:1:{thread}:{begin}:{begin}:0:1\n"
+        told += f"2:{thread}:1:1:{thread}:{begin}:63000006:77\n2:{thread}:1:1:{thread}:{begin + 10}:63000006:0\n"
+    body = "".join(sorted(told.splitlines(keepends=True), key=lambda line: int(line.split(":")[5])))
+    trace = reading(body, "1(3:1)", row="LEVEL THREAD SIZE 3\nTHREAD 1.1.1\nGPU-D1.S1\nGPU-D1.S2\n")
+    assert links(trace) == [("launch", 0, 4), ("launch", 3, 6), ("event", 5, 6)]
+
+
 def test_unended__teams_and_regions():
     """A wait at the end of a team is no defect at the end of the file; an open region is one."""
     body = events((1, 60000019, 1), (2, 60000018, 2), (5, 60000018, 0), (9, 777, 1), thread=2) + events((0, 777, 1))
@@ -267,76 +275,3 @@ def test_deep():
     """A region more than a thousand levels up is not looked for."""
     body = events((1, 60000020, 1), *((2, 60000019, 1) for _ in range(1001)), (3, 60000020, 0))
     assert (1004, "end of a state that is not open") in reasons(reading(body, ONE))
-
-
-SENDS, POSTS, RECEIVES, COMPLETES, SEVERAL = paraver.SENDS, paraver.POSTS, paraver.RECEIVES, paraver.COMPLETES, paraver.SEVERAL
-
-
-def placed(messages, calls, sizes):
-    """Return (send, receive, done) of messages (posted, awaited, came, sender, receiver) and calls (enter, leave, role)."""
-    rows = np.array([(*times, 1, 1, *ends) for *times, one, its in messages for ends in [(one, its)]], paraver.MESSAGE).view(np.recarray)
-    enter, leave, roles = (np.array([call[k] for call in calls], dtype) for k, dtype in enumerate(("i8", "i8", "u1")))
-    out = [np.full(len(rows), 77, "i4") for _ in range(3)]
-    paraver_calls.place(rows, np.cumsum([0, *sizes]), enter, leave, roles, np.zeros(len(calls), "u1"), *out)
-    return list(zip(*(column.tolist() for column in out), strict=True))
-
-
-def test_place__by_hand():
-    """Touching calls: a send that begins where one ends, a wait that ends where the next begins.
-
-    0: send [5, 6], send [6, 6], send [6, 9]
-    1: posts [0, 2], posts [2, 2], waits [3, 8], waits [8, 8], receives [8, 12]
-    """
-    calls = [(5, 6, SENDS), (6, 6, SENDS), (6, 9, SENDS)]
-    calls += [(0, 2, POSTS), (2, 2, POSTS), (3, 8, COMPLETES), (8, 8, COMPLETES), (8, 12, RECEIVES)]
-    messages = [(5, 2, 8, 0, 1), (6, 2, 8, 0, 1), (6, 8, 12, 0, 1)]
-    assert placed(messages, calls, [3, 5]) == [(0, 3, 5), (1, 4, 6), (2, 7, 7)]
-
-
-def test_place__several_and_none():
-    """One wait completes two; a third has nothing that posted it, a fourth is sent by nobody, a fifth comes inside a receive."""
-    calls = [(5, 6, SENDS | SEVERAL), (0, 1, POSTS), (1, 2, POSTS), (3, 8, COMPLETES | SEVERAL), (9, 12, RECEIVES)]
-    messages = [(5, 1, 8, 0, 1), (5, 2, 8, 0, 1), (5, 2, 8, 0, 1), (50, 9, 12, 0, 1), (5, 10, 11, 0, 1)]
-    assert placed(messages, calls, [1, 4]) == [(0, 1, 3), (0, 2, 3), (0, -1, -1), (-1, 4, 4), (0, -1, -1)]
-    assert placed([(5, 10, 11, 0, 1)], calls, [1, 4]) == [(0, 4, 4)]
-
-
-@st.composite
-def halves(draw):
-    """Draw sends, and receives that block, one behind the other on two locations, and their messages in any order."""
-    count = draw(st.integers(1, 6))
-    out = []
-    for role in (SENDS, RECEIVES):
-        now = 0
-        for _ in range(count):
-            enter = now + draw(st.integers(0, 2))
-            now = enter + draw(st.integers(0, 2))
-            out.append((enter, now, role))
-    order = draw(st.permutations(range(count)))
-    return out, count, [(out[k][0], *out[count + k][:2], 0, 1) for k in order], order
-
-
-@given(halves())
-def test_place__takes_calls_of_the_right_times(drawn):
-    """Each call is taken once, by a message of its times."""
-    calls, count, messages, _ = drawn
-    found = placed(messages, calls, [count, count])
-    assert sorted(send for send, _, _ in found) == list(range(count))
-    assert sorted(done for _, _, done in found) == list(range(count, 2 * count))
-    for (posted, awaited, came, *_), (send, receive, done) in zip(messages, found, strict=True):
-        assert (calls[send][0], calls[receive][:2], receive) == (posted, (awaited, came), done)
-
-
-def test_roles__of_routines():
-    names = ("Send", "Isend", "Irecv", "Sendrecv", "Wait", "Waitall", "Start", "Bcast")
-    told = {name: int(ROLES[operations.OP[f"MPI_{name}"]]) for name in names}
-    assert told == {
-        "Send": SENDS,
-        "Isend": SENDS,
-        "Irecv": POSTS,
-        "Sendrecv": SENDS | RECEIVES,
-        "Wait": COMPLETES,
-        "Waitall": COMPLETES | SEVERAL,
-        "Start": SENDS | POSTS | SEVERAL,
-        "Bcast": 0,
-    }

@@ -71,7 +71,8 @@ SOURCES = pathlib.Path(paraver.__file__).parent
     [
         *(("lines", name, getattr(paraver, name.upper())) for name in ("Pair", "Message", "Other", "Lines")),
         *(("calls", name, getattr(paraver, name.upper())) for name in ("Pair", "Kind", "Place", "Made", "Instance", "Keep")),
-        *(("calls", name, getattr(paraver, name.upper())) for name in ("Counted", "Defect", "Rows", "Message")),
+        *(("calls", name, getattr(paraver, name.upper())) for name in ("Counted", "Defect", "Rows")),
+        ("messages", "Message", paraver.MESSAGE),
     ],
 )
 def test_structs(kernel, struct, dtype):

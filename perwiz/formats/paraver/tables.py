@@ -15,7 +15,7 @@ from perwiz.formats.paraver.read import ROLES, Recording
 from perwiz.formats.paraver.regions import COPY, RegionInstances, sites
 from perwiz.formats.paraver.threads import Threads
 from perwiz.formats.paraver.ties import Ties, direction
-from perwiz.kernels import alog, paraver, paraver_calls
+from perwiz.kernels import alog, paraver, paraver_messages
 from perwiz.trace import matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, I8, Mask, taken
 from perwiz.trace.defects import UNDEFINED_COMMUNICATOR
@@ -141,7 +141,7 @@ class Builder:
         send, receive, done = (np.empty(len(rows), "i4") for _ in range(3))
         roles = ROLES[get["op"]]
         used = np.zeros(len(roles), "u1")
-        paraver_calls.place(rows, self.first, get["enter"], get["leave"], roles, used, send, receive, done)
+        paraver_messages.place(rows, self.first, get["enter"], get["leave"], roles, used, send, receive, done)
         placed = (send >= 0) & (receive >= 0) & (done >= receive)
         self._own = np.concatenate([self._own, rows[~placed & self._inside(rows)]]).view(np.recarray)
         good = np.flatnonzero(placed)

@@ -111,18 +111,6 @@ def test_devices__inside_mpi():
     assert (trace.messages.send.tolist(), trace.messages.receive.tolist(), trace.counts.unmatched_sends) == ([0], [2], 0)
 
 
-def test_devices__named_streams_and_events():
-    """The second stream waits for an event in the first: its kernel begins behind that of the first."""
-    told = "1:2:1:1:2:0:10:0\n1:2:1:1:2:20:60:0\n1:3:1:1:3:0:20:0\n1:3:1:1:3:30:60:0\n"
-    for time, value, more in ((1, 1, ""), (3, 36, ":63000014:9:63000008:2"), (5, 38, ":63000014:9:63000008:3"), (7, 1, "")):
-        told += f"2:1:1:1:1:{time}:63000000:{value}{more}\n2:1:1:1:1:{time + 1}:63000000:0\n"
-    for thread, begin, launched in ((2, 10, 1), (3, 20, 7)):
-        told += f"3:1:1:1:1:{launched}:{launched}:1:1:1:{thread}:{begin}:{begin}:0:1\n"
-        told += f"2:{thread}:1:1:{thread}:{begin}:63000006:77\n2:{thread}:1:1:{thread}:{begin + 10}:63000006:0\n"
-    trace = reading(in_order(told), "1(3:1)", pcf=PCF, row="LEVEL THREAD SIZE 3\nTHREAD 1.1.1\nGPU-D1.S1\nGPU-D1.S2\n")
-    assert links(trace) == [("launch", 0, 4), ("launch", 3, 6), ("event", 5, 6)]
-
-
 def test_tasks():
     """A task is created at 10 to 12 and runs from 30 on where a thread waited for the end of its team; another runs while nobody waits."""
     body = "2:1:1:1:1:1:60000001:3\n2:1:1:1:1:2:60000018:2\n2:2:1:1:2:3:60000018:2\n2:2:1:1:2:20:60000018:0\n"
