@@ -70,14 +70,19 @@ def first(misfit: Misfit, machine: records.Machine, whole: int) -> Facts:
         return []
     why = _DOUBTS[doubt.what].format(f"{doubt.messages} of {doubt.of}")
     most = "most messages contradict the model, so take what follows with care: " if _most(doubt) else ""
-    path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, whole)})"
+    path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, _whole(doubt, whole))})"
     return [("doubtful", f"{most}{path}: {why}; {_remedy(doubt, machine)}")]
 
 
 def _heaviest(misfit: Misfit, whole: int) -> Doubt | None:
     """Return the contradiction that weighs most; None if it could not change the answer by more than SHARE."""
-    doubt = max(misfit.doubts, key=lambda doubt: doubt.time, default=None)
-    return doubt if doubt and doubt.time > SHARE * whole else None
+    doubt = max(misfit.doubts, key=lambda doubt: doubt.share, default=None)
+    return doubt if doubt and doubt.time > SHARE * _whole(doubt, whole) else None
+
+
+def _whole(doubt: Doubt, whole: int) -> int:
+    """Return what its share is of, ns, given that of the recorded run: of the run that it is on, that without MPI_Init, too, if so."""
+    return max(whole + doubt.makespan - doubt.recorded, 1)
 
 
 def _most(doubt: Doubt) -> bool:

@@ -223,6 +223,14 @@ def test_doubtful__little_is_not_told():
     assert misfit.first(document.misfit, document.machine, document.shares_of_ns) == []
 
 
+def test_doubtful__is_a_part_of_its_own_run():
+    """900 of a run that becomes twice as long as the recorded 1000, which has 200 in MPI_Init: of 1800, not of 800."""
+    document = report.document(predict(held(), "zero-wait e1", hand_model(), clock="none"), 0)
+    doubt = dataclasses.replace(document.misfit.doubts[0], time=900, makespan=2000, recorded=1000, share=0.45)
+    document.misfit.doubts = [doubt]
+    assert "900 ns of the critical path (50.0 %)" in misfit.first(document.misfit, document.machine, 800)[0][1]
+
+
 def slow():
     """A message that takes 5000 where the model by hand says 12 and 2, and one back."""
     b = Builder(2)

@@ -99,7 +99,14 @@ class Collective(Hypothesis):
 
     def clauses(self) -> list[Clause]:
         """Return what is asked. Raises UsageError."""
-        return [_clause(self, part) for part in _NEXT.split(self.argument)]
+        out = [_clause(self, part) for part in _NEXT.split(self.argument)]
+        first: dict[tuple[str, str], Clause] = {}
+        for clause in out:
+            before = first.setdefault((clause.routine, clause.place), clause)
+            if before is not clause:
+                what = f"{clause.routine}@{clause.place}" if clause.place else clause.routine
+                raise UsageError(f"{self}: {what} is to be {before.way} and {clause.way}, must be asked once")
+        return out
 
     def plan(self, trace: Trace, model: Model, network: Model, made: Mapping[int, Way] | None = None, placed: Trace | None = None) -> Plan:
         """Return what becomes of the collectives of a trace recorded under a model, on another network or the same.

@@ -20,7 +20,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, SYNCHRONOUS
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.run import Run
+from perwiz.whatif.run import Run, makespan
 
 SHARE = 0.05
 """Part of the makespan from which on time that the model gets wrong may change the answer."""
@@ -38,9 +38,13 @@ class Doubt:
     of: int
     """That could."""
     time: int
-    """Of the critical path, of the recorded run or of the answer where that is more, ns: what the model gets wrong by that."""
+    """Of the critical path, of the recorded run or of the answer where that is a larger part, ns: what the model gets wrong by that."""
+    makespan: int
+    """Of the run whose path that is, ns."""
+    recorded: int
+    """Of the recorded run, ns."""
     share: float
-    """The same as a part of the recorded makespan."""
+    """The time as a part of the makespan."""
     change: str
     """Of the model that takes it away, as `Model.with_changes` takes it; empty if there is none."""
 
@@ -70,13 +74,14 @@ class Doubts:
 
     def told(self, answer: tuple[Weighted, I8] | None = None) -> tuple[Doubt, ...]:
         """Return what there is to say, what weighs most first; of an answer, a weighted graph and what `sweep` makes of it, too."""
-        out = []
+        out, recorded = [], self.makespan
         for what, (messages, of) in self.counts.items():
-            time = max(self.time[what], _on_path(self.wrong[what], what, *answer) if answer else 0)
-            out.append(
-                Doubt(what, messages, of, time, round(time / self.makespan, 6) if self.makespan else 0.0, self.changes.get(what, ""))
-            )
-        return tuple(sorted(out, key=lambda doubt: -doubt.time))
+            paths = [(self.time[what], recorded)]
+            if answer:
+                paths.append((_on_path(self.wrong[what], what, *answer), makespan(answer[0].graph, answer[1])))
+            share, time, whole = max((time / whole if whole else 0.0, time, whole) for time, whole in paths)
+            out.append(Doubt(what, messages, of, time, whole, recorded, round(share, 6), self.changes.get(what, "")))
+        return tuple(sorted(out, key=lambda doubt: -doubt.share))
 
 
 @remembered(1)

@@ -139,7 +139,9 @@ def test_document__by_hand():
             "violations": 0,
             "eager_after_all": 0,
             "held": None,
-            "doubts": [{"what": "slow", "messages": 1, "of": 1, "time": 28, "share": 0.025455, "change": ""}],
+            "doubts": [
+                {"what": "slow", "messages": 1, "of": 1, "time": 28, "makespan": 1100, "recorded": 1100, "share": 0.025455, "change": ""}
+            ],
             "inner": 0,
         },
         "processes": [

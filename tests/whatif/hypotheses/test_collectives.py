@@ -128,14 +128,13 @@ def test_each_size_by_its_own():
 
 
 def test_joined():
-    """Two routines, asked apart or together; what is asked last of one holds."""
+    """Two routines, asked apart or together."""
     b = Builder(4)
     b.everyone("Allreduce", bytes=8, at=[(0, 42)] * 4)
     b.everyone("Bcast", root=0, bytes=8, at=[(100, 118), (100, 130), (100, 130), (100, 142)])
     trace = b.trace()
     both = leaves(trace, "collective allreduce=reduce-bcast", "collective bcast=linear was binomial")
     assert both == leaves(trace, "collective allreduce=reduce-bcast, bcast=linear was binomial")
-    assert both == leaves(trace, "collective allreduce=linear, allreduce=reduce-bcast, bcast=linear was binomial")
     assert both[::2] == [60, 72, 72, 84]
 
 
@@ -298,3 +297,15 @@ def test_ranked__what_is_told_is_tried_beside_what_is_not():
 
 def test_every_routine_is_known():
     assert {operations.OPS[op] for op in ROUTINES} >= {"MPI_Allreduce", "MPI_Bcast", "MPI_Barrier", "MPI_Alltoall"}
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("allreduce=ring,allreduce=best", "allreduce is to be ring and best"),
+        ("allreduce@a=ring, allreduce=best, allreduce@a=ring", "allreduce@a is to be ring and ring"),
+    ],
+)
+def test_one_routine_twice(argument, said):
+    with pytest.raises(UsageError, match=f"^{re.escape(f'collective {argument}: {said}, must be asked once')}$"):
+        Collective(argument).clauses()
