@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import pathlib
 import re
 
@@ -13,6 +14,7 @@ import polars
 import pytest
 
 import perwiz
+from perwiz.cli import main
 from perwiz.errors import UsageError
 from perwiz.trace.tables import TABLES
 
@@ -45,13 +47,16 @@ def test_tables__empty_ones_have_their_columns(table):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", ["predict", "critical", "curve", "balance", "bound", "compare"])
+@pytest.mark.parametrize("asked", ["predict", "critical", "curve", "balance", "bound", "compare", "domino", "correct"])
 def test_results__show_what_their_commands_print(trace, asked, capsys):
     questions = {"predict": {"hypotheses": ["zero-wait e25"]}, "compare": {"second": trace}}
     result = getattr(perwiz, asked)(trace, **questions.get(asked, {}))
     shown = result._repr_html_()
     assert re.match(r"<pre>.*</pre>\Z", shown, re.DOTALL)
     assert f"{SAMPLE}: " in shown or f"{SAMPLE} " in shown
+    if asked in ("domino", "correct"):
+        assert main([asked, SAMPLE]) == 0
+        assert html.unescape(shown) == f"<pre>{capsys.readouterr().out.rstrip()}</pre>"
     if asked == "bound":
         with pytest.raises(UsageError, match="Bounds: no picture is drawn of it, must be a prediction, a comparison, "):
             result.plot()

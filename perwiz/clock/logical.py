@@ -24,13 +24,14 @@ from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.kernels import clock_backward, clock_logical
 from perwiz.kernels.names import FREE
+from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Correction:
+class Correction(Shown):
     """A corrected timeline, and how it came about."""
 
     trace: Trace

@@ -81,23 +81,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.clock import offsets
-    from perwiz.clock.condition import violations
     from perwiz.clock.figures import figures
     from perwiz.clock.schemes import chosen
-    from perwiz.clock.treatment import Treated
     from perwiz.report.correct import document as report
     from perwiz.report.correct.text import text
     from perwiz.trace.tied import tied_part
-    from perwiz.whatif.health import health
 
     files.refuse({"--output": args.output, "--plot": args.plot}, team)
     _check(args)
     whole = chosen(files.read(args.trace, team=team), args.offsets)
     trace = tied_part(whole)
     correction = _corrected(trace, args)
-    fixed = dataclasses.replace(trace, offsets=correction.trace.offsets, timeline=correction.timeline, offsets_applied=True)
-    clocks = Treated(fixed, violations(trace, correction.before), correction if correction.jumps else None)
-    state = health(fixed, correction.graph.contradictions, clocks)
+    fixed, state = report.examined(trace, correction)
     document = report.document(trace, correction, figures(correction), args.clock, state)
     writing = partial(_write, offsets.apply(whole), correction, args.output)
     outputs = {args.output: writing, args.plot: partial(_plot, fixed, correction, args.size)}
@@ -145,9 +140,6 @@ def _write(whole: Trace, correction: Correction, name: str, path: str) -> None:
 
 
 def _plot(fixed: Trace, correction: Correction, width: float | None, path: str) -> None:
-    from perwiz.report.correct.plot import plot
-    from perwiz.whatif.run import machine_of, replayed
+    from perwiz.report.correct.plot import plot_corrected
 
-    machine, times = machine_of(None, fixed), (correction.before, correction.timeline)
-    before, after = (replayed(dataclasses.replace(fixed, timeline=each), machine, "none").waits.time for each in times)
-    plot(fixed, *times, (before, after), path, width)
+    plot_corrected(fixed, correction, path, width)

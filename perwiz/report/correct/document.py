@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,11 +12,12 @@ from msgspec.structs import asdict
 from perwiz.clock import cycles
 from perwiz.clock import figures as clock_figures
 from perwiz.clock import pairs as clock_pairs
-from perwiz.clock.condition import Violations
+from perwiz.clock.condition import Violations, violations
 from perwiz.clock.figures import THRESHOLDS, Figures
 from perwiz.clock.latency import Latencies
 from perwiz.clock.logical import Correction
 from perwiz.clock.schemes import scheme_of
+from perwiz.clock.treatment import Treated
 from perwiz.report import blocks
 from perwiz.report.records import CallId, Cost, Health, Location, Makespan, Natural, Record, Share, TraceDocument, choice
 from perwiz.trace.arrays import I8
@@ -153,6 +155,13 @@ class CorrectDocument(TraceDocument, kw_only=True):
     """Why; null if nothing is left, or clock is linear."""
     processes: list[MovedProcess]
     health: Health
+
+
+def examined(trace: Trace, correction: Correction) -> tuple[Trace, whatif.Health]:
+    """Return a trace with the times of its correction, and how far it can be relied on."""
+    fixed = dataclasses.replace(trace, offsets=correction.trace.offsets, timeline=correction.timeline, offsets_applied=True)
+    clocks = Treated(fixed, violations(trace, correction.before), correction if correction.jumps else None)
+    return fixed, whatif.health(fixed, correction.graph.contradictions, clocks)
 
 
 def document(trace: Trace, correction: Correction, figures: Figures, clock: str, health: whatif.Health) -> CorrectDocument:

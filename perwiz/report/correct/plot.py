@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perwiz import words
+from perwiz.clock.logical import Correction
 from perwiz.report import palette
 from perwiz.report.correct.document import shifts
 from perwiz.report.picture import lanes, timeline
 from perwiz.report.picture.figure import Line, beside
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.run import machine_of, replayed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +39,13 @@ def plot(trace: Trace, before: Timeline, after: Timeline, waits: tuple[I8, I8], 
         timeline.Row(str(after.origin) if after is not before else "nothing to correct", after, wait=waits[1], rival=False),
     ]
     timeline.plot(trace, rows, path, curves=Curves(trace, before, after), width=width)
+
+
+def plot_corrected(fixed: Trace, correction: Correction, path: str, width: float | None = None) -> None:
+    """Write the picture of a correction; `fixed` is the trace with the corrected times, whose machine tells what calls wait."""
+    machine, times = machine_of(None, fixed), (correction.before, correction.timeline)
+    before, after = (replayed(dataclasses.replace(fixed, timeline=each), machine, "none").waits.time for each in times)
+    plot(fixed, *times, (before, after), path, width)
 
 
 class Curves:

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run, Start, replayed
@@ -72,7 +73,7 @@ class Step:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Domino:
+class Domino(Shown):
     """What every single call is worth, and the domino paths."""
 
     run: Run
