@@ -22,6 +22,7 @@ examples:
   perwiz info run.alog --regions      the regions perwiz predict can balance or scale
   perwiz info run.alog --iterations   what the program does again and again, how long each time
   perwiz info run.alog --iterations 10..90        what is in these
+  perwiz info ranks/ --devices        which ranks of a training job are slow, and what their devices wait for
   perwiz info run.otf2 --counters     instructions, cycles, cache misses ... where they were counted
   mpiexec -n 4 perwiz info run.otf2 --model cluster.toml      by four processes, each with its part of the run
 
@@ -37,6 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     meaning = "list what repeats, with its warm-up and trend; with A..B, such as 10..90, 10.. or 12: only what is in these iterations"
     parser.add_argument("--iterations", type=options.chosen, nargs="?", const=True, metavar="A..B", help=meaning)
     parser.add_argument("--counters", action="store_true", help="list what hardware counters counted, by call path and by process")
+    meaning = "list what the device of each rank does: kernels, communication that none hides, nothing; and who is slowest how often"
+    parser.add_argument("--devices", action="store_true", help=meaning)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -53,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.errors import UsageError
+    from perwiz.patterns.analysis.devices import devices
     from perwiz.report.info import document as report
     from perwiz.report.info.plot import plot
     from perwiz.trace.parts.iterations import find
@@ -61,13 +65,20 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     listed = args.iterations is True
     if args.plot and not listed:
         raise UsageError("--plot: draws how long iterations take, must be given with --iterations")
-    asked = {"--waits": args.waits, "--iterations": args.iterations, "--counters": args.counters, "--plot": args.plot}
+    asked = {
+        "--waits": args.waits,
+        "--iterations": args.iterations,
+        "--counters": args.counters,
+        "--devices": args.devices,
+        "--plot": args.plot,
+    }
     files.refuse(asked, team)
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
     replay = replayed(*files.part(args.trace, None if listed else args.iterations, model, team), args.clock)
     found = find(replay.trace) if listed or args.plot else None
-    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found, args.counters)
+    used = devices(replay.trace, found or find(replay.trace)) if args.devices else None
+    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found, args.counters, used)
     outputs = {args.plot: partial(plot, replay.trace, found, width=args.size)} if found is not None else {}
 
     def text(info: InfoDocument) -> str:

@@ -35,7 +35,7 @@ from perwiz.report.domino.records import (
     Target,
     negligible,
 )
-from perwiz.report.domino.remedies import REMEDIES, posted, situation
+from perwiz.report.domino.remedies import posted, remedy, situation
 from perwiz.report.records import Span
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
@@ -254,8 +254,10 @@ def _sure(
 
 def _line(ranking: Ranking, line: RankedLine, place: Placed | None) -> Line:
     fall, head = ranking.fall(line.change), _ranked(ranking.run, line.change)
-    if head.remedy == REMEDIES["late receiver"] and any(change.kind == "protocol" for change in (*line.includes, *line.part)):
-        head.remedy = REMEDIES["held sender"]
+    if head.remedy == remedy(ranking.run.trace, "late receiver") and any(
+        change.kind == "protocol" for change in (*line.includes, *line.part)
+    ):
+        head.remedy = remedy(ranking.run.trace, "held sender")
     return Line(
         head=head,
         place=place,
@@ -278,7 +280,7 @@ def _ranked(run: Run, change: Change) -> Ranked:
         receives_passed=change.receives_passed,
         posted=posted(run, change),
         bound=change.bound,
-        remedy=REMEDIES[situation(run, change)],
+        remedy=remedy(run.trace, situation(run, change)),
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, THREAD
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.teams import phases
@@ -75,6 +76,38 @@ REMEDIES = {
     "other wait": "compute while it is under way, or let the partner come earlier",
 }
 """Situation -> what to write."""
+_BEFORE_IT = "balance the computation before it; or let it run beside computation (async_op=True, as DDP and FSDP do) and wait later"
+_FASTER = "more work than the others (its batches, the layers of its stage, its data loader), or a slower device, core or node"
+_LESS = "give the ranks that compute longest less of the work: batches of equal work (lengths of sequences), layers dealt out to stages by"
+_LESS += " what they take, more workers for a data loader"
+_EARLIER = "let its source come earlier; or start it with async_op=True, compute, work.wait()"
+_RECEIVE = "post the receive earlier, dist.irecv or dist.batch_isend_irecv, before the computation"
+OF_TRAINING = {
+    "imbalance": _LESS,
+    "imbalance of threads": _LESS,
+    "slow process": f"see why this rank computes longer: {_FASTER} (clocks, temperature, who else runs there): replace it",
+    "slow processes": f"see why these ranks compute longer: {_FASTER} (clocks, temperature, who else runs there): replace them",
+    "late sender": "send earlier: dist.isend as soon as the data are there; more and smaller micro-batches fill the pipeline sooner",
+    "serialisation": "more and smaller micro-batches, or interleaved stages, so that the next stage begins earlier",
+    "late receiver": _RECEIVE,
+    "held sender": _RECEIVE,
+    "wait at barrier": "leave out the barrier (dist.barrier), or balance the computation before it",
+    "wait at N x N": _BEFORE_IT,
+    "late broadcast": _EARLIER,
+    "early reduce": _EARLIER,
+    "collective": "call it less often: larger buckets (bucket_cap_mb), gradients added up over batches (no_sync), a smaller type of"
+    " numbers; or let it run beside computation (async_op=True)",
+    "messages": "send less: a smaller type of numbers, fewer stages; or beside computation: dist.isend, compute, wait",
+    "transfer": "take the faster network, or need it less: a smaller type of numbers, and ranks that talk much on one node",
+}
+"""Likewise, where the processes are ranks of torch.distributed."""
+
+
+def remedy(trace: Trace, situation: str) -> str:
+    """Return what to write in a situation, in the words of the library that the trace shows."""
+    training = operations.DIST[trace.calls.op].any()
+    return OF_TRAINING.get(situation, REMEDIES[situation]) if training else REMEDIES[situation]
+
 
 _OF_KIND = {
     "balance": "imbalance",

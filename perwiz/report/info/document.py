@@ -9,10 +9,13 @@ import numpy as np
 
 from perwiz import words
 from perwiz.loggps.machine import Machine
+from perwiz.patterns.analysis.devices import Devices
 from perwiz.report import blocks, counts
 from perwiz.report.blocks import Facts
 from perwiz.report.counts import Counters
+from perwiz.report.info import devices as of_devices
 from perwiz.report.info import iterations
+from perwiz.report.info.devices import DevicesOf
 from perwiz.report.info.iterations import IterationsOf
 from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
 from perwiz.trace import operations
@@ -113,6 +116,8 @@ class InfoDocument(TraceDocument, kw_only=True):
     """The longest."""
     iterations: IterationsOf | msgspec.UnsetType = msgspec.UNSET
     """Only if asked for."""
+    devices: DevicesOf | msgspec.UnsetType = msgspec.UNSET
+    """Likewise."""
     counters: Counters | None
     """Null if there are none, or nobody asked for them."""
 
@@ -125,10 +130,11 @@ def document(
     machine: Machine,
     found: Iterations | None = None,
     counters: bool = False,
+    used: Devices | None = None,
 ) -> InfoDocument:
     """Return what a trace is, with at most `most` waits, told from work under the model of a machine.
 
-    With its iterations, if given, and its counters on request.
+    With its iterations and what its devices do, if given, and its counters on request.
     """
     times, ends, share = trace.timeline.calls, trace.timeline.locations, trace.share
     own, total = share.calls, share.total
@@ -160,6 +166,7 @@ def document(
         regions=_regions(trace),
         waits=blocks.longest(trace, waits, most),
         iterations=msgspec.UNSET if found is None else iterations.iterations_of(trace, found),
+        devices=msgspec.UNSET if used is None else of_devices.devices_of(trace, used),
         counters=counts.document(trace) if counters else None,
     )
 
@@ -243,6 +250,8 @@ def text(info: InfoDocument, regions: bool, waits: bool, counters: bool = False)
     lines += ["", *blocks.health_lines(info.health)]
     if info.iterations:
         lines += ["", *(iterations.lines(info.iterations) or ["no iterations"])]
+    if info.devices:
+        lines += ["", *of_devices.lines(info.devices)]
     if info.routines:
         lines += ["", *_routine_lines(info)]
     if regions:

@@ -20,11 +20,15 @@ from perwiz.whatif.worth.singles import singles
 _SINGLE, _SETS, _TRIED, _POLLED = 20, 10, 32, 8
 """Single calls, and sets of a family, that are told; sets that are tried; call sites that poll in vain longest and are tried."""
 
+_OWN = operations.OP["thread_wait"]
+"""Here a thread waits for what its process computes in another one: nobody can go on without that. Sets that mostly do are no change."""
+
 
 def changes(asker: Asker) -> list[Change]:
     """Return the calls and sets of calls that gain without their waits, but for sets that are about every wait, or that no text names."""
     run, out = asker.run, []
-    value = singles(run).zero_wait
+    own = run.trace.calls.op == _OWN
+    value = np.where(own, run.makespan, singles(run).zero_wait)
     for call in ranked(run, value, _SINGLE).tolist():
         rows = np.array([call], "i8")
         what = f"the one call {named_call(run.trace, call)}, {operations.OPS[run.trace.calls.op[call]]}"
@@ -35,6 +39,7 @@ def changes(asker: Asker) -> list[Change]:
             _set(family, group, group.choice.hypothesis)
             for group in gaining(run, family, "zero-wait", _SETS, tried=_TRIED)
             if group.choice.hypothesis and (group.wait < waiting or family in ("site", "routine", "pair"))
+            if 2 * int(run.waits.time[group.choice.calls][own[group.choice.calls]].sum()) <= group.wait
         ]
     return out + _polls(asker)
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
-from perwiz.report.domino.remedies import REMEDIES, posted, situation
-from perwiz.whatif.ranking import WORDS, ranking
-from perwiz.whatif.ranking.change import Change
+from perwiz.formats import files
+from perwiz.report.domino.remedies import OF_TRAINING, REMEDIES, posted, remedy, situation
+from perwiz.whatif.ranking import WORDS, ranking, waits
+from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.run import replayed
+from samples import TRACES
 
 
 def situations(trace, kind, by="site"):
@@ -245,3 +247,21 @@ def test_waits_for_an_offloaded_region():
     b.link("done", b.call(stream, "device_idle"), offload)
     b.compute(0, 900)
     assert situations(b.trace(), "wait", "call") == {"device wait"}
+
+
+def test_remedy__of_training_in_the_words_of_its_library():
+    """Ranks of torch.distributed are not told to call MPI; what is no different there stays."""
+    training, other = (files.read(str(TRACES / name)) for name in ("training-slow", "srtest.alog"))
+    assert remedy(other, "wait at N x N") == REMEDIES["wait at N x N"]
+    assert remedy(training, "wait at N x N") == OF_TRAINING["wait at N x N"]
+    assert remedy(training, "device wait") == REMEDIES["device wait"]
+    assert set(OF_TRAINING) <= set(REMEDIES)
+    assert not [text for text in OF_TRAINING.values() if "MPI" in text]
+
+
+def test_waits__of_a_thread_for_its_own_process():
+    """The first thread waits for the backward pass, which another one computes: no change takes that wait away."""
+    run = replayed(files.read(str(TRACES / "training-slow")), clock="none")
+    asked = [change.question for change in waits.changes(Asker(run))]
+    assert asked
+    assert not [question for question in asked if "thread_wait" in question]

@@ -1,0 +1,179 @@
+"""What the devices of each process do: kernels, communication that no kernel hides, and nothing, of which for want of a launch.
+
+    efficiency      mean of kernels by the time: the product of
+    load balance    mean of kernels by the most
+    communication   most kernels by the most of kernels and communication that they do not hide
+    supply          that by the time: what is left is idle
+
+The streams of a process count as one device, which computes while any of them does. Of processes without devices their threads count.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.patterns.analysis.efficiency import part
+from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.tables import PROCESS
+from perwiz.trace.trace import Trace
+
+_IDLE, _LAUNCH = operations.OP["device_idle"], operations.OP["device_launch"]
+_STEPS = ("step", "ProfilerStep")
+Spans = tuple[I8, I8]
+"""When stretches begin and end, ns."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Devices:
+    """What the device of each process does, ns, a row a process."""
+
+    rank: I4
+    time: I8
+    """From the first to the last instant of the process."""
+    kernels: I8
+    exposed: I8
+    """Communication while no kernel runs."""
+    unlaunched: I8
+    """Neither, and what comes next is not yet launched."""
+    steps: I8
+    """Kernels in each step of training, or else iteration: a row each, a column a process."""
+    told: bool
+    """Whether they are devices; else threads."""
+
+    @property
+    def idle(self) -> I8:
+        """Neither kernel nor communication."""
+        return self.time - self.kernels - self.exposed
+
+    @property
+    def load_balance(self) -> float:
+        """Mean of kernels by the most."""
+        return part(float(self.kernels.mean()), int(self.kernels.max()))
+
+    @property
+    def communication(self) -> float:
+        """Most kernels by the most of kernels and exposed communication."""
+        return part(int(self.kernels.max()), int((self.kernels + self.exposed).max()))
+
+    @property
+    def supply(self) -> float:
+        """Most of kernels and exposed communication by the time."""
+        return part(int((self.kernels + self.exposed).max()), int(self.time.max()))
+
+    @property
+    def efficiency(self) -> float:
+        """Of all three."""
+        return self.load_balance * self.communication * self.supply
+
+
+def devices(trace: Trace, found: Iterations | None = None) -> Devices | None:
+    """Return what devices do, with the kernels in each iteration, if these are given; None of a trace without processes."""
+    first = np.flatnonzero(trace.locations.kind == PROCESS)
+    if not len(first) or not len(trace.calls):
+        return None
+    of_device = np.zeros(len(trace.locations), bool)
+    of_device[trace.calls.location[trace.calls.op == _IDLE]] = True
+    told = bool(of_device.any())
+    rows, steps_of = [], _named_steps(trace, first) or _iterations(found, first)
+    for location, stretches in zip(first.tolist(), steps_of, strict=True):
+        own = trace.locations.process == trace.locations.process[location]
+        own &= of_device if told else True
+        rows.append(_device(trace, own, stretches))
+    kernels, exposed, unlaunched, steps = zip(*rows, strict=True)
+    ends = trace.timeline.locations
+    process = trace.locations.process
+    begin, end = np.full(int(process.max()) + 1, np.iinfo("i8").max), np.zeros(int(process.max()) + 1, "i8")
+    np.minimum.at(begin, process, ends.enter)
+    np.maximum.at(end, process, ends.leave)
+    rank = process[first]
+    busy, talking, late = (np.array(one, "i8") for one in (kernels, exposed, unlaunched))
+    return Devices(rank, end[rank] - begin[rank], busy, talking, late, np.stack(steps, axis=1), told)
+
+
+def _named_steps(trace: Trace, first: I8) -> list[Spans]:
+    """Return when the steps of training begin and end, per process; none if not all processes have as many."""
+    named = np.isin(trace.region_names, [row for row, name in enumerate(trace.names) if name in _STEPS])
+    rows = [np.flatnonzero(named & (trace.regions.location == location)) for location in first.tolist()]
+    times = trace.timeline.regions
+    if not len(rows[0]) or len({len(one) for one in rows}) > 1:
+        return []
+    return [(times.enter[one], times.leave[one]) for one in rows]
+
+
+def _iterations(found: Iterations | None, first: I8) -> list[Spans]:
+    """Return likewise when iterations begin and end."""
+    if found is None or not len(found):
+        return [(np.empty(0, "i8"), np.empty(0, "i8"))] * len(first)
+    return [(found.begin[:, location], found.stop[:, location]) for location in first.tolist()]
+
+
+def _device(trace: Trace, own: Mask, steps: Spans) -> tuple[int, int, int, I8]:
+    """Return the ns of kernels, of exposed communication and without a launch of some locations, and of kernels in some stretches."""
+    kernels, talks = _computing(trace, own), _talking(trace, own)
+    merged = union(kernels)
+    busy, both = length(merged), length(union(_together(kernels, talks)))
+    late = length(union(_together(kernels, talks, _unlaunched(trace, own)))) - both
+    return busy, both - busy, late, until(merged, steps[1]) - until(merged, steps[0])
+
+
+def _computing(trace: Trace, own: Mask) -> Spans:
+    """Return the stretches between the calls of some locations."""
+    begins, ends = [], []
+    times, at = trace.timeline.calls, trace.timeline.locations
+    for location in np.flatnonzero(own).tolist():
+        rows = slice(trace.first_calls[location], trace.first_calls[location + 1])
+        begins.append(np.append(at.enter[location], times.leave[rows]))
+        ends.append(np.append(times.enter[rows], at.leave[location]))
+    return np.concatenate(begins or [np.empty(0, "i8")]), np.concatenate(ends or [np.empty(0, "i8")])
+
+
+def _talking(trace: Trace, own: Mask) -> Spans:
+    rows = np.flatnonzero(operations.OF_PROCESSES[trace.calls.op] & own[trace.calls.location])
+    return trace.timeline.calls.enter[rows], trace.timeline.calls.leave[rows]
+
+
+def _unlaunched(trace: Trace, own: Mask) -> Spans:
+    """Return the stretches in which streams are idle and wait for a launch."""
+    links, times, op = trace.links, trace.timeline.calls, trace.calls.op
+    rows = np.flatnonzero((op[links.cause] == _LAUNCH) & (op[links.effect] == _IDLE))
+    rows = rows[own[trace.calls.location[links.effect[rows]]]]
+    begin = times.enter[links.effect[rows]]
+    return begin, np.clip(times.enter[links.cause[rows]], begin, times.leave[links.effect[rows]])
+
+
+def _together(*spans: Spans) -> Spans:
+    return np.concatenate([one[0] for one in spans]), np.concatenate([one[1] for one in spans])
+
+
+def union(spans: Spans) -> Spans:
+    """Return stretches in order, those that touch or overlap joined.
+
+    0 to 10, 30 to 31 and 5 to 20: 0 to 20 and 30 to 31.
+    """
+    order = np.flatnonzero(spans[1] > spans[0])
+    order = order[np.argsort(spans[0][order], kind="stable")]
+    begin, end = spans[0][order], np.maximum.accumulate(spans[1][order])
+    new = np.ones(len(begin), bool)
+    new[1:] = begin[1:] > end[:-1]
+    return begin[new], end[np.append(new[1:], True)[: len(new)]]
+
+
+def length(spans: Spans) -> int:
+    """Return how long stretches that do not overlap are together, ns."""
+    return int((spans[1] - spans[0]).sum())
+
+
+def until(spans: Spans, instant: I8) -> I8:
+    """Return how much of stretches in order, which do not overlap, is before some instants, ns.
+
+    Of 0 to 20 and 30 to 31 before 5, 25 and 40: 5, 20 and 21.
+    """
+    begin, end = spans
+    before = np.append(0, np.cumsum(end - begin))
+    place = np.searchsorted(begin, instant, "right")
+    inside = np.append(end, 0)[place - 1] - instant
+    return before[place] - np.where(place > 0, np.maximum(inside, 0), 0)
