@@ -7,6 +7,7 @@ communicator that its process made, did not free and has not used yet, and in wh
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Generator, Sequence
 from typing import NamedTuple
@@ -23,8 +24,10 @@ from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Communicators
 
 _SPLIT, _DUP = operations.OP["MPI_Comm_split"], operations.OP["MPI_Comm_dup"]
-_MOST_RANKS = 1 << 24
-"""Members of all communicators together: beyond that they stay unknown."""
+_FEW = 1 << 18
+"""Members of communicators beside the world of small files: those of more than files of their size can be about stay unknown."""
+_LOOKED = 100
+"""Communicators that a handle which is new may stand for, the oldest."""
 
 
 class _Group:
@@ -65,9 +68,9 @@ class _Making(NamedTuple):
 class Comms:
     """The communicators; row 0 is the world."""
 
-    def __init__(self, lines: list[Lines], rank: list[int], size: int, world: list[int | None]) -> None:
-        """`rank` of each process, and the handle of the world."""
-        self._size = size
+    def __init__(self, lines: list[Lines], rank: list[int], size: int, world: list[int | None], bytes: int) -> None:
+        """`rank` of each process, and the handle of the world; `bytes` of all files."""
+        self._size, self._left = size, bytes + _FEW
         self._groups = [_Group(range(size))]
         self._names = ["MPI_COMM_WORLD"]
         self._number = {process: row for row, process in enumerate(rank)}
@@ -90,7 +93,7 @@ class Comms:
         era = np.searchsorted(changes, np.arange(len(lines)))
         _, first, use = np.unique(era * (1 << 31) + np.where(told, handle, -1), return_index=True, return_inverse=True)
         group = np.full(len(first), NONE, "i4")
-        stands, made, waiting = dict[int, int](), dict[int, int](), list[int]()
+        stands, made, waiting, handles = dict[int, int](), dict[int, int](), dict[int, None](), dict[int, list[int]]()
         uses = [(int(first[k]), 0, int(k)) for k in np.flatnonzero(told[first]).tolist()]
         for line, changing, k in sorted(uses + [(line, 1, 0) for line in changes.tolist()]):
             own, size, address = int(value["rank"][line]), int(value["of"][line]), int(value["request"][line])
@@ -99,27 +102,29 @@ class Comms:
                 if known is None:
                     known = self._first_use(rank, own, size, world is not None and int(value["comm"][line]) == world, waiting)
                     stands[int(handle[line])] = known
+                    handles.setdefault(known, []).append(int(handle[line]))
                 group[k] = known
             elif lines.does[line] == functions.FREES:
                 gone = made.pop(address, NONE)
-                waiting = [one for one in waiting if one != gone]
-                stands = {one: number for one, number in stands.items() if number != gone or gone == NONE}
+                waiting.pop(gone, None)
+                for one in handles.pop(gone, ()) if gone != NONE else ():
+                    del stands[one]
             else:
                 parent = stands.get(int(handle[line]), NONE)
                 color, key = int(value["peer"][line]), int(value["tag"][line])
                 number = (yield _Making(parent, int(lines.op[line]), color, key)) if parent != NONE else NONE
                 if number != NONE:
                     made[address] = number
-                    waiting.append(number)
+                    waiting[number] = None
         out[:] = np.where(told, group[use.reshape(-1)], NONE)
 
-    def _first_use(self, process: int, own: int, size: int, of_world: bool, waiting: list[int]) -> int:
+    def _first_use(self, process: int, own: int, size: int, of_world: bool, waiting: dict[int, None]) -> int:
         """Return the group that a handle stands for which was not used before, -1 for none that is known; it waits no longer."""
         if of_world and (own, size) == (process, self._size):
             return 0
-        for number in waiting:
+        for number in itertools.islice(waiting, _LOOKED):
             if self._groups[number].fits(process, own, size):
-                waiting.remove(number)
+                del waiting[number]
                 return number
         return self._add((process,), "MPI_COMM_SELF") if size == 1 else NONE
 
@@ -156,10 +161,13 @@ class Comms:
             return dict.fromkeys(halves, number)
         if op != _SPLIT:
             return dict.fromkeys(halves, self._add(None))
-        out, whole = dict[int, int](), parent.members is not None and len(parent.members) == len(halves)
-        for color in sorted({making.color for making in makings}):
-            rows = [row for row, making in halves.items() if making.color == color]
-            place = {process: k for k, process in enumerate(parent.members)} if whole and parent.members is not None else {}
+        whole = parent.members is not None and len(parent.members) == len(halves)
+        place = {process: k for k, process in enumerate(parent.members)} if whole and parent.members is not None else {}
+        colors: dict[int, list[int]] = {}
+        for row, making in halves.items():
+            colors.setdefault(making.color, []).append(row)
+        out = dict.fromkeys(halves, NONE)
+        for color, rows in sorted(colors.items()):
             rows.sort(key=lambda row: (halves[row].key, place.get(rank[row], 0)))
             out |= dict.fromkeys(rows, NONE if color < 0 else self._add([rank[row] for row in rows] if whole else None))
         return out
@@ -168,14 +176,14 @@ class Comms:
         """Make rows of the groups that are known and named."""
         used = np.unique(np.concatenate([[0], *(np.unique(one) for one in self._of)]))
         row = np.full(len(self._groups) + 1, NONE, "i4")
-        names, members, total = list[str](), list[I4](), 0
+        names, members = list[str](), list[I4]()
         for number in used[used >= 0].tolist():
             known = self._groups[number].known()
-            total += len(known) if known is not None else 0
-            if known is not None and total <= _MOST_RANKS + self._size:
+            self._left -= len(known) if known is not None and number else 0
+            if known is not None and (self._left >= 0 or not number):
                 row[number] = len(names)
                 names.append(self._names[number])
-                members.append(np.array(known, "i4"))
+                members.append(np.arange(self._size, dtype="i4") if isinstance(known, range) else np.array(known, "i4"))
         self._of = [row[one] for one in self._of]
         self.table = Communicators(tuple(names), np.cumsum([0, *map(len, members)]), np.concatenate(members))
 

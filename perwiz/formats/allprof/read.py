@@ -107,7 +107,8 @@ class _Builder:
         for process in processes:
             process.meet(self.ranks)
         handles = [process.world.handle for process in processes]
-        self.comms = Comms([process.lines for process in processes], [process.rank for process in processes], self.ranks, handles)
+        lines, ranks = [process.lines for process in processes], [process.rank for process in processes]
+        self.comms = Comms(lines, ranks, self.ranks, handles, sum(process.size for process in processes))
         several = resources.thread_count(sum(len(process.lines) for process in processes))
         resources.map_threads(lambda row: processes[row].settle(self.comms, row), range(len(processes)), several)
         self.first = np.cumsum([0, *(len(process.lines) for process in processes)])

@@ -5,8 +5,8 @@ between two of its idle times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from perwiz.trace.tables import DONE, EVENT, LAUNCH, NONE, STREAM, TASK, TASKWAI
 
 _IDLE = operations.OP["device_idle"]
 _HOST = np.array(devices.HOST)
+_MOST, _EACH = 1 << 22, 64
+"""Pairs of a routine and a stream that are looked at, and so many more per call: a file that has more is damaged."""
 
 
 def direction(regions: alog.Records, location: I4, own: alog.Records) -> I4:
@@ -69,12 +71,12 @@ class Ties:
         good = np.where(stream, exact, (enter[out] <= time) & (time <= leave[out]))
         return np.where(good & (out >= self._first[location]) & (out < self._first[location + 1]), out, NONE)
 
-    def _search(self, times: I8, location: I4, time: I8, side: str) -> I8:
+    def _search(self, times: I8, location: I4, time: I8, side: Literal["left", "right"]) -> I8:
         """Return where each time belongs among those of the calls of its location."""
         out = np.empty(len(time), "i8")
-        for one in np.unique(location).tolist():
-            here, begin = location == one, self._first[one]
-            out[here] = begin + np.searchsorted(times[begin : self._first[one + 1]], time[here], side)  # type: ignore[call-overload]
+        for one, rows in _by(location):
+            begin, end = self._first[one], self._first[one + 1]
+            out[rows] = begin + np.searchsorted(times[begin:end], time[rows], side)
         return out
 
     def _follow_told(self) -> None:
@@ -101,6 +103,9 @@ class Ties:
         call, what = call[op >= 0], what[op >= 0]
         ran = self._activities(regions)
         if not len(call) or not len(ran.begin):
+            return
+        if len(call) * np.count_nonzero(self._stream) > _MOST + _EACH * len(column["op"]):
+            self.untied_launches = len(ran.begin)
             return
         location = column["location"][call]
         blocks = column["op"][call] == devices.COPY_OP
@@ -131,10 +136,10 @@ class Ties:
         stream = np.where(to_stream, own.receiver[number], own.sender[number])
         time = np.where(to_stream, own.came[number], own.posted[number])
         activity = np.full(len(number), NONE)
-        for one in np.unique(ran.stream).tolist():
-            mine, here = np.flatnonzero(ran.stream == one), stream == one
-            nearest = np.searchsorted(ran.begin[mine], time[here], "right") - 1
-            activity[here] = np.where(nearest >= 0, mine[nearest], NONE)
+        for one, rows in _by(stream):
+            begin, end = np.searchsorted(ran.stream, (one, one + 1))
+            nearest = begin + np.searchsorted(ran.begin[begin:end], time[rows], "right") - 1
+            activity[rows] = np.where(nearest >= begin, nearest, NONE)
         good = (activity >= 0) & (call[row] == around) & (time <= ran.end[activity])
         return row[good], activity[good], number[good]
 
@@ -161,6 +166,13 @@ class Ties:
         row = np.full(int(number.max(initial=0)) + 1, NONE, "i4")
         row[number[: len(table)]] = np.arange(len(table))
         return row[number[len(table) :]]
+
+
+def _by(location: I4) -> Iterator[tuple[int, I8]]:
+    """Yield each location that there is, and the rows of it."""
+    order = np.argsort(location, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(location[order])) + 1) if len(order) else ():
+        yield int(location[rows[0]]), rows
 
 
 def _what(name: str) -> int:

@@ -111,6 +111,14 @@ def test_devices__inside_mpi():
     assert (trace.messages.send.tolist(), trace.messages.receive.tolist(), trace.counts.unmatched_sends) == ([0], [2], 0)
 
 
+def test_devices__too_many_streams(monkeypatch):
+    """More pairs of a routine and a stream than a sound file has: nothing is tied, and what ran is counted."""
+    monkeypatch.setattr("perwiz.formats.paraver.ties._MOST", -1)
+    monkeypatch.setattr("perwiz.formats.paraver.ties._EACH", 0)
+    trace = reading("".join(line for line in in_order(CUDA).splitlines(True) if line[0] != "3"), "1(2:1)", pcf=PCF, row=ROW)
+    assert (links(trace), trace.counts.untied_launches) == ([], 3)
+
+
 def test_tasks():
     """A task is created at 10 to 12 and runs from 30 on where a thread waited for the end of its team; another runs while nobody waits."""
     body = "2:1:1:1:1:1:60000001:3\n2:1:1:1:1:2:60000018:2\n2:2:1:1:2:3:60000018:2\n2:2:1:1:2:20:60000018:0\n"
