@@ -1,6 +1,7 @@
 """`mpiexec -n 4 perwiz correct`: the same answer as one process gives, said once; and what is refused."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -56,8 +57,7 @@ def said(done):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-@pytest.mark.parametrize("options", [[], ["--json", "--mu", "100"]], ids=["text", "json"])
+@pytest.mark.parametrize(("ranks", "options"), [(2, []), (4, ["--json", "--mu", "100"])])
 def test_command__the_same_answer_once(mpiexec, capsys, ranks, options):
     code = main(["correct", REAL, *options])
     alone = capsys.readouterr().out
@@ -65,14 +65,38 @@ def test_command__the_same_answer_once(mpiexec, capsys, ranks, options):
     assert (done.returncode, done.stdout) == (code, alone), done.stderr
 
 
+CORRECT, INFO = ["correct"], ["info", "--model", "default"]
+QUESTION = ["--model", "default", "--zero-wait", "all", "--draws", "0", "--keep-matches"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "words"), [(2, ["correct"]), (3, ["correct"]), (3, ["info", "--model", "default"])])
+@pytest.mark.parametrize(("ranks", "words"), [(2, CORRECT), (3, INFO)])
 def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks, words):
     archive = str(TRACES / "npb-mg.S_timens-4")
     code = main([*words, archive, "--json"])
     alone = capsys.readouterr().out
     done = mpiexec(ranks, "-m", "perwiz", *words, archive, "--json")
     assert (done.returncode, done.stdout, said(done)) == (code, alone, [])
+
+
+@pytest.mark.slow
+def test_command__predict(mpiexec, capsys):
+    """What several say of a question, one says too."""
+    words = [str(TRACES / "npb-mg.S_timens-4"), "--json", *QUESTION]
+    code = main(["predict", *words])
+    alone = json.loads(capsys.readouterr().out)
+    done = mpiexec(3, "-m", "perwiz", "predict", *words)
+    found = json.loads(done.stdout)
+    assert (done.returncode, said(done), found["team"]) == (code, [], 3)
+    names = ("recorded_ns", "predicted_ns", "waiting_predicted_ns", "zeroed", "calls_moved", "processes", "health")
+    assert {name: found[name] for name in names} == {name: alone[name] for name in names}
+
+
+@pytest.mark.slow
+def test_command__predict_says_what_it_needs(mpiexec):
+    done = mpiexec(2, "-m", "perwiz", "predict", REAL, "--zero-wait", "e1", "--model", "default")
+    why = "predict: several processes draw no runs and keep who got which message, must be asked so (--draws 0 --keep-matches)"
+    assert (done.returncode, said(done)) == (2, [f"perwiz: {why}"])
 
 
 @pytest.mark.slow

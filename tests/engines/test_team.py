@@ -99,9 +99,15 @@ def check_info(trace, size, model="default"):
         assert np.array_equal(np.concatenate(together), alone)
 
 
+IN_TURN = [
+    (name, 1 + turn % 4)
+    for turn, name in enumerate(sorted(set(build.CATALOGUE) - {"cycle_of_messages", "cycle_by_equal_stamps", "crossing"}))
+]
+"""Traces whose calls do not wait for each other in a circle under the default model, for 1, 2, 3 or 4 processes."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [1, 2, 4])
-@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"cycle_of_messages", "cycle_by_equal_stamps", "crossing"}))
+@pytest.mark.parametrize(("name", "size"), IN_TURN)
 def test_info__catalogue(name, size):
     for changed, _ in threaded.variants(build.CATALOGUE[name]()):
         check_info(changed, size)
@@ -125,9 +131,8 @@ def test_info__random(trace, size, changes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [2, 4])
-def test_info__real(size):
-    check_info(files.read(str(TRACES / "p_m3.alog.gz")), size)
+def test_info__real():
+    check_info(files.read(str(TRACES / "p_m3.alog.gz")), 3)
 
 
 def test_info__waits_inside_collectives():
@@ -175,8 +180,7 @@ def check_predict(trace, size, asked):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"cycle_of_messages", "cycle_by_equal_stamps", "crossing"}))
+@pytest.mark.parametrize(("name", "size"), IN_TURN)
 def test_predict__catalogue(name, size):
     trace = build.CATALOGUE[name]()
     for asked in ([], ["zero-wait all"], ["speed rank:0=2"]) if len(trace.calls) else ([],):
