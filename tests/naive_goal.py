@@ -275,8 +275,11 @@ def llamp(schedule, c, partner):
     return [max([0, *each]) for each in last]
 
 
-def dimemas(schedule, c, links):
-    """Return (end of each rank, operations that are done) as Dimemas has it; `c` has L, G and S; `links` in and out of a rank, 0 any."""
+def dimemas(schedule, c, links, node, inner):
+    """Return (end of each rank, operations that are done) as Dimemas has it.
+
+    `c` has L, G and S, `inner` L and G within a `node`, which each rank has; `links` in and out of a node, 0 any.
+    """
     kind, rank, size, peer, tag, cpu, _ = _columns(schedule)
     needs, heap, turn = _Needs(schedule), [], iter(range(10**9))
     free, end, used = collections.Counter(), collections.Counter(), collections.Counter()
@@ -289,6 +292,12 @@ def dimemas(schedule, c, links):
         end[rank[k]] = max(end[rank[k]], time)
         needs.finish(k, time)
 
+    def cost(k):
+        return inner if peer[k] >= 0 and node[rank[k]] == node[peer[k]] else c
+
+    def ways(k):
+        return [("out", node[rank[k]]), ("in", node[peer[k]])] if cost(k) is c else []
+
     def matches(send, receive):
         place = rank[send] in (peer[receive], rank[send] if peer[receive] == -2 else -1) and peer[send] == rank[receive]
         return place and tag[receive] in (tag[send], -2)
@@ -300,7 +309,7 @@ def dimemas(schedule, c, links):
                 return
             used[places[0]] += 1
             places = places[1:]
-        add(time + size[k] * c["G"], k, "there")
+        add(time + size[k] * cost(k)["G"], k, "there")
 
     def first(queue, fits):
         return next((each for each in queue if fits(each)), None)
@@ -310,16 +319,15 @@ def dimemas(schedule, c, links):
     needs.ready = []
     while heap:
         time, at, k, step = heapq.heappop(heap)
-        ways = [("out", rank[k]), ("in", peer[k])]
         if step == "begin":
             if free[rank[k], cpu[k]] > time:
                 heapq.heappush(heap, (free[rank[k], cpu[k]], at, k, step))
                 continue
-            free[rank[k], cpu[k]] = time + (size[k] if kind[k] == g.CALC else c["L"])
+            free[rank[k], cpu[k]] = time + (size[k] if kind[k] == g.CALC else cost(k)["L"])
             needs.start(k)
             add(free[rank[k], cpu[k]], k, "busy")
         elif step == "there":
-            for way in ways:
+            for way in ways(k):
                 used[way] -= 1
                 if waiting[way]:
                     move(waiting[way][0][0], time, waiting[way].pop(0)[1])
@@ -336,7 +344,7 @@ def dimemas(schedule, c, links):
                 held.append(k)
             else:
                 finish(k, time)
-                move(k, time, ways)
+                move(k, time, ways(k))
         else:
             found = first(there, lambda each, k=k: matches(each, k))
             if found is not None:
@@ -348,23 +356,32 @@ def dimemas(schedule, c, links):
                 if found is not None:
                     held.remove(found)
                     finish(found, time)
-                    move(found, time, [("out", rank[found]), ("in", rank[k])])
+                    move(found, time, ways(found))
         for each in needs.ready:
             add(max(time, needs.since[each]), each, "begin")
         needs.ready = []
     return [end[r] for r in range(schedule.ranks)], needs.done
 
 
-def collectives(program, ranks, c, times):
-    """Return the end of each rank of (ns before it, what, members, bytes) in turn as Dimemas has it, with any number of links."""
-    now = [0] * ranks
+def collectives(program, c, times, node, inner):
+    """Return the end of each rank of (ns before it, what, members, bytes) in turn as Dimemas has it, with any number of links.
+
+    `node` and `inner` as of `dimemas`; a node of one rank has no cost within.
+    """
+    now = [0] * len(node)
+    several = len(set(node)) < len(node)
     for before, what, members, size in program:
-        at = [now[r] + before + (c["L"] if what in ("reduce", "posted") else 0) for r in members]
+        on = collections.Counter(node[r] for r in members)
+        busy = max(c["L"] * (len(on) > 1), inner["L"] * (len(on) < len(members)))
+        at = [now[r] + before + (busy if what in ("reduce", "posted") else 0) for r in members]
         if what == "reduce":
-            there = [time + size * c["G"] for time in at[1:]]
+            moves = [size * (inner if node[r] == node[members[0]] else c)["G"] for r in members]
+            there = [time + takes for time, takes in zip(at[1:], moves[1:], strict=True)]
             ends = [max(at[0], *there), *there]
         else:
-            ends = [max(at) + int((2 * c["L"] + size * c["G"]) * times(len(members)))] * len(members)
+            parts = [(c, len(on), len(set(node)) > 1), (inner, max(on.values()), several)]
+            takes = sum((2 * cost["L"] + size * cost["G"]) * times(count) for cost, count, there in parts if there)
+            ends = [max(at) + takes] * len(members)
         for r, end in zip(members, ends, strict=True):
             now[r] = end
     return now

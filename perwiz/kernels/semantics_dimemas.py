@@ -29,11 +29,13 @@ _MOVING = cython.declare(cython.int, 2)
 
 @cython.cclass
 class Dimemas(Events):
-    """Operations as Dimemas simulates them. Messages move on one of `links` out of their rank, which they keep while they wait, and one
-    into the other, 0 any number of them. `end` is when the last operation of a rank is done, ns.
+    """Operations as Dimemas simulates them. Messages move on one of `links` out of their node, which they keep while they wait, and one
+    into the other, 0 any number of them; those within a node on none. `end` is when the last operation of a rank is done, ns.
     """
 
     links: cython.int
+    nodes: cython.int
+    node: cython.const[cython.int][::1]
     end = cython.declare(cython.longlong[::1], visibility="readonly")
     held: Queue[::1]
     stage: cython.int[::1]
@@ -42,12 +44,16 @@ class Dimemas(Events):
     met: Queue[::1]
     missing: cython.int[::1]
 
-    def prepare(self, links: cython.int, missing: cython.int[::1]) -> None:
-        """Give each rank so many links, and collectives how many of their members are `missing`; to be called before `run`."""
-        self.links, self.missing, self.met = links, missing, queues(len(missing))
+    def prepare(self, links: cython.int, node: cython.const[cython.int][::1], missing: cython.int[::1]) -> None:
+        """Put each rank on its `node`, from 0, of so many links, and give collectives how many of their members are `missing`.
+
+        To be called before `run`.
+        """
+        self.links, self.node, self.nodes = links, node, np.asarray(node).max(initial=0) + 1
+        self.missing, self.met = missing, queues(len(missing))
         self.end = np.zeros(self.ranks, "i8")
-        self.held, self.waiting = queues(len(self.posted)), queues(2 * self.ranks)
-        self.stage, self.used = np.zeros(self.count, "i4"), np.zeros(2 * self.ranks, "i4")
+        self.held, self.waiting = queues(len(self.posted)), queues(2 * self.nodes)
+        self.stage, self.used = np.zeros(self.count, "i4"), np.zeros(2 * self.nodes, "i4")
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -116,8 +122,9 @@ class Dimemas(Events):
     @cython.exceptval(check=False)
     def transfer(self, k: cython.int, time: cython.longlong) -> cython.void:
         """Let a message move if it has a link out of its sender, which it keeps, and then one into its receiver, else wait for that."""
-        while self.stage[k] < _MOVING:
-            place = self.ops[k].rank if self.stage[k] == 0 else self.ranks + self.ops[k].peer
+        within = self.node[self.ops[k].rank] == self.node[self.ops[k].peer]
+        while not within and self.stage[k] < _MOVING:
+            place = self.node[self.ops[k].rank] if self.stage[k] == 0 else self.nodes + self.node[self.ops[k].peer]
             if self.links > 0 and self.used[place] >= self.links:
                 self.wait(self.waiting, place, k)
                 return
@@ -133,7 +140,9 @@ class Dimemas(Events):
         if self.ops[k].kind == _COLLECTIVE and self.ops[k].peer == _NONE:
             self.over(at, time)
             return
-        for place in (self.ops[k].rank, self.ranks + self.ops[k].peer):
+        for place in (self.node[self.ops[k].rank], self.nodes + self.node[self.ops[k].peer]):
+            if self.stage[k] < _MOVING:
+                break
             self.used[place] -= 1
             following = self.take(self.waiting, place, _ANY, _ANY)
             if following != _NONE:

@@ -50,6 +50,8 @@ class Scheduled:
     missing: list[tuple[str, int]]
     meetings: Meetings
     """Of all collectives of the trace."""
+    node: I4
+    """Per rank the node, from 0, of each a node of its own if the trace does not tell."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -167,7 +169,16 @@ class _Builder:
         ]
         operations_of = self.trace.collectives.op
         meetings = Meetings(instances.processes(self.trace), _POSTS[operations_of])
-        return Scheduled(self._whole(), losses.counted(self.trace, _KINDS, others), meetings)
+        whole = self._whole()
+        return Scheduled(whole, losses.counted(self.trace, _KINDS, others), meetings, self._nodes(whole.ranks))
+
+    def _nodes(self, ranks: int) -> I4:
+        """Return the node of each rank."""
+        places = self.trace.locations
+        node = np.arange(ranks) + len(self.trace.nodes)
+        told = np.flatnonzero(places.node >= 0)
+        node[places.process[told]] = places.node[told]
+        return np.unique(node, return_inverse=True)[1].astype("i4")
 
     def _messages(self) -> None:
         table, calls = self.trace.messages, self.trace.calls

@@ -13,10 +13,11 @@ llamp        (spcl/llamp 0bdce2e, mpi-dep-graph/lp_converter.py, options --solve
              message is there o + L + k G behind the start of its send, the receiver works o behind it and behind what it needs. Above S
              the sender goes on when the receiver is done. g and O are not read. What needs the start of an operation needs what that
              operation needs first, and 5 us more if it needs nothing else. The run ends with a computation that nothing needs.
-dimemas      (bsc-performance-tools/dimemas 4ab5099, Simulator/model/communic.c; each rank a node) sending and receiving keep the processor
-             for L each, at both ends, whatever the size. Then the message moves for k G on a link out of its sender and one into its
-             receiver, of which each rank has as many as the model has interfaces. From S on, not above it, it moves when both ends are
-             ready, and then lets its sender go. o, O and g are not read. Collectives are its own, see _meet; calls take no other time.
+dimemas      (bsc-performance-tools/dimemas 4ab5099, Simulator/model/communic.c) sending and receiving keep the processor for L each, at
+             both ends, whatever the size. Then the message moves for k G on a link out of its sender's node and one into its receiver's,
+             of which each node has as many as the model has interfaces; within a node on none. From S on, not above it, it moves when
+             both ends are ready, and then lets its sender go. o, O and g are not read. Collectives are its own, see _meet; calls take no
+             other time. L and G are those within and between nodes.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.formats.goal.schedule import CALC, RECV, SEND, Schedule
+from perwiz.kernels.names import METAHOST, NODE
 from perwiz.kernels.semantics_atlahs import Atlahs
 from perwiz.kernels.semantics_dimemas import Dimemas
 from perwiz.kernels.semantics_events import COLLECTIVE, OPERATION, Events
@@ -71,21 +73,22 @@ class Simulated:
         return int(self.end.max())
 
 
-def simulate(schedule: Schedule, model: Model, profile: str, meetings: Meetings | None = None) -> Simulated:
+def simulate(schedule: Schedule, model: Model, profile: str, meetings: Meetings | None = None, node: I4 | None = None) -> Simulated:
     """Return when the ranks of a schedule are done under a model as one of PROFILES reads it. Raises TraceError for too many processors.
 
-    `meetings` are the collectives that it has as such, of Dimemas.
+    `meetings` are the collectives that it has as such, and `node` those of the ranks, from 0; both are read by Dimemas alone.
     """
     cpus, nics = int(schedule.cpu.max(initial=0)) + 1, int(schedule.nic.max(initial=0)) + 1
     if schedule.ranks * max(cpus, nics) > _MOST:
         raise TraceError(f"{schedule.path}: {schedule.ranks} ranks of {max(cpus, nics)} processors, must be at most {_MOST} in all")
     if profile == "atlahs":
         schedule = dataclasses.replace(schedule, size=np.where(schedule.kind == CALC, schedule.size, np.maximum(schedule.size, 1)))
-    ops, listed = _operations(schedule, model, _COSTS[profile])
+    node = np.arange(schedule.ranks, dtype="i4") if node is None else node
+    ops, listed = _operations(schedule, model, _COSTS[profile], node if profile in DIMEMAS else None)
     if profile in DIMEMAS:
-        parts = _meet(ops, schedule, model, meetings or Meetings.none(), DIMEMAS[profile])
+        parts = _meet(ops, schedule, model, meetings or Meetings.none(), DIMEMAS[profile], node)
         by_calls = Dimemas(ops, listed, schedule.ranks, cpus, 1, 2)
-        by_calls.prepare(0 if model.interfaces >= NO_LIMIT else model.interfaces, parts)
+        by_calls.prepare(0 if model.interfaces >= NO_LIMIT else model.interfaces, node, parts)
         by_calls.run()
         return Simulated(np.asarray(by_calls.end), len(schedule) - by_calls.done, by_calls.unreceived)
     run = (Atlahs if profile == "atlahs" else LogGOPSim)(ops, listed, schedule.ranks, cpus, nics, 2)
@@ -94,21 +97,41 @@ def simulate(schedule: Schedule, model: Model, profile: str, meetings: Meetings 
     return _longest(schedule, model, out, np.asarray(run.following)) if profile == "llamp" else out
 
 
-def _meet(ops: np.recarray, schedule: Schedule, model: Model, meetings: Meetings, kind: str) -> I4:
+def _meet(ops: np.recarray, schedule: Schedule, model: Model, meetings: Meetings, kind: str, node: I4) -> I4:
     """Write what Dimemas charges for collectives; return how many operations each has.
 
-    Behind the last of n members, the fan in of what is sent and the fan out of what is received: (L + bytes G) f each, where f is 1, n - 1
-    or log2 n, rounded up. Those that are nonblocking keep their processor for L before they wait; so do members of MPI_Reduce, which send
-    their bytes to the root.
+    Behind the last member, the fan in of what is sent and the fan out of what is received, between their n nodes, if the run has several,
+    and within the one with most of them, n, if it has one of several ranks: (L + bytes G) f each, where f is 1, n - 1 or log2 n, rounded
+    up. Those that are nonblocking keep their processor for L before they wait, the larger one if they have both; so do members of
+    MPI_Reduce, which send their bytes to the root.
     """
     mine = np.flatnonzero(schedule.kind == COLLECTIVE)
-    of, size = schedule.tag[mine], schedule.size[mine]
+    of, size, count = schedule.tag[mine], schedule.size[mine], len(meetings.processes)
     ops.queue[mine] = of
-    letters, processes, to_root = model.letters(Sent(size)), meetings.processes[of], schedule.peer[mine] != NONE
-    times = {"constant": 1.0, "linear": processes - 1.0, "logarithmic": np.ceil(np.log2(processes))}[kind]
-    ops.busy[mine] = np.where(to_root | meetings.posts[of], _whole(letters.L + 0.0 * size), 0)
-    ops.flight[mine] = _whole(np.where(to_root, size * letters.G, (2 * letters.L + size * letters.G) * times))
-    return np.bincount(of, minlength=len(meetings.processes)).astype("i4")
+    place, members = np.unique(np.stack([of, node[schedule.rank[mine]]]), axis=1, return_counts=True)
+    nodes, most = np.bincount(place[0], minlength=count), np.zeros(count, "i8")
+    np.maximum.at(most, place[0], members)
+    nodes += meetings.processes - np.bincount(of, minlength=count)  # those whose calls are not there
+    to_root, longest, takes = schedule.peer[mine] != NONE, np.zeros(len(mine)), np.zeros(len(mine))
+    shared = len(np.unique(node)) < len(node)
+    for pairs, ends, there, pays in (
+        (METAHOST, nodes[of], node.max() > 0, nodes[of] > 1),
+        (NODE, most[of], shared, nodes[of] < meetings.processes[of]),
+    ):
+        letters = model.letters(Sent(size, pairs=pairs))
+        times = {"constant": 1.0, "linear": ends - 1.0, "logarithmic": np.ceil(np.log2(ends))}[kind]
+        takes += np.where(there, (2 * letters.L + size * letters.G) * times, 0)
+        longest = np.maximum(longest, np.where(pays, letters.L, 0))
+    ops.busy[mine] = np.where(to_root | meetings.posts[of], _whole(longest), 0)
+    ops.flight[mine] = np.where(to_root, _whole(size * model.letters(_sent(schedule, node)[mine]).G), _whole(takes))
+    return np.bincount(of, minlength=count).astype("i4")
+
+
+def _sent(schedule: Schedule, node: I4 | None) -> Sent:
+    """Return the messages of operations, within or between the nodes of ranks, or of no class if these do not count."""
+    if node is None:
+        return Sent(schedule.size)
+    return Sent(schedule.size, pairs=np.where((schedule.peer >= 0) & (node[schedule.rank] == node[schedule.peer]), NODE, METAHOST))
 
 
 def _longest(schedule: Schedule, model: Model, matched: Simulated, following: np.ndarray) -> Simulated:
@@ -135,8 +158,8 @@ def _behind_starts(schedule: Schedule) -> Schedule:
     return dataclasses.replace(schedule, op=schedule.op[some], on=on[some], starts=np.zeros(int(some.sum()), "u1"))
 
 
-def _operations(schedule: Schedule, model: Model, costs: _Costs) -> tuple[np.recarray, np.ndarray]:
-    """Return the operations as the kernel takes them, and the lists of those that need others."""
+def _operations(schedule: Schedule, model: Model, costs: _Costs, node: I4 | None = None) -> tuple[np.recarray, np.ndarray]:
+    """Return the operations as the kernel takes them, and the lists of those that need others; `node` is that of ranks, if it counts."""
     count = len(schedule)
     ops = np.zeros(count, OPERATION).view(np.recarray)
     for name in ("kind", "rank", "peer", "tag", "cpu", "nic"):
@@ -148,7 +171,7 @@ def _operations(schedule: Schedule, model: Model, costs: _Costs) -> tuple[np.rec
     ops.first_done, ops.end_done = (np.searchsorted(on[:done], rows, side) for side in ("left", "right"))
     ops.first_started, ops.end_started = (done + np.searchsorted(on[done:], rows, side) for side in ("left", "right"))
     ops.queue = _queues(schedule, named=costs == _of_atlahs)
-    sent = Sent(schedule.size)
+    sent = _sent(schedule, node)
     ops.waits = (schedule.kind != CALC) & (schedule.size + (costs == _of_dimemas) > model.limit(sent))
     costs(ops, schedule, model.letters(sent))
     ops.busy = np.where(schedule.kind == CALC, schedule.size, ops.busy)

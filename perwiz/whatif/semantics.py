@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+
 from perwiz.clock.treatment import Treated
 from perwiz.formats.goal.format import GOAL
 from perwiz.formats.goal.format import schedule as read
+from perwiz.formats.goal.schedule import Schedule
 from perwiz.loggps.schedules import Meetings, Scheduled, schedule
 from perwiz.loggps.semantics import DIMEMAS, Simulated, simulate
 from perwiz.trace.trace import Trace
@@ -38,15 +41,20 @@ def told(prediction: Prediction, profile: str) -> Told:
         if changed is network:
             others.append(hypothesis)
         network = changed
-    before = _schedule(prediction, trace, kept) if trace.format != GOAL.name or others else Scheduled(read(trace.path), [], Meetings.none())
+    before = _schedule(prediction, trace, kept) if trace.format != GOAL.name or others else _alone(read(trace.path))
     after = before
     if others:
         alone = prediction if network is model else predict(trace, others, prediction.machine, prediction.engine, draws=0)
         after = _schedule(alone, predicted_trace(alone), kept)
-    recorded = simulate(before.schedule, model, profile, before.meetings)
+    recorded = simulate(before.schedule, model, profile, before.meetings, before.node)
     if not prediction.hypotheses:
         return Told(profile, recorded, recorded)
-    return Told(profile, recorded, simulate(after.schedule, network, profile, after.meetings))
+    return Told(profile, recorded, simulate(after.schedule, network, profile, after.meetings, after.node))
+
+
+def _alone(schedule: Schedule) -> Scheduled:
+    """Return a schedule as it is: its ranks are each a node."""
+    return Scheduled(schedule, [], Meetings.none(), np.arange(schedule.ranks, dtype="i4"))
 
 
 def _schedule(prediction: Prediction, trace: Trace, kept: bool) -> Scheduled:

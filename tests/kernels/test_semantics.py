@@ -34,12 +34,22 @@ def test_simulate_atlahs__twin(content, cost):
     assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.atlahs(schedule, cost)
 
 
-@given(goals.texts(units=2), COSTS, st.sampled_from([0, 1, 2]))
-def test_simulate_dimemas__twin(content, cost, links):
+INNER = st.fixed_dictionaries({"L": st.sampled_from([0, 7, 900]), "G": st.sampled_from([0, 2])})
+
+
+def with_inner(cost, inner):
+    """Return a model with other costs within a node."""
+    model = build.hand_model(**cost)
+    return dataclasses.replace(model, costs=(*model.costs, dataclasses.replace(model.costs[0], pairs="within-node", **inner)))
+
+
+@given(goals.texts(units=2), COSTS, st.sampled_from([0, 1, 2]), INNER, st.data())
+def test_simulate_dimemas__twin(content, cost, links, inner, data):
     schedule = goals.read(content)
-    model = dataclasses.replace(build.hand_model(**cost), interfaces=links or NO_LIMIT)
-    found = semantics.simulate(schedule, model, "dimemas")
-    assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.dimemas(schedule, cost, links)
+    model = dataclasses.replace(with_inner(cost, inner), interfaces=links or NO_LIMIT)
+    node = data.draw(st.lists(st.integers(0, 2), min_size=schedule.ranks, max_size=schedule.ranks))
+    found = semantics.simulate(schedule, model, "dimemas", node=np.array(node, "i4"))
+    assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.dimemas(schedule, cost, links, node, inner)
 
 
 MET = st.lists(
@@ -55,11 +65,11 @@ MET = st.lists(
 TIMES = {"dimemas": lambda n: 1, "dimemas-linear": lambda n: n - 1, "dimemas-log": lambda n: (n - 1).bit_length()}
 
 
-@given(MET, COSTS, st.sampled_from(sorted(TIMES)))
-def test_simulate_dimemas__collectives_twin(program, cost, profile):
+@given(MET, COSTS, st.sampled_from(sorted(TIMES)), INNER, st.sampled_from([[0, 1, 2, 3, 4], [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [0] * 5]))
+def test_simulate_dimemas__collectives_twin(program, cost, profile, inner, node):
     schedule, meetings = goals.met(program, 5)
-    found = semantics.simulate(schedule, build.hand_model(**cost), profile, meetings)
-    assert found.end.tolist() == naive_goal.collectives(program, 5, cost, TIMES[profile])
+    found = semantics.simulate(schedule, with_inner(cost, inner), profile, meetings, np.array(node, "i4"))
+    assert found.end.tolist() == naive_goal.collectives(program, cost, TIMES[profile], node, inner)
     assert found.stuck == 0
 
 

@@ -123,6 +123,25 @@ def test_told__collectives_of_dimemas(profile, times):
     assert (found.recorded.stuck, found.recorded.unended) == (0, 0)
 
 
+@pytest.mark.parametrize(("profile", "end"), [("dimemas", 6500), ("dimemas-linear", 8900), ("dimemas-log", 8900)])
+@pytest.mark.parametrize("links", [1, 9])
+def test_told__ranks_of_one_node(profile, end, links):
+    """L 1000, G 2, within a node 300 and 1. Rank 0 sends 1000 bytes to rank 1 beside it until 300, and to rank 2 until 1300; there at 3300.
+
+    Then five ranks on three nodes, of two, two and one, reduce 100 bytes: 2 L + 200 G between the nodes, and within one, both times f.
+    """
+    b = build.Builder(5, work=0)
+    for rank in (1, 2):
+        b.send(0, rank, 1000)
+        b.recv(rank, 0)
+    b.everyone("Allreduce", bytes=100)
+    model = build.hand_model(L=1000, o=0, G=2, S=10**6, interfaces=links)
+    inner = dataclasses.replace(model.costs[0], pairs="within-node", L=300, G=1)
+    model = dataclasses.replace(model, costs=(*model.costs, inner))
+    trace = build.placed(b.trace(), [0, 0, 1, 1, 2])
+    assert told(predict(trace, [], model, draws=0), profile).recorded.makespan == end
+
+
 def test_predict__llamp_without_computation(tmp_path, capsys):
     """Its run ends with a computation that nothing needs: where there is none it says 0 ns, and the reader is told."""
     (tmp_path / "x.goal").write_text(goals.text_of([["send 100b to 1"], ["l0: recv 100b from 0", "l1: calc 5", "l1 requires l0"]]))
