@@ -6,7 +6,7 @@ import itertools
 import os
 from typing import TYPE_CHECKING
 
-from perwiz.errors import UsageError
+from perwiz.errors import TraceError, UsageError
 from perwiz.formats import foreign
 from perwiz.formats.allprof.format import ALLPROF
 from perwiz.formats.alog.format import ALOG
@@ -95,10 +95,14 @@ def _is_trace(path: str) -> bool:
 
 def read_part(path: str, team: Team, progress: Progress | None = None) -> Trace | None:
     """Return the part of the trace in a file that this process of a team has, having read no more of it; None if all must read it whole."""
-    from perwiz.trace.spread.team import agreed
+    from perwiz.trace.spread.team import agreed, texts
 
     path = _named(path)
-    return agreed(team, lambda: next(form for form in FORMATS if form.looks_like(path))).read_part(path, team, progress)
+    form = agreed(team, lambda: next(form for form in FORMATS if form.looks_like(path)))
+    seen = texts(team, form.name)
+    if other := next((rank for rank, name in enumerate(seen) if name != seen[0]), 0):
+        raise TraceError(f"{path}: {seen[0]} as process 0 sees it, {seen[other]} as process {other} does; all must see the same files")
+    return form.read_part(path, team, progress)
 
 
 def format_of(path: str) -> Format:

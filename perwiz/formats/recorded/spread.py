@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
 
 import numpy as np
 
+from perwiz.errors import TraceError
 from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.read import Builder
 from perwiz.trace import matching, operations
@@ -51,6 +53,9 @@ class _Builder(Builder):
         rank = np.repeat(np.array([process.rank for process in recorded], "i4"), [len(process.calls) for process in recorded])
         zero = np.zeros(len(rank), "i4")
         self._bounds = bounds_of(Locations(zero, zero, rank, zero, zero, zero.astype("u1")), weight, team.size)
+        seen = gathered(team, np.array([zlib.crc32(rank.tobytes() + weight.tobytes())]))
+        if other := next((peer for peer, each in enumerate(seen) if each[0] != seen[0][0]), 0):
+            raise TraceError(f"{folders[0]}: process {other} sees other files of it than process 0; all must see the same")
         own = set(rank[self._own].tolist())
         super().__init__([process if process.rank in own else _without_calls(process) for process in recorded], folders)
         calls = np.diff(self.columns.first)[self._own]

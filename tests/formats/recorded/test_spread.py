@@ -3,14 +3,15 @@
 import pytest
 
 import threaded
+from perwiz.errors import TraceError
 from perwiz.formats import files
 from perwiz.trace.spread import cut as cutting
 from recorded_runs import ANY_SOURCE, DONE, MANY, POSTS, RECEIVES, SENDS, Run, call, part
 
 
-def ring(path):
+def ring(path, **token):
     """Return a run of three ranks: a ring of requests, a wildcard, regions of other names on each, barriers, and a send nobody receives."""
-    run = Run(path, 3)
+    run = Run(path, 3, **token)
     for rank in range(3):
         right, left, shift = (rank + 1) % 3, (rank + 2) % 3, 1000 + 7 * rank
         names = [{"region": 1, "name": f"step {rank % 2}", "parallel": False}, {"region": 2, "name": "all", "parallel": True}]
@@ -50,3 +51,35 @@ def test_parts__what_is_one_sided_is_read_whole(tmp_path):
     for rank in range(2):
         run.process(rank, [call("MPI_Win_fence", 1010, 1020 + rank, comm=0, tag=0)])
     assert threaded.together(2, lambda team: files.read_part(str(run.path), team)) == [None, None]
+
+
+def refused(size, path_of):
+    """Return what each of some processes says of a run that they do not read, given the path that each is told."""
+    told = []
+
+    def read(team):
+        with pytest.raises(TraceError) as error:
+            files.read_part(path_of(team.rank), team)
+        told.append(str(error.value))
+
+    threaded.together(size, read)
+    return set(told)
+
+
+def test_refused__directories_of_other_runs(tmp_path):
+    """All say the same, so that one line is said of it."""
+    one, other = ring(tmp_path / "one"), ring(tmp_path / "other", token="u")
+    assert refused(3, lambda rank: f"{one}:{other}") == {f"{other}: another run than {one}, must be a part of the same"}
+
+
+def test_refused__what_one_process_does_not_see(tmp_path):
+    one, none = ring(tmp_path / "one"), str(tmp_path / "none")
+    why = "recorded run as process 0 sees it, ALOG as process 1 does; all must see the same files"
+    assert {line.partition(": ")[2] for line in refused(3, lambda rank: none if rank == 1 else one)} == {why}
+
+
+def test_refused__files_that_one_process_does_not_see(tmp_path):
+    one, other = ring(tmp_path / "one"), ring(tmp_path / "other")
+    next(path for path in (tmp_path / "other").iterdir() if "2" in path.name).rename(tmp_path / "away")
+    told = refused(3, lambda rank: other if rank == 2 else one)
+    assert {line.partition(": ")[2] for line in told} == {"process 2 sees other files of it than process 0; all must see the same"}
