@@ -58,8 +58,9 @@ def run(args: argparse.Namespace) -> int:
     with Progress("analysing", noun="step") as progress:
         report = gathered(trace, hypotheses, machine, args.clock, against, _command(args), _ask(args), progress)
     with Progress("making the page", noun="panel") as progress:
-        page = pages.page(report, progress) if args.output else ""
-        server = pages.server(report, progress) if args.serve else None
+        tabs = pages.panels(report, progress)
+    page = pages.page(report, tabs) if args.output else ""
+    server = pages.server(report, tabs) if args.serve else None
     if args.output:
         files.write({args.output: partial(files.write_text, page)})
     written = "" if args.quiet or not page else f"{words.shown(args.output)}, {words.size(len(page))}: "

@@ -81,9 +81,13 @@ class Chromium:
 
     def open(self, path: pathlib.Path, fragment: str = "") -> None:
         """Show a page of perwiz from disk, and wait until it is drawn."""
+        self.visit(f"{path.as_uri()}{fragment}")
+
+    def visit(self, address: str) -> None:
+        """Show the page of perwiz at an address, and wait until it is drawn."""
         self.events.clear()
         self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=f"{path.as_uri()}{fragment}")
+        self.call("Page.navigate", url=address)
         self.until("document.documentElement && document.documentElement.dataset.ready")
 
     def run(self, expression: str) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import shlex
+import threading
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ import build
 import perwiz
 from browser.chromium import PATH, Chromium
 from perwiz import cli
+from perwiz import words as telling
 from perwiz.report.page import html
-from perwiz.report.page.analyses import changed
+from perwiz.report.page import page as pages
+from perwiz.report.page.analyses import changed, gathered
 from perwiz.report.page.html import Panel
 from perwiz.report.page.panels import live, live_graph, timeline
 from perwiz.report.page.panels.timeline import Moments, Overlays, Shown
@@ -164,3 +167,38 @@ def test_large__says_who_answers(browser, tmp_path, monkeypatch):
     assert [cell.strip() for cell in browser.run("document.querySelector('#panel-live tr.go').innerText").split("\t")] == [
         *("--zero-wait e25", "9.437 ms", "2.3 %", "403.1 ms")
     ]
+
+
+@pytest.fixture
+def served(request):
+    """Return the page of a run that is served, and closed behind the test."""
+    report = gathered(perwiz.read(str(TRACES / request.param)), model="default")
+    made = pages.server(report, pages.panels(report))
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+@pytest.mark.parametrize("served", ["srtest.alog"], indirect=True)
+def test_served__asks_the_engine_what_the_page_cannot_sweep(browser, served):
+    """A question in words goes to the server, whose answer is what `predict` says; one that it refuses is told, and the page goes on."""
+    said = predict(perwiz.read(str(TRACES / "srtest.alog")), ["balance-time all"], "default", draws=0, keep_matches=True)
+    browser.visit(served.address)
+    browser.until("!!perwiz.live")
+
+    def ask(question):
+        box = "document.querySelector('.further')"
+        browser.run(f"{box}.value = {json.dumps(question)}; {box}.dispatchEvent(new Event('change'));")
+
+    ask("balance-time all")
+    answer = "document.querySelector('#panel-live .answer').textContent"
+    browser.until(f"{answer}.includes('predicted')")
+    assert f"{telling.duration(said.predicted.makespan)} predicted" in browser.run(answer)
+    assert browser.run("document.querySelector('#panel-live .command').textContent").endswith("--balance-time all")
+    ask("balance-time nowhere")
+    browser.until("!!document.querySelector('#panel-live [role=alert]')")
+    assert "nowhere" in browser.run(answer)
+    assert {address.rpartition("/")[2] for address in browser.requests()} <= {"ask", "favicon.ico", ""}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from perwiz import words
@@ -20,21 +22,24 @@ from perwiz.trace.tables import STREAM
 from perwiz.whatif.compare.compare import Comparison
 
 
-def page(report: Report, tell: Tell = silent) -> str:
-    """Return the page of a report; `tell` is told how many of how many panels are done."""
-    return html.page(f"perwiz: {words.shown(report.run.trace.path)}", head(report), panels(report, tell))
+def page(report: Report, tabs: Sequence[Panel] = ()) -> str:
+    """Return the page of a report, made of its panels, which are made now if they are not given."""
+    return _page(report, tabs or panels(report))
 
 
-def server(report: Report, tell: Tell = silent) -> Server:
-    """Return what serves the page of a report on this machine and answers its questions, however large the run is; `tell` as in `page`."""
-    tabs = panels(report, tell)
+def server(report: Report, tabs: Sequence[Panel]) -> Server:
+    """Return what serves the page of a report on this machine and answers its questions, however large the run is."""
     shown, overlays = timeline_runs.shown(report)
     answers = Answers(report.run, Answered(shown[0], overlays, tabs[0].data["unit"]))
-    return Server(html.page(f"perwiz: {words.shown(report.run.trace.path)}", head(report), tabs, served=True), answers.answer)
+    return Server(_page(report, tabs, served=True), answers.answer)
+
+
+def _page(report: Report, tabs: Sequence[Panel], served: bool = False) -> str:
+    return html.page(f"perwiz: {words.shown(report.run.trace.path)}", head(report), tabs, served)
 
 
 def panels(report: Report, tell: Tell = silent) -> list[Panel]:
-    """Return the panels of the page, the timeline first, which is no tab but always there; `tell` as in `page`."""
+    """Return the panels of the page, the timeline first, which is no tab but always there; `tell` is told how many of how many are done."""
     tabs = []
     for number, (name, title, make) in enumerate(PANELS):
         tell(number, len(PANELS) + 1)
