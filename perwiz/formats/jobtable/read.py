@@ -35,7 +35,9 @@ _OPS = {
 _OP = np.array([operations.OP[_OPS[kind]] if kind in _OPS else NONE for kind in range(BARRIER + 1)], "i4")
 _STEP = "step"
 _MUCH = 0.01
-"""Part of the time of all ranks."""
+"""Part of the time of all ranks, or of a step."""
+_SOON = 100_000
+"""ns within which a transfer is begun."""
 _INFERRED = "inferred"
 """Key of Trace.properties."""
 
@@ -58,6 +60,7 @@ class _Builder:
         self._did = idle(book, _IDLE, lanes.location, lanes.begin, lanes.end, 0, 0)
         self._meet(book)
         self._calls, self._row = book.closed()
+        self._guessed = self._late()
 
     def _meet(self, book: Book) -> None:
         """Add the calls that ranks make together."""
@@ -195,29 +198,81 @@ class _Builder:
         return matching.Ends(call, call, rank, column["peer"][call].astype("i4"), zero, column["group"][call].astype("i4"), zero, number)
 
     def _links(self) -> Links:
+        """Return the links that rules tell, and those of what begins late, which count as waits."""
         lanes, did, row = self._lanes, self._did, self._row
         cause, effect = (lanes.row_of[side] for side in self._order.pairs())
         apart = lanes.location[cause] != lanes.location[effect]
         cause, effect = (np.concatenate(pair) for pair in zip((cause[apart], effect[apart]), lanes.begins(), strict=True))
-        ends, begins = np.unique(np.stack([row[did.behind[cause]], row[did.before[effect]]]), axis=1).astype("i4")
-        return Links.in_order(np.full(len(ends), tables.LAUNCH, "u1"), ends, begins)
+        parts = [(tables.LAUNCH, cause, effect), (tables.EVENT, *self._guessed)]
+        columns = np.concatenate(
+            [np.stack([np.full(len(a), kind), row[did.behind[a]], row[did.before[b]]]) for kind, a, b in parts], axis=1
+        )
+        kind, ends, begins = np.unique(columns, axis=1)
+        return Links.in_order(kind.astype("u1"), ends.astype("i4"), begins.astype("i4"))
+
+    def _late(self) -> tuple[I8, I8]:
+        """Return pairs that no rule tells: what begins late, and what it is taken to have waited for.
+
+        A transfer is begun by its rank when that has ended what it computed last. What is computed much later than it could be waits for
+        what ended last in its stage or replica.
+        """
+        lanes, did, table = self._lanes, self._did, self._table
+        self._needed = self._calls["enter"][self._row[did.before]]
+        cause, effect = (lanes.row_of[side] for side in self._order.pairs())
+        np.maximum.at(self._needed, effect, did.end[cause])
+        first = lanes.thread[lanes.location] == 0
+        computes = np.flatnonzero(first & (lanes.type != BARRIER))
+        delay = did.begin - self._needed
+        much = np.flatnonzero(first & (lanes.type != BARRIER) & (delay > _MUCH * np.diff(table.starts)[lanes.step]))
+        moved = np.flatnonzero(np.isin(lanes.type, (*columns.SENDS, *columns.RECEIVES)) & (delay > _SOON))
+        stage, replica, step = np.zeros(len(first), "i8"), np.zeros(len(first), "i8"), lanes.step.astype("i8")
+        stage[lanes.row_of], replica[lanes.row_of] = table.stage, table.replica
+        pairs = [self._ended_before(computes, moved, lanes.rank.astype("i8"), step, _SOON)]
+        pairs += [self._ended_before(computes, much, part, step, 0) for part in (stage, replica)]
+        found, late = (np.concatenate([pair[k] for pair in pairs]) for k in range(2))
+        np.maximum.at(self._needed, late, np.minimum(did.end[found], did.begin[late]))
+        return found, late
+
+    def _ended_before(self, computes: I8, late: I8, part: I8, step: I8, close: int) -> tuple[I8, I8]:
+        """Return (which operation of the same part and step ended last, what begins late), where it ended behind what is known."""
+        did = self._did
+        key = step * (int(part.max()) + 1) + part
+        order = computes[np.lexsort((did.end[computes], key[computes]))]
+        place = last_before(key[order], did.end[order], key[late], did.begin[late] + close)
+        found = np.append(order, NONE)[place]
+        good = (found >= 0) & (did.end[found] > self._needed[late])
+        return found[good], late[good]
 
     def _properties(self) -> dict[str, str]:
         steps, said = self._table.steps, []
         if len(steps) > 1:
             numbers = f"{several(len(steps), 'step')} ({steps[0]} to {steps[-1]})"
             said.append(f"the times between {numbers}: each begins on all ranks when the one before has ended")
-        if late := self._late():
+        if len(self._guessed[0]):
+            which = several(len(np.unique(self._guessed[1])), "operation")
+            said.append(f"what {which} that begin late wait for, as no rule tells: what their rank, stage or replica computed last")
+        if late := self._unexplained():
             said.append(f"what {late} waits for, as no rule tells: delays of launches, without which it is --zero-time op:device_idle")
         return {_INFERRED: "; ".join(said)} if said else {}
 
-    def _late(self) -> str:
-        """Return in words which operations on the streams that compute begin much later than those that they are known to need end."""
+    def _unexplained(self) -> str:
+        """Return in words which operations on the streams that compute begin much later than those that they wait for end."""
         lanes, did = self._lanes, self._did
-        last = self._calls["enter"][self._row[did.before]]
-        cause, effect = (lanes.row_of[side] for side in self._order.pairs())
-        np.maximum.at(last, effect, did.end[cause])
         computes = (lanes.thread[lanes.location] == 0) & (lanes.type != BARRIER)
-        late = np.bincount(lanes.type[computes], np.maximum(did.begin - last, 0)[computes], len(columns.TYPES))
+        late = np.bincount(lanes.type[computes], np.maximum(did.begin - self._needed, 0)[computes], len(columns.TYPES))
         much = np.flatnonzero(late > _MUCH * self._table.starts[-1] * len(np.unique(lanes.rank)))
         return ", ".join(f"{columns.TYPES[kind]} ({words.duration(int(late[kind]))})" for kind in much)
+
+
+def last_before(key: I8, end: I8, wanted: I8, begin: I8) -> I8:
+    """Return per wanted key the last row of that key that ends by an instant, -1 for none; rows are in order of (key, end).
+
+    key 1 1 2, end 5 9 4, wanted 1 2 1, begin 8 3 9: 0 -1 1.
+    """
+    order = np.lexsort((np.repeat((0, 1), (len(key), len(wanted))), np.append(end, begin), np.append(key, wanted)))
+    of_rows = order < len(key)
+    last = np.maximum.accumulate(np.where(of_rows, order, NONE))
+    out = np.empty(len(order), "i8")
+    out[order] = last
+    found = out[len(key) :]
+    return np.where((found >= 0) & (np.append(key, NONE)[found] == wanted), found, NONE)

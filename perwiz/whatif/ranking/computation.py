@@ -8,6 +8,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.formats.devices import COPIES
+from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
@@ -159,7 +160,31 @@ def slowest(asker: Asker) -> list[Change]:
         for row, factor in _slow(sums, count):
             question = f"speed node:{trace.nodes[row]}={factor}"
             out.append(asker.change("slowest", "node", question, f"node {trace.nodes[row]}, {factor} times as fast"))
+    out += _stragglers(asker)
     return [change for change in out if change.makespan < asker.run.makespan]
+
+
+def _stragglers(asker: Asker) -> list[Change]:
+    """Return what gains if a rank of a training job, or a process group, whose devices compute longest, took what is usual."""
+    segments, trace = asker.segments, asker.run.trace
+    device = np.zeros(len(trace.locations), bool)
+    device[trace.calls.location[trace.calls.op == operations.OP["device_idle"]]] = True
+    if not (device.any() and operations.DIST[trace.calls.op].any()):
+        return []
+    within = device[segments.location]
+    process = trace.locations.process[segments.location[within]]
+    ranks, place = np.unique(process, return_inverse=True)
+    computed = np.bincount(place, segments.length[within]).astype("f8")
+    one = np.ones(len(ranks), "i8")
+    asked = [("rank", f"rank:{ranks[row]}", f"rank {ranks[row]}") for row, _ in _slow(computed, one)] if len(ranks) > 1 else []
+    comms = trace.communicators
+    groups = [np.isin(ranks, comms.members(row)) for row in range(len(comms))]
+    named = [row for row, own in enumerate(groups) if 1 < own.sum() < len(ranks) and comms.names.count(comms.names[row]) == 1]
+    sums, count = (np.array([values[groups[row]].sum() for row in named]) for values in (computed, one))
+    mean = computed.mean() * count if named else sums
+    longest = [named[k] for k in np.argsort(mean - sums, kind="stable")[:_TRIED].tolist() if sums[k] > mean[k]]
+    asked += [("class", f"group:{comms.names[row]}", f"the {groups[row].sum()} ranks of {comms.names[row]}") for row in longest]
+    return [asker.change("slowest", by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in asked]
 
 
 def _slow(computed: F8, count: I8) -> list[tuple[int, str]]:

@@ -8,6 +8,7 @@ import pytest
 import perwiz
 from perwiz.errors import LibraryError, TraceError
 from perwiz.formats import files
+from perwiz.formats.jobtable.read import last_before
 from perwiz.trace import operations, tables
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.run import replayed, under
@@ -79,14 +80,20 @@ def test_read__streams_of_a_rank(tmp_path):
 
 
 def test_read__messages_and_what_comes_first(tmp_path):
-    """What is received is computed behind that; both ends of a message name each other."""
+    """What is received is computed behind that; both ends of a message name each other.
+
+    No rule says why rank 0 begins to receive at 3.25, which it could at once: behind what it computed last.
+    """
     trace = read(tmp_path, pipeline())
     ends = zip(trace.messages.send, trace.messages.receive, strict=True)
     peers = [tuple(trace.processes_of_calls[[a, b]].tolist()) for a, b in ends]
     assert sorted(peers) == [(0, 2), (2, 0)]
     assert set(trace.messages.mode.tolist()) == {3}
     at = {(int(trace.processes_of_calls[c]), int(trace.locations.thread[trace.calls.location[c]])) for c in trace.links.effect}
-    assert at == {(0, 0), (0, 1), (2, 0), (2, 2)}
+    assert at == {(0, 0), (0, 1), (0, 2), (2, 0), (2, 2)}
+    guessed = np.flatnonzero(trace.links.kind == tables.EVENT)
+    times, cause, effect = trace.timeline.calls, trace.links.cause[guessed], trace.links.effect[guessed]
+    assert (times.enter[cause].tolist(), times.leave[effect].tolist()) == ([2_500_000_000], [2_750_000_000])
     assert len(trace.collectives) == 1
     assert len(trace.members) == 2
 
@@ -104,7 +111,8 @@ def test_read__steps_follow_each_other(tmp_path):
     trace = read(tmp_path, [*later, *pipeline()])
     assert trace.timeline.makespan == 19_000_000_000
     assert [op for op, *_ in calls(trace, 2, 0)].count("dist_barrier") == 1
-    said = "the times between 2 steps (3 to 9): each begins on all ranks when the one before has ended; what forward-compute (1.500 s),"
+    said = "the times between 2 steps (3 to 9): each begins on all ranks when the one before has ended; what 2 operations that"
+    said += " begin late wait for, as no rule tells: what their rank, stage or replica computed last; what forward-compute (1.500 s),"
     said += " backward-compute (500.0 ms), optimizer-clip-main-grad (500.0 ms) waits for, as no rule tells: delays of launches, without"
     assert trace.properties == {"inferred": f"{said} which it is --zero-time op:device_idle"}
     step = trace.regions.instance[trace.region_names == 0]
@@ -146,6 +154,14 @@ ANALYSED = {
 }
 """Mean seconds of a step of the sample, each without delays of launches, as the analyser of ByteDance says (github.com/
 ByteDance-Seed/StragglerAnalysis @ 57b56c4)."""
+
+
+@pytest.mark.slow
+def test_predict__a_straggler_alone():
+    """Delays of launches kept: what begins late waits for what else is late, so nearly all of what rank 0 costs goes with it."""
+    trace = files.read(str(TRACES / "training-job" / "steps.parquet"))
+    found = perwiz.predict(trace, "typical rank:0", clock="none", draws=0)
+    assert found.gain / found.recorded.makespan == pytest.approx(0.48, abs=0.03)
 
 
 @pytest.mark.slow
@@ -195,3 +211,8 @@ def test_read__without_pyarrow(monkeypatch):
     with pytest.raises(LibraryError) as error:
         files.read(path)
     assert str(error.value) == f"{path}: pyarrow is missing; pip install 'perwiz[parquet]' brings it"
+
+
+def test_last_before():
+    key, end = np.array([1, 1, 2]), np.array([5, 9, 4])
+    assert last_before(key, end, np.array([1, 2, 1]), np.array([8, 3, 9])).tolist() == [0, -1, 1]

@@ -13,6 +13,9 @@ from perwiz.formats import files
 from perwiz.formats.kineto import names
 from perwiz.trace import operations, tables
 from perwiz.trace.tied import processors
+from perwiz.whatif.ranking import computation
+from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.run import replayed
 from soundness import sound
 
 
@@ -344,3 +347,16 @@ def test_alone__nothing_beside_collectives(tmp_path):
         perwiz.PerwizError, match=r"^alone op:device_launch: must be calls of a stream, such as collectives, with others of"
     ):
         perwiz.predict(trace, "alone op:device_launch", clock="none")
+
+
+def test_domino__a_straggling_device(tmp_path):
+    """A kernel takes 30 on one rank and 90 on the other, 60 in the mean: then both come to the collective 30 earlier."""
+    ranks = []
+    for number, more in ((0, 0), (1, 60)):
+        one = Rank(number).launch("gemm(int)", 2, 20, 30 + more).call("cudaEventRecord", 6, 1).call("cudaStreamWaitEvent", 8, 1)
+        one.nccl("AllReduce", 12, 50 + more, 70 - more, 0)
+        ranks.append(one.call("cudaDeviceSynchronize", 18, 102))
+    found = computation.slowest(Asker(replayed(read(tmp_path, *ranks), clock="none")))
+    asked = {change.question: change.makespan for change in found}
+    assert asked["typical rank:1"] == min(asked.values())
+    assert "typical rank:0" not in asked
