@@ -73,6 +73,25 @@ def test_simulate_dimemas__collectives_twin(program, cost, profile, inner, node)
     assert found.stuck == 0
 
 
+def test_simulate_dimemas__by_hand():
+    """L 10, G 1, S 50. A held message looks beyond a receive of another tag; a root that comes last in MPI_Reduce goes on at once.
+
+    Rank 0 posts two receives until 20; rank 1 sends tag 6 until 60, there 100 later, and tag 5 until 70, there 100 later.
+    Ranks 0 and 3 meet at 40 and go on 2 L + 100 G later; rank 0 is ready 10 later, the messages of ranks 1 and 2 come at 18.
+    """
+    content = goals.text_of(
+        [
+            ["l1: recv 100b from 1 tag 5", "l2: recv 100b from -1 tag -1"],
+            ["l1: calc 50", "l2: send 100b to 0 tag 6", "l2 requires l1", "l3: send 100b to 0 tag 5", "l3 requires l2"],
+        ]
+    )
+    model = build.hand_model(L=10, G=1, S=50)
+    found = semantics.simulate(goals.read(content), model, "dimemas")
+    assert (found.end.tolist(), found.stuck) == ([170, 70], 0)
+    schedule, meetings = goals.met([(40, "all", [0, 3], 100), (0, "reduce", [0, 1, 2], 8)], 4)
+    assert semantics.simulate(schedule, model, "dimemas", meetings).end.tolist() == [170, 18, 18, 160]
+
+
 @given(goals.texts(wild=False, chained=True), COSTS)
 def test_longest__twin(content, cost):
     """Messages of a pair and tag meet their receives in order."""
