@@ -165,7 +165,7 @@ class _Builder:
             location=np.repeat(np.arange(len(self.processes), dtype="i4"), np.diff(self.first)),
             op=op,
             path=np.full(len(op), NONE, "i4"),
-            peer=np.where(talks & on, peer, NONE).astype("i4"),
+            peer=np.where(talks & on & (peer >= ANY), peer, NONE).astype("i4"),
             tag=np.where(talks, np.where(tag < 0, ANY, tag), NONE).astype("i4"),
             comm=comm,
             root=np.where(operations.ROOTED[op] & on & (root >= 0), root, NONE).astype("i4"),

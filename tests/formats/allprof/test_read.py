@@ -162,6 +162,13 @@ def test_read__other_communicators(tmp_path):
     assert trace.defects.reason.tolist() == [defects.UNDEFINED_COMMUNICATOR] * 2
 
 
+def test_read__partners_that_there_are_not(tmp_path):
+    """A rank beyond the communicator is nobody's: no partner of the call, and counted."""
+    trace = read(tmp_path, ["Send:0:1:2,4,4:9:7:W"], ["Probe:9:7:W:0"])
+    assert trace.calls.peer.tolist() == [NONE] * 8
+    assert trace.defects.reason.tolist() == [defects.NOT_A_MEMBER]
+
+
 def test_read__what_is_missing(tmp_path):
     """Files cut off are read as far as they go, processes without one are silent, lines that are none are left out."""
     path = put(tmp_path, ["Barrier:W"], ["Barrier:W", "Wtime"], size=3)
