@@ -16,6 +16,8 @@ GAP = cython.declare(cython.int, names.GAP)
 
 _ALMOST = cython.declare(cython.double, 1e-9)
 """Part of a number that rounding may have added to it."""
+_REST = cython.declare(cython.double, 1e-4)
+"""Part of a message that need not be waited for: of thousands that share links many are done at about the same time, and so at one."""
 _SOON = cython.declare(cython.double, 1e-4)
 """ns that are no time."""
 _NEVER = cython.declare(cython.double, 1e300)
@@ -350,9 +352,9 @@ def _begin(load: Load[::1], desk: Desk[::1]) -> cython.void:
 
 @cython.cfunc
 def _is_due(state: Flow[::1], row: cython.Py_ssize_t, now: cython.double) -> cython.bint:
-    """Return whether a flow has passed, but for what rounding may have added, or is to begin."""
+    """Return whether a flow has passed, but for a little, or is to begin."""
     more = state[row].end - now
-    return more <= 0 or (state[row].rate > 0 and (more <= _SOON or more * state[row].rate <= state[row].volume * _ALMOST))
+    return more <= 0 or (state[row].rate > 0 and (more <= _SOON or more * state[row].rate <= state[row].volume * _REST))
 
 
 @cython.cfunc

@@ -7,14 +7,16 @@ recorded run first, beside those between calls at their recorded times: so the r
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
 from perwiz.graph.anew import carried
 from perwiz.graph.rounds import Rounds, with_rounds
 from perwiz.kernels.names import METAHOST
-from perwiz.loggps.algorithms.play import Group, Instances, Played
+from perwiz.loggps.algorithms.play import Group, Instances, Played, Way
 from perwiz.loggps.algorithms.recorded import Fit, Recorded, factors, recorded_ways
+from perwiz.loggps.algorithms.routines import each_message
 from perwiz.loggps.links import flows
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.weigh import CUT, Weighted
@@ -23,8 +25,8 @@ from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-MOST = 4_000_000
-"""Messages inside of collectives that share links, at most: the graph has some three edges for each."""
+MOST = 1_000_000
+"""Messages inside of collectives that share links, at most: they take some 20 us each, and the graph has three or four edges for one."""
 _LITTLE = 0.05
 """Part of the latency by which messages of a collective may delay one another before that counts."""
 
@@ -49,18 +51,6 @@ def matter(instances: Instances, model: Model) -> Mask:
     return np.asarray((loads & (np.maximum(kinds.nodes, kinds.metahosts) > 1))[instances.kind])
 
 
-def share_links(instances: Instances, model: Model) -> Mask:
-    """Return the collectives whose messages are told to share links, bool per row: those that matter and can be played.
-
-    Beyond MOST messages they are left out, the ones with the fewest bytes first.
-    """
-    out = instances.playable & matter(instances, model)
-    order = np.argsort(-instances.kinds.size[instances.kind], kind="stable")
-    order = order[out[order]]
-    out[order[np.cumsum(2 * instances.processes[order] ** 2) > MOST]] = False
-    return out
-
-
 def shared(trace: Trace, model: Model) -> Sharing:
     """Return the collectives of a trace whose messages share links, as its times tell under a model how they were made; found once."""
     return _shared(trace, model)
@@ -69,11 +59,22 @@ def shared(trace: Trace, model: Model) -> Sharing:
 @remembered(2)
 def _shared(trace: Trace, model: Model) -> Sharing:
     instances = Instances(trace)
-    rows = np.flatnonzero(share_links(instances, model))
+    rows = np.flatnonzero(instances.playable & matter(instances, model) & (instances.processes**2 <= MOST))
     if not len(rows):
         return Sharing(rows, {}, np.ones(len(instances.count)))
     ways = recorded_ways(instances, model, rows, {})
+    rows = _not_too_many(instances, rows, {kind: found.way for kind, found in ways.items()})
+    ways = {kind: ways[kind] for kind in np.unique(instances.kind[rows]).tolist()}
     return Sharing(rows, ways, factors(instances, model, rows, {kind: found.way for kind, found in ways.items()}))
+
+
+def _not_too_many(instances: Instances, rows: I8, ways: Mapping[int, Way]) -> I8:
+    """Return the collectives, rows, that have at most MOST messages together: those with the most bytes first."""
+    kinds, each = instances.kinds, np.zeros(len(instances.kinds.op), "i8")
+    for kind, way in ways.items():
+        each[kind] = each_message(instances.kin(kind), way.algorithm, int(kinds.processes[kind]), int(kinds.size[kind]), way.segment).count
+    order = rows[np.argsort(-kinds.size[instances.kind[rows]], kind="stable")]
+    return np.sort(order[np.cumsum(each[instances.kind[order]]) <= MOST])
 
 
 def unchanged(weighted: Weighted) -> Weighted:

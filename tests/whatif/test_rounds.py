@@ -115,7 +115,7 @@ def test_of_alltoallv_each_gets_its_part(tree):
 
 
 def test_what_shares_none_is_told(monkeypatch, tree):
-    monkeypatch.setattr("perwiz.whatif.rounds.MOST", 40)
+    monkeypatch.setattr("perwiz.whatif.rounds.MOST", 23)
     trace = collective("Alltoall", (310,) * 4, 404, times=3)
     found = predict(trace, [tree(4)], POSTED_MODEL, clock="none", draws=0)
     assert (found.links.shared, found.links.beyond, found.links.collectives) == (1, 2, 0)

@@ -171,6 +171,11 @@ class EachMessage(Shape):
         super().__init__(processes)
         self._messages: list[Messages] = []
 
+    @property
+    def count(self) -> int:
+        """Number of messages."""
+        return sum(len(part.edge) for part in self._messages)
+
     def messages(self) -> Messages:
         """Return the messages, with the numbers that edges have in `edges`."""
         whole = Messages(*(np.concatenate(column) for column in zip(*self._messages, strict=True)))
