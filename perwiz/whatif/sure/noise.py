@@ -35,7 +35,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.parts.iterations import Iterations, find
-from perwiz.trace.resources import map_threads, remembered, thread_count
+from perwiz.trace.resources import at_once, map_threads, remembered, thread_count
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order.reorder import Reordered
@@ -196,13 +196,12 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
     """
     trace, graph = run.trace, run.graph
-    iterations = find(trace) if iterations is None else iterations
-    origin = trace.timeline.origin
-    computed, worked = _lengths(trace), run.weighted.weight[graph.start[graph.returned]]
+    origin, computed = trace.timeline.origin, _lengths(trace)
+    its, own, like = _repeating(trace, computed, iterations)
+    worked = run.weighted.weight[graph.start[graph.returned]]
     whole = np.concatenate([computed, worked])
     computes = np.arange(len(whole)) < len(computed)
     length = np.concatenate([computed, np.maximum(worked - work(trace, run.weighted.model), 0)])
-    own, like = (_behind(*columns) for columns in zip(_computation(trace, computed), _calls(trace), strict=True))
     count = np.bincount(own)
     usual = np.where(count >= LEAST, np.bincount(own, length) / np.maximum(count, 1), 0)[own]
     kind = operations.KIND[trace.calls.op]
@@ -210,7 +209,7 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     told = (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
     locations = np.arange(len(trace.locations), dtype="i4")
     process = np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
-    parts = parts_of(trace, process, np.where(told, length - usual, 0), int(like.max(initial=-1) + 1) * len(trace.locations), iterations)
+    parts = parts_of(trace, process, np.where(told, length - usual, 0), int(like.max(initial=-1) + 1) * len(trace.locations), its)
     stretches, stretch = stretches_of(like, process, told, length, usual, parts)
     deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[own[told]] ** 0.5
     any_, common = _of_any(deviation[computes[told]], usual[told & computes])
@@ -258,6 +257,18 @@ def _of_any(deviation: F8, usual: F8) -> tuple[F8, float]:
     time = usual[order].cumsum()
     chosen = np.searchsorted(time, (np.arange(ANY) + 0.5) / ANY * time[-1])
     return np.maximum(deviation[order][chosen], -1), float(np.sum(usual**2) / np.sum(usual))
+
+
+def _repeating(trace: Trace, computed: I8, iterations: Iterations | None) -> tuple[Iterations, I4, I4]:
+    """Return the iterations, looked for if not given, and which rows are the same and which alike, given how long each computation is."""
+    tasks = (
+        lambda: find(trace) if iterations is None else iterations,
+        lambda: _computation(trace, computed),
+        lambda: _calls(trace),
+    )
+    found, computation, calls = at_once(tasks, len(trace.calls))
+    own, like = (_behind(*columns) for columns in zip(computation, calls, strict=True))
+    return found, own, like
 
 
 def _behind(first: I4, second: I4) -> I4:
