@@ -63,6 +63,19 @@ class Border:
 
         self.rounds(through, lambda bundle: self.give(bundle, values[bundle.vertices]), take)
 
+    def hubs(self, through: Callable[[int, int], None], values: NDArray[Any]) -> None:
+        """Go through all rounds where the values of calls are known everywhere: those of hubs alone cross."""
+
+        def give(bundle: Bundle) -> None:
+            if len(bundle.hubs):
+                self.give(bundle, values[bundle.hubs])
+
+        def take(bundle: Bundle) -> None:
+            if len(bundle.hubs):
+                values[bundle.hubs] = self.received(bundle, np.empty(len(bundle.hubs), values.dtype))
+
+        self.rounds(through, give, take)
+
     def give(self, bundle: Bundle, data: NDArray[Any]) -> None:
         """Send what crosses."""
         if self.team:

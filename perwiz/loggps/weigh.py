@@ -133,7 +133,7 @@ def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
         begin, stop = np.searchsorted(hub, (first, end)).tolist()
         reading.time_hubs(graph.start, graph.source, lag, hub[begin:stop], time)
 
-    graph.rounds.forward(through, time)
+    graph.rounds.hubs(through, time)
     return time
 
 

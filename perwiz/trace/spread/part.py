@@ -92,7 +92,7 @@ def joined(team: Team, piece: Piece) -> Trace:
 def with_calls(trace: Trace, more: I8) -> Trace:
     """Return the part of a trace that knows more calls of others, given their numbers; all processes ask."""
     share = trace.share
-    if not isinstance(share, Part) or not share.any(len(np.setdiff1d(more, share.named(np.arange(len(trace.calls)))))):
+    if not isinstance(share, Part) or not share.any(share.lacks(more)):
         return trace
     messages = _as_tied(trace.messages, ENDS, share, share.message_rows)
     links = _as_tied(trace.links, LINK_ENDS, share, np.arange(len(trace.links)))

@@ -317,6 +317,12 @@ class Part(Share):
         """Return the process that has each of some locations."""
         return np.searchsorted(self.bounds, location, "right") - 1
 
+    def lacks(self, number: I8) -> bool:
+        """Return whether it has no row for some of these calls, given their numbers in the whole trace; -1 is none."""
+        own = number - self.first[self.locations.start]
+        other = number[(number >= 0) & ((own < 0) | (own >= self.calls.stop - self.calls.start))]
+        return not bool(np.isin(other, self.elsewhere).all())
+
     def here(self, number: I8) -> I8:
         """Return the rows of calls, given their numbers in the whole trace: of its own, or of partners; -1 stays."""
         first, low = int(self.first[self.locations.start]), self.calls.start
