@@ -19,7 +19,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.rematch.choices import choices
 from perwiz.whatif.rematch.counters import Counters, counters
-from perwiz.whatif.rematch.queues import Queue, queue_of
+from perwiz.whatif.rematch.queues import Queue, probe_of, queue_of
 
 _TAKES = np.isin(operations.KIND, (operations.RECV, operations.SENDRECV))
 
@@ -79,9 +79,9 @@ def tasks(trace: Trace) -> Tasks:
     """Return the tasks that move."""
     anyhow, table, location = choices(trace), trace.messages, trace.calls.location
     anew = anyhow.wild | anyhow.chosen
-    farms: list[Farm] = []
+    farms, probe = list[Farm](), probe_of(trace)
     for master in np.unique(location[table.receive[anew]]).tolist():
-        found = _queued(trace, anew, master) or _farm(trace, anew, master)
+        found = _queued(trace, anew, master, probe) or _farm(trace, anew, master)
         if found is not None and not any(np.isin(found.workers, [other.master, *other.workers]).any() for other in farms):
             farms.append(found)
     begins, goes_on = np.full((2, len(trace.calls)), NONE)
@@ -123,9 +123,9 @@ def _joined(parts: list[I8]) -> I8:
     return np.concatenate([np.zeros(0, "i8"), *parts])
 
 
-def _queued(trace: Trace, anew: Mask, master: int) -> Farm | None:
-    """Return the farm of a master that keeps a queue, or None if it keeps none; arguments as of `_farm`."""
-    queue = queue_of(trace, anew, master)
+def _queued(trace: Trace, anew: Mask, master: int, probe: I8) -> Farm | None:
+    """Return the farm of a master that keeps a queue, or None if it keeps none; arguments as of `queue_of`."""
+    queue = queue_of(trace, anew, master, probe)
     if queue is None or not _moves(trace, queue.workers, queue.hears, queue.answer, once=False):
         return None
     tasks_only = np.arange(len(queue.answer)) < len(queue.answer) - len(queue.workers)

@@ -71,23 +71,26 @@ class Queue(NamedTuple):
         return bool((enough == ~self.hearing).all())
 
 
-def queue_of(trace: Trace, anew: Mask, master: int) -> Queue | None:
+def queue_of(trace: Trace, anew: Mask, master: int, probe: I8) -> Queue | None:
     """Return the queue that a master keeps, or None if it keeps none, or no more than a process or a task at a time.
 
-    `anew` are messages that may be taken for each other, bool per row.
+    `anew` are messages that may be taken for each other, bool per row, `probe` the call per message that probes for it, or NONE.
     """
     table, location = trace.messages, trace.calls.location
-    receiver, sender = location[table.receive], location[table.send]
-    told = np.flatnonzero(anew & (receiver == master))
-    workers = np.unique(sender[told]).astype("i8")
-    alike = np.isin(table.comm, table.comm[told])
-    answer = np.flatnonzero((sender == master) & np.isin(receiver, workers) & alike)
+    sent, hears = np.flatnonzero(location[table.send] == master), np.flatnonzero(location[table.receive] == master)
+    mine = np.append(sent, hears)
+    told = hears[anew[hears]]
+    workers, comms = np.unique(location[table.send[told]]).astype("i8"), np.unique(table.comm[told])
+    answer = sent[np.isin(location[table.receive[sent]], workers) & np.isin(table.comm[sent], comms)]
     answer = answer[np.argsort(table.send[answer], kind="stable")]
-    if master in workers or len(answer) <= len(workers) or len(np.unique(receiver[answer[-len(workers) :]])) < len(workers):
+    ended = np.unique(location[table.receive[answer[-len(workers) :]]])
+    if master in workers or len(answer) <= len(workers) or len(ended) < len(workers):
         return None
-    hears = np.flatnonzero((receiver == master) & np.isin(sender, workers) & alike & (table.receive_done < table.send[answer[-1]]))
+    hears = hears[np.isin(location[table.send[hears]], workers) & np.isin(table.comm[hears], comms)]
+    hears = hears[table.receive_done[hears] < table.send[answer[-1]]]
     hears = hears[np.argsort(table.receive[hears], kind="stable")]
-    to, pieces = _asked(trace, hears, answer), _pieces(trace, hears, answer, master) if len(hears) else None
+    to = _asked(trace, hears, answer) if len(hears) else None
+    pieces = None if to is None else _pieces(trace, hears, answer, mine, probe)
     if to is None or pieces is None or _at_once(hears, answer, to, pieces[1]):
         return None
     asks = np.isin(hears, to)
@@ -115,13 +118,13 @@ def _asked(trace: Trace, hears: I8, answer: I8) -> I8 | None:
     return to[answer]
 
 
-def _pieces(trace: Trace, hears: I8, answer: I8, master: int) -> tuple[I8, Mask, I8] | None:
-    """Return the first call of each piece, which of them hear, and the last call of each; None where a master does anything else."""
-    table, location, first = trace.messages, trace.calls.location, trace.first_calls
-    probe, message = probes(trace)
-    found = np.full(len(table), NONE)
-    found[message] = probe
-    begins = np.where(found[hears] >= 0, found[hears], table.receive[hears])
+def _pieces(trace: Trace, hears: I8, answer: I8, mine: I8, probe: I8) -> tuple[I8, Mask, I8] | None:
+    """Return the first call of each piece, which of them hear, and the last call of each; None where a master does anything else.
+
+    `mine` are all messages that the master sends or receives.
+    """
+    table = trace.messages
+    begins = np.where(probe[hears] >= 0, probe[hears], table.receive[hears])
     call = np.concatenate([begins, table.send[answer]])
     order = np.argsort(call, kind="stable")
     call, hearing = call[order].astype("i8"), order < len(hears)
@@ -133,13 +136,10 @@ def _pieces(trace: Trace, hears: I8, answer: I8, master: int) -> tuple[I8, Mask,
     done = np.where(table.send_done[answer] == NONE, sent, table.send_done[answer])
     if not own.all() or (np.diff(call) <= 0).any() or (done != sent).any():
         return None
-    others = np.ones(len(table), bool)
-    others[hears] = others[answer] = False
+    others = np.setdiff1d(mine, np.append(hears, answer))
     ends = [column[others] for column in (table.send, table.send_done, table.receive, table.receive_done)]
     strange = np.concatenate([*ends, trace.members.call, trace.members.done, trace.links.cause, trace.links.effect])
-    strange = strange[(strange >= call[0]) & (strange <= end)]
-    alone = not len(strange) and first[master] <= call[0] and location[end] == master
-    return (call, hearing, last) if alone else None
+    return None if ((strange >= call[0]) & (strange <= end)).any() else (call, hearing, last)
 
 
 def _at_once(hears: I8, answer: I8, to: I8, hearing: Mask) -> bool:
@@ -164,6 +164,14 @@ def _readings(trace: Trace, queue: Queue) -> Iterator[Queue]:
                 yield queue._replace(makes=makes, start=start)
 
 
+def probe_of(trace: Trace) -> I8:
+    """Return per message the blocking probe that finds it, row of calls, or NONE."""
+    out = np.full(len(trace.messages), NONE)
+    probe, message = probes(trace)
+    out[message] = probe
+    return out
+
+
 def with_queues(choices: Choices, trace: Trace, queues: tuple[Queue, ...]) -> Choices:
     """Return choices in which masters that keep a queue hear whoever comes, whatever that is."""
     if not queues:
@@ -172,7 +180,5 @@ def with_queues(choices: Choices, trace: Trace, queues: tuple[Queue, ...]) -> Ch
     columns = {field.name: getattr(choices, field.name).copy() for field in dataclasses.fields(choices)}
     for name, value in (("wild", True), ("anew", True), ("source", ANY), ("tag", ANY)):
         columns[name][heard] = value
-    probe, message = probes(trace)
-    of = np.isin(message, heard)
-    columns["probe"][message[of]] = probe[of]
+    columns["probe"][heard] = probe_of(trace)[heard]
     return Choices(**columns)
