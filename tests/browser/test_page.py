@@ -82,7 +82,7 @@ def test_opens(browser, srtest):
     shown = browser.run("[...document.querySelectorAll('.bar select')].map((one) => one.selectedOptions[0].textContent)")
     assert shown[1] == "predicted under the first change: --advance site:MPI_Recv"
     assert browser.run("[...document.querySelectorAll('[role=tab]')].map((tab) => tab.textContent)")[:1] == ["Fixes"]
-    assert browser.run("document.querySelector('[role=tabpanel]').innerText").startswith("limited by\nlate start")
+    assert browser.run("document.querySelector('[role=tabpanel]').innerText").startswith("Fixes\nlimited by\nlate start")
     assert view(browser) == (0, 412.568)
     seen(browser, "opened")
     quiet(browser)

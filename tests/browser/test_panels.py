@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import pathlib
 
@@ -212,3 +213,25 @@ def test_canvas__is_painted_in_the_dark_too(browser, pages, panel):
     assert light
     browser.until(f"{kinds}.sort().join() !== {json.dumps(','.join(sorted(light)))}")
     browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+def test_headings__none_is_skipped(browser, pages):
+    """As who reads the page aloud goes through them: what is hidden by `display` is left out, what is only out of sight is not."""
+    opened(browser, pages["srtest"], "health")
+    there = "[...document.querySelectorAll('h1,h2,h3')].filter((one) => one.getClientRects().length)"
+    levels = browser.run(f"{there}.map((one) => +one.tagName[1])")
+    assert levels[:1] == [1]
+    assert {after - before for before, after in itertools.pairwise(levels)} <= {-2, -1, 0, 1}
+    assert len({*levels}) == 3
+    assert browser.run(f"{there}.filter((one) => one.className === 'print').every((one) => one.getBoundingClientRect().width <= 1)")
+
+
+def test_health__is_scrolled_by_keys_and_leaves_the_others_to_the_timeline(browser, pages):
+    opened(browser, pages["srtest"], "health")
+    browser.run("document.querySelector('#panel-health').focus()")
+    assert browser.run("document.activeElement.id") == "panel-health"
+    before = browser.run("perwiz.view.from")
+    browser.key("ArrowRight")
+    assert browser.run("perwiz.view.from") == before
+    browser.key("n")
+    assert browser.run("perwiz.view.chosen !== null")

@@ -271,9 +271,11 @@ page.panel("timeline", {async draw(box, doc) {
   const observer = new ResizeObserver(again);
   panes.forEach((one) => observer.observe(one.canvas.parentNode));
   window.addEventListener("hashchange", tl.recall);
+  // A key that nothing else takes: a panel with the focus takes those that scroll it.
+  const free = ({target, key}) => target === document.body || (target.role === "tabpanel" && !/^(Arrow|Page|Home|End| )/.test(key));
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { event.preventDefault(); tl.search.focus(); }
-    else if (event.target === document.body && !event.defaultPrevented) panes[0].press(event);
+    else if (free(event) && !event.defaultPrevented) panes[0].press(event);
   });
   page.view = view;
   // The timeline that a server answers, in place of a copy.
