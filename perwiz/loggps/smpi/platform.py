@@ -30,6 +30,10 @@ _BANDWIDTH_FACTORS = (0.812084, 0.338112, 0.341987, 0.608902, 0.77493, 1.08739, 
 _NONE = dict.fromkeys(("o_ns", "g_ns", "O_ns_per_byte", "s_bytes"), 0)
 
 
+_MEANT = f"L_ns is its latency x {min(_LATENCY_FACTORS):.1f} to {max(_LATENCY_FACTORS):.1f} by size and {_ENVELOPE + 1} bytes on the way"
+"""What the letter is made of, for whoever asks for another one."""
+
+
 def content(file: str) -> dict[str, Any]:
     """Return the content of the model file that a platform stands for. Raises TraceError, as `platform.read`."""
     found = platform.read(file)
@@ -37,7 +41,7 @@ def content(file: str) -> dict[str, Any]:
     within = [{"pairs": "within-node", **row} for row in _rows(found.within)] if found.within != found.between else []
     return {
         "name": os.path.basename(file),
-        "source": f"{os.path.basename(file)} under the default network of SimGrid's SMPI 3.32",
+        "source": f"{os.path.basename(file)} under the default network of SimGrid's SMPI 3.32: {_MEANT}",
         "assumed": [],
         "parameters": {**_NONE, **{key: value for key, value in first.items() if key != "from_bytes"}, "S_bytes": _DETACHED - 1},
         "conventions": {
