@@ -80,6 +80,8 @@ class Weighted:
     """Bytes per message now."""
     places: Locations
     """Where the locations are now."""
+    nodes: tuple[str, ...]
+    """Names of the nodes that `places` has, which may be more than the trace's."""
     region_enter: I8
     region_leave: I8
     misfit: Misfit
@@ -97,7 +99,9 @@ class Weighted:
     @property
     def placed(self) -> Trace:
         """The trace with its locations where they are now."""
-        return self.trace if self.places is self.trace.locations else dataclasses.replace(self.trace, locations=self.places)
+        if self.places is self.trace.locations:
+            return self.trace
+        return dataclasses.replace(self.trace, locations=self.places, nodes=self.nodes)
 
 
 def synchronous(trace: Trace, model: Model, size: I8 | None = None) -> Mask:
@@ -170,6 +174,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
         network=model,
         size=trace.messages.bytes,
         places=trace.locations,
+        nodes=trace.nodes,
         region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
         region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
         misfit=_misfit(trace.share.reduced(fits.view("i8"), "sum").view(kernel.FIT).view(np.recarray), graph),

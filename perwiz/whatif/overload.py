@@ -27,6 +27,8 @@ class OnLinks:
     """The longest first."""
     passes: Passes | None
     """In which their delays were found; None: they are those of the recorded times."""
+    nodes: int = 0
+    """On which there are ranks; 0 where no links are said."""
     left_alone: bool = False
     """Whether nothing is slowed down there: other messages than the recorded ones are sent."""
     collectives: int = 0
@@ -48,8 +50,9 @@ def on_links(weighted: Weighted, time: I8, recorded: Trace | None = None) -> OnL
     if topology is None:
         return OnLinks([], None)
     apart = matter(Instances(weighted.placed), weighted.network)
+    nodes = len(np.unique(weighted.places.node))
     if not has_links(weighted):
-        return OnLinks([], None, True, int(apart.sum()))
+        return OnLinks([], None, nodes, True, int(apart.sum()))
     if weighted.rounds is None:  # the recorded run
         weighted = unchanged(weighted)
         time = time if weighted.rounds is None else sweep(weighted.graph, weighted.weight)
@@ -62,6 +65,7 @@ def on_links(weighted: Weighted, time: I8, recorded: Trace | None = None) -> OnL
     return OnLinks(
         overloaded(topology, found, time),
         weighted.passes,
+        nodes,
         False,
         int(np.sum(apart & ~beyond)),
         int(beyond.sum()),

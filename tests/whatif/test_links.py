@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import build
 from perwiz.engines.fluid import simulate
 from perwiz.engines.sweep import sweep
-from perwiz.errors import UsageError
+from perwiz.errors import ModelError, UsageError
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links import flows
 from perwiz.loggps.links.shapes import Torus, fat_tree
@@ -132,6 +132,22 @@ def test_settled__says_how_far_it_is(monkeypatch):
     assert one.passes.moved > 0
 
 
+def test_links__of_one_node_pass_nothing(tmp_path):
+    """All ranks on one node: no link is passed, and the answer says so. Dealt out to four, three of them new, it is that of four."""
+    (tmp_path / "t.toml").write_text('kind = "fat tree"\nports = [2, 2]\noversubscription = 4\nnode_GB_per_s = 1\n')
+    asked, model = [f"links {tmp_path}/t.toml"], build.hand_model(o=0, G=1, S=10**9)
+    together = build.placed(pairs(), [0, 0, 0, 0])
+    told = text(document(predict(together, asked, model, clock="none"), 1))
+    assert "links         no message passes one: all ranks are on one node; --placement cyclic:4x8 puts them on others" in told
+    moved = [predict(each, [*asked, "placement cyclic:4x1"], model, clock="none") for each in (together, pairs())]
+    assert moved[0].links == moved[1].links
+    assert moved[0].links.nodes == 4
+    assert [link.name for link in moved[0].links.overloaded] == ["up from switch 0", "down to switch 1"]
+    full = model.on(Topology("t", fat_tree([1, 2], 1.0, [1.0]), 1.0, 0.0, 0.0, ()))
+    with pytest.raises(ModelError, match=r"^t: places for 2 nodes, must be for 4: so many the run has$"):
+        predict(together, ["placement cyclic:4x1"], full, clock="none")
+
+
 def test_links__that_still_move_are_told():
     made = document(predict(pairs(), [], build.hand_model(o=0, G=1, S=10**9).on(links(4.0)), clock="none"), 1)
     made.links.passes, made.links.moved_ns = 12, 5000
@@ -170,7 +186,7 @@ def test_on_links__says_what_shares_none():
     trace, model = build.placed(b.trace("allreduce"), [0, 1, 2, 3]), build.hand_model(o=0, G=1, S=10**9).on(links(4.0))
     run = replayed(trace, model, clock="none")
     other = dataclasses.replace(run.weighted, size=np.ones(1, "i8"))
-    assert on_links(other, run.time) == OnLinks([], None, True, 1)
+    assert on_links(other, run.time) == OnLinks([], None, 4, True, 1)
     assert settled(other) is other
     made = document(predict(trace, [], model, clock="none"), 1)
     made.links.left_alone = True

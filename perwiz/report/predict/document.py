@@ -150,6 +150,8 @@ class Links(Record):
     """How often the changed run was swept to make delays anew; 0: they are those of the recorded times."""
     moved_ns: Natural | None
     """By how much the last pass still moved the makespan; null: delays changed no more."""
+    nodes: Natural
+    """On which there are ranks in the predicted run: between those of one no message passes a link. 0 if no topology is said."""
     left_alone: bool
     """Whether nothing is slowed down on links: other messages than the recorded ones are sent."""
     collectives: Natural
@@ -290,7 +292,7 @@ def _links(found: OnLinks) -> Links:
     told = found.passes
     passes, moved = (told.passes, told.moved) if told else (0, None)
     inside = found.collectives, found.beyond, found.shared, list(found.guessed)
-    return Links(len(found.overloaded), longest, passes, moved, found.left_alone, *inside)
+    return Links(len(found.overloaded), longest, passes, moved, found.nodes, found.left_alone, *inside)
 
 
 def _semantics(told: Told) -> Semantics:

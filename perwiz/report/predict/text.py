@@ -105,6 +105,8 @@ def _interfaces(predict: PredictDocument) -> Facts:
 def _links(predict: PredictDocument) -> Facts:
     """Return which links are overloaded for how much of the predicted run, and whether the delays on them were found."""
     found, out = predict.links, Facts()
+    if found.nodes == 1:
+        return [("links", "no message passes one: all ranks are on one node; --placement cyclic:4x8 puts them on others")]
     for k, link in enumerate(found.longest):
         share = words.percent(link.overloaded_ns, predict.predicted_ns)
         out.append(("" if k else "links", f"{link.name} overloaded for {share} of the time, by {words.several(link.messages, 'message')}"))

@@ -46,7 +46,7 @@ class Placement(Hypothesis):
         if placed is weighted.placed:
             return weighted
         weight = changed_weights(weighted, weighted.network, weighted.size, placed)
-        return dataclasses.replace(weighted, weight=weight, places=placed.locations)
+        return dataclasses.replace(weighted, weight=weight, places=placed.locations, nodes=placed.nodes)
 
     def placed(self, trace: Trace) -> Trace:
         """Return the trace with its ranks on other nodes. Raises UsageError, and TraceError for a file that cannot be read."""
@@ -90,7 +90,8 @@ def _dealt(asked: Placement, trace: Trace, ranks: int, match: re.Match[str]) -> 
         if count * slots < ranks:
             holds = f"{words.several(count, 'node')} of {words.several(slots, 'slot')} hold {count * slots} ranks"
             raise UsageError(f"{asked}: {holds}, must hold {ranks}")
-        names = (names + [f"node{number}" for number in range(min(count, ranks))])[: min(count, ranks)]
+        count = min(count, ranks)
+        names = list(dict.fromkeys([*names, *(f"node{number}" for number in range(count))]))[:count]
     elif len(names) < 2:
         raise UsageError(f"{asked}: the trace tells of one node, must say on how many nodes of how many slots, such as {match[1]}:4x8")
     if match[1] == "block":

@@ -91,6 +91,7 @@ def test_document__by_hand():
             "longest": [],
             "passes": 0,
             "moved_ns": None,
+            "nodes": 0,
             "left_alone": False,
             "collectives": 0,
             "beyond": 0,

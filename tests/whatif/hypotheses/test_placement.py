@@ -48,6 +48,8 @@ def test_block_and_cyclic():
     assert nodes("cyclic", [0, 0, 0, 0, 1, 1]) == ["n0", "n1", "n0", "n1", "n0", "n1"]
     assert nodes("block:2x3", [0, 0, 0, 0]) == ["n0", "n0", "n0", "node0"]
     assert nodes("cyclic:3x2", [0, 0, 0, 0]) == ["n0", "node0", "node1", "n0"]
+    named = dataclasses.replace(trace_of(4, [0, 0, 1, 1]), nodes=("node1", "node0"))
+    assert of_ranks(parse("placement cyclic:4x1").placed(named)) == ["node1", "node0", "node2", "node3"]
     assert nodes("swap:0-3", [0, 0, 1, 1]) == ["n1", "n0", "n1", "n0"]
 
 
