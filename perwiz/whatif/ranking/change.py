@@ -113,7 +113,7 @@ class Asker:
 
     def __init__(self, run: Run, weighted: Weighted | None = None, asked: Sequence[Hypothesis] = ()) -> None:
         self.run, self.weighted, self._asked = run, weighted or run.weighted, tuple(asked)
-        self._messages: dict[tuple[Hypothesis, ...], I8] = {}
+        self._messages: dict[tuple[Hypothesis, ...], Weighted] = {}
         self._others: dict[tuple[Hypothesis, ...], Asker] = {}
         """What answers questions with these changes of messages; this one where the graph has all that they need."""
         self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
@@ -130,7 +130,7 @@ class Asker:
         return for_devices(self.segments)
 
     def changed(self, hypotheses: Sequence[Hypothesis]) -> Weighted:
-        """Return the graph under hypotheses; it says nothing of region boundaries, the network and sizes of messages.
+        """Return the graph under hypotheses; it says nothing of region boundaries.
 
         Raises UsageError if one does not fit.
         """
@@ -179,9 +179,9 @@ class Asker:
     def _under(self, messages: tuple[Hypothesis, ...]) -> Weighted:
         """Return the graph on another network, weighted anew only when that is asked for the first time."""
         if messages and messages not in self._messages:
-            self._messages[messages] = apply(self.weighted, messages).weight
-        weight = self._messages[messages] if messages else self.weighted.weight
-        return dataclasses.replace(self.weighted, weight=weight.copy())
+            self._messages[messages] = apply(self.weighted, messages)
+        weighted = self._messages[messages] if messages else self.weighted
+        return dataclasses.replace(weighted, weight=weighted.weight.copy())
 
     def makespan(self, *hypotheses: Hypothesis) -> int:
         """Return the makespan under hypotheses, ns. Raises UsageError if one does not fit."""

@@ -21,6 +21,7 @@ from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.report.records import GainBetween, Possible
 from perwiz.trace.trace import Counts
+from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order, ranking
 from perwiz.whatif.ranking import plan as plans
 from perwiz.whatif.ranking.plan import plan, target
@@ -46,6 +47,22 @@ def lines(block, *labels):
         if label in labels:
             found.append(line[14:])
     return " ".join(found).strip()
+
+
+def test_progress_by_a_thread_that_polls():
+    """Always moving it goes at 10, not at 10000: 10040. With half a processor each computes twice as long, as `predict` says, too."""
+    b = Builder(2)
+    b.wait(0, b.isend(0, 1, 200, at=(100, 110)), at=(120, 10_030))
+    b.wait(1, b.irecv(1, 0, at=(0, 10)), at=(10_000, 10_040))
+    b.compute(0, 5000)
+    trace, model = b.trace(), hand_model(progress="in calls")
+    found = domino(trace, model)
+    ranked = ranking.rank(found.run, kinds=["protocol"], by="setting")
+    changes = tuple(change for change in ranked.changes if change.question == "progress always")
+    block = report.document(found, dataclasses.replace(ranked, changes=changes, lines=(), bounds=()), 9)
+    asked = predict(trace, ["progress always"], model, clock="none").span
+    assert [(span.least_ns, span.most_ns) for span in block.best_spans] == [(asked.least, asked.most)]
+    assert asked.most == 20_030
 
 
 def test_document__by_hand():
