@@ -112,7 +112,7 @@ def test_limits__mpi_finalize_is_no_transfer():
     b.compute(0, 10)
     block = ranked(paths_of(b.trace(), hand_model()))
     assert (block.limits.time_ns, block.limits.computation_ns, block.limits.transfer_ns, block.limits.end_ns) == (160, 100, 0, 60)
-    assert "limited by    MPI_Finalize and what follows 37.5 %," in domino_text.text(block)
+    assert "limited by    MPI_Finalize and what follows 37.5 %; computation 62.5 %," in domino_text.text(block)
 
 
 def test_critical__slack():

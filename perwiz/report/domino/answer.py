@@ -32,7 +32,7 @@ def answer(domino: DominoDocument) -> Facts:
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
     facts += limits(domino.limits, domino.part) if domino.limits else []
-    facts += for_devices(domino) + handed(domino)
+    facts += missing(domino) + for_devices(domino) + handed(domino)
     return misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
 
 
@@ -54,29 +54,36 @@ def _who(limits: Limits) -> str:
 
 
 def limits(limits: Limits, part: blocks.Part) -> Facts:
-    """Return in words what the time is made of, what matters most first; `part` is that of the run that is asked about, if not all is."""
-    parts = {}
-    if limits.lanes > 1:
-        parts[f"imbalance ({_who(limits)} computes most)"] = limits.imbalance_ns
-    if limits.lanes > 1 or limits.serialisation_ns:
-        turns = "waiting in turn, also in teams of threads" if limits.lanes > limits.processes else "waiting in turn"
-        parts[f"serialisation ({turns})"] = limits.serialisation_ns
-    if "devices" in limits.transfer_of:
-        parts["devices (waiting for kernels and copies)"] = limits.devices_ns
-    if limits.transfer_of:
-        parts[_overhead(limits.transfer_of)] = limits.transfer_ns
-    if limits.start_ns:
-        parts["late start (others began before)"] = limits.start_ns
-    if limits.end_ns:
-        parts["MPI_Finalize and what follows"] = limits.end_ns
-    told = [f"{name} {_share(spent, limits.time_ns)}" for name, spent in sorted(parts.items(), key=lambda row: -row[1])]
+    """Return in words what the time is made of, what matters most first, parts of 0 left out.
+
+    `part` is that of the run that is asked about, if not all is.
+    """
+    turns = "waiting in turn, also in teams of threads" if limits.lanes > limits.processes else "waiting in turn"
+    parts = {
+        f"imbalance ({_who(limits)} computes most)": limits.imbalance_ns,
+        f"serialisation ({turns})": limits.serialisation_ns,
+        "devices (waiting for kernels and copies)": limits.devices_ns,
+        _overhead(limits.transfer_of): limits.transfer_ns,
+        "late start (others began before)": limits.start_ns,
+        "MPI_Finalize and what follows": limits.end_ns,
+    }
+    told = ", ".join(f"{name} {_share(spent, limits.time_ns)}" for name, spent in sorted(parts.items(), key=lambda row: -row[1]) if spent)
     of = f"of {blocks.whole_of(limits.time_ns, part) if limits.after_init or part else f'the {words.duration(limits.time_ns)} recorded'}"
-    computation = f"computation {_share(limits.computation_ns, limits.time_ns)}, {of}"
-    facts = [("limited by", "; ".join(filter(None, (", ".join(told), computation))))]
+    computation = f"computation {_share(limits.computation_ns, limits.time_ns)}" if limits.computation_ns else ""
+    facts = [("limited by", f"{'; '.join(filter(None, (told, computation))) or 'nothing'}, {of}")]
     if limits.polling_ns >= _MUCH * limits.time_ns:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
         facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
     return facts
+
+
+def missing(domino: DominoDocument) -> Facts:
+    """Return in words which ranks are missing, and what that hides; nothing if none are."""
+    if not domino.missing_ranks:
+        return []
+    several = len(domino.missing_ranks) > 1
+    told = f"waiting for {'them' if several else 'it'} in collectives cannot be told from transfer"
+    return [("missing", f"rank{'s' if several else ''} {_listed(domino.missing_ranks)}: {told}")]
 
 
 def for_devices(domino: DominoDocument) -> Facts:
@@ -106,11 +113,17 @@ def handed(domino: DominoDocument) -> Facts:
 
 
 def _ranks(ranks: Sequence[int]) -> str:
-    return f"rank {', '.join(map(str, ranks[:_NAMED]))}{', ...' if len(ranks) > _NAMED else ''}"
+    return f"rank {_listed(ranks)}"
+
+
+def _listed(ranks: Sequence[int]) -> str:
+    return f"{', '.join(map(str, ranks[:_NAMED]))}{', ...' if len(ranks) > _NAMED else ''}"
 
 
 def _overhead(callers: Sequence[str]) -> str:
-    """Return what calls themselves cost, by whose they are."""
+    """Return what calls themselves cost, by whose they are, if that is known."""
+    if not callers:
+        return "transfer"
     talking = [caller for caller in callers if caller in ("MPI", "OpenSHMEM")]
     network = ["network"] if talking else []
     *others, last = [*talking, *network, *callers[len(talking) :]]

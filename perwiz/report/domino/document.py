@@ -35,7 +35,7 @@ from perwiz.report.domino.records import (
     Target,
     negligible,
 )
-from perwiz.report.domino.remedies import posted, remedy, situation
+from perwiz.report.domino.remedies import missing, posted, remedy, situation
 from perwiz.report.records import Span
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
@@ -97,6 +97,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         limits=_limits(run, shares_of) if len(trace.locations) else None,
+        missing_ranks=missing(trace)[0].tolist(),
         spending=_spending(run),
         for_devices=_for_devices(ranking.asker),
         handed_out=_handed_out(trace),

@@ -6,6 +6,7 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, THREAD
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -73,6 +74,8 @@ REMEDIES = {
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, nowait of OpenMP);"
     " wait only for what is needed (kernels that then run at once share the device)",
     "wait at end": "nothing to change in MPI_Finalize: who comes late computed longer or waited before it; balance that",
+    "missing members": "bring the traces of the ranks that are missing: whether these calls wait for them or transfer data cannot be told"
+    " without",
     "other wait": "compute while it is under way, or let the partner come earlier",
 }
 """Situation -> what to write."""
@@ -121,6 +124,8 @@ _OF_KIND = {
     "messages": "messages",
     "network": "transfer",
 }
+_OF_TRANSFER = ("collective", "network", "algorithm")
+"""Kinds of changes of what collectives take to transfer data."""
 _SENDS = (operations.SEND, operations.ISEND)
 _RECEIVES = (operations.RECV, operations.IRECV, operations.SENDRECV)
 _CHAINED = 0.25
@@ -155,6 +160,8 @@ _BARRIERS += [operations.OP[f"shmem_{name}"] for name in ("barrier_all", "barrie
 
 def situation(run: Run, change: Change) -> str:
     """Return the situation that a change is for, a key of REMEDIES; of calls that wait, that in which they wait longest."""
+    if change.kind in _OF_TRANSFER and _lacks_members(run.trace, change.calls):
+        return "missing members"
     if change.kind == "collective" and change.calls is not None and np.isin(run.trace.calls.op[change.calls], _BARRIERS).all():
         return "wait at barrier"
     if change.word == "zero-poll":
@@ -185,6 +192,23 @@ def situation(run: Run, change: Change) -> str:
     longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
     found = _of_wait(*divmod(longest, len(operations.OPS)))
     return "serialisation" if found == "late sender" and _in_chains(run, calls) else found
+
+
+def _lacks_members(trace: Trace, calls: I8 | None) -> bool:
+    """Return whether among some calls, all if None, are those of collectives of which ranks are missing."""
+    lacking = missing(trace)[1]
+    return bool(len(lacking) and (calls is None or np.isin(calls, lacking).any()))
+
+
+@remembered(2)
+def missing(trace: Trace) -> tuple[I8, I8]:
+    """Return (ranks of which the trace has nothing though collectives had them for members, the calls of these collectives), ascending."""
+    communicators, comm_of = trace.communicators, trace.collectives.comm
+    absent = ~np.isin(communicators.ranks, trace.locations.process)
+    comm = np.repeat(np.arange(len(communicators)), communicators.sizes())
+    touched = np.isin(comm_of, comm[absent])
+    ranks = communicators.ranks[absent & np.isin(comm, comm_of)]
+    return np.unique(ranks).astype("i8"), np.unique(trace.members.call[touched[trace.members.collective]]).astype("i8")
 
 
 def _posts_late(run: Run, calls: I8) -> bool:

@@ -14,6 +14,7 @@ from documents import valid
 from falling import falling
 from farms import counter, farm, fixed_farm, lengths
 from perwiz import words
+from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.change import meaning
 from perwiz.report.domino.records import Line, first_bound, first_line, pays
@@ -656,9 +657,7 @@ def one_kernel():
 
 def test_limits__one_process_has_nobody_to_be_balanced_with():
     """Nor does it wait in turn, nor for a network: it waits for its device."""
-    said = (
-        "devices (waiting for kernels and copies) 88.9 %, overhead (in calls of devices) 0.0 %; computation 11.1 %, of the 900 ns recorded"
-    )
+    said = "devices (waiting for kernels and copies) 88.9 %; computation 11.1 %, of the 900 ns recorded"
     assert lines(document(one_kernel()), "limited by") == said
     limits = document(one_kernel()).limits
     assert (limits.computation_ns, limits.imbalance_ns, limits.devices_ns, limits.serialisation_ns, limits.rank) == (100, 0, 800, 0, 0)
@@ -672,9 +671,34 @@ def test_limits__overhead_is_of_those_that_call():
     assert "transfer (MPI and network)" in said["late_sender"]
     assert "transfer (MPI, network and threads)" in said["threads"]
     assert "transfer (MPI, network and devices)" in said["device"]
-    assert "overhead (in calls of threads)" in said["small_team"]
+    small = document(CATALOGUE["small_team"]()).limits
+    ((_, overhead),) = answer.limits(replace(small, transfer_ns=20), None)
+    assert "overhead (in calls of threads) 25.0 %" in overhead
     assert "all threads together wait" in lines(document(CATALOGUE["small_team"]()), "recorded")
     assert "all processes and threads together wait" in lines(document(CATALOGUE["threads"]()), "recorded")
+
+
+def test_limits__parts_are_all_or_none():
+    """What calls of nobody that is named cost is told, what costs nothing is not; without any of them nothing limits."""
+    limits = document(CATALOGUE["late_sender"]()).limits
+    nothing = dict.fromkeys((name for name in limits.__struct_fields__ if name.endswith("_ns")), 0)
+    bare = replace(limits, **nothing | {"time_ns": 100, "transfer_of": []})
+    assert answer.limits(bare, None) == [("limited by", "nothing, of the 100 ns recorded")]
+    told = answer.limits(replace(bare, transfer_ns=60, devices_ns=40), None)
+    assert told == [("limited by", "transfer 60.0 %, devices (waiting for kernels and copies) 40.0 %, of the 100 ns recorded")]
+
+
+@pytest.mark.parametrize(("world", "who"), [(2, "rank 1: waiting for it"), (3, "ranks 1, 2: waiting for them")])
+def test_missing_ranks(world, who):
+    """Who is missing in a collective is named, and nobody is told to call it less often: the wait may be all there is to it."""
+    b = Builder(1)
+    everyone = b.comm("everyone", range(world))
+    b.compute(0, 100)
+    b.join(0, "Allreduce", comm=everyone, work=300)
+    block = document(b.trace())
+    assert lines(block, "missing") == f"{who} in collectives cannot be told from transfer"
+    assert block.missing_ranks == [*range(1, world)]
+    assert lines(block, "what to do") == REMEDIES["missing members"]
 
 
 def test_text__a_fall_that_no_digit_shows():
