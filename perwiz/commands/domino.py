@@ -95,8 +95,10 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.progress import Progress
     from perwiz.report.domino.text import text
     from perwiz.whatif.ranking.plan import target
+    from perwiz.whatif.ranking.ranking import check
     from perwiz.whatif.worth.domino import domino
 
+    check(args.kinds or WORDS, args.by)
     if args.target is not None:
         target(args.target, 1)
     if args.block and args.question != "advance":

@@ -15,6 +15,8 @@ class Kind(NamedTuple):
     home: str
     """`file:function` in this folder: it returns what of this kind gains."""
     meaning: str
+    by: tuple[str, ...]
+    """What its changes can be about, words of BY in `ranking`."""
 
 
 KINDS = (
@@ -23,34 +25,44 @@ KINDS = (
         "computation:threads",
         "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process; MPI calls"
         " of one thread while the others compute; copies of devices while kernels run",
+        ("program", "region", "site"),
     ),
     Kind(
         "balance",
         "computation:balance",
         "computation spread evenly over the processes: in the whole program, in each stretch between collectives of all, in a region, in"
         " one step",
+        ("program", "stretch", "region", "step"),
     ),
-    Kind("slowest", "computation:slowest", "a process or node that computes longer than others computes as long as all do on average"),
-    Kind("order", "order:changes", "what is waited for runs earlier on its own process"),
+    Kind(
+        "slowest",
+        "computation:slowest",
+        "a process or node that computes longer than others computes as long as all do on average",
+        ("rank", "class", "node"),
+    ),
+    Kind("order", "order:changes", "what is waited for runs earlier on its own process", ("call", "site")),
     Kind(
         "wait",
         "waits:changes",
         "calls do not wait: single ones, or all of a site, routine, region, step, process or pair; what polls goes on when it can",
+        ("call", "site", "routine", "region", "step", "rank", "pair", "lock", "program"),
     ),
     Kind(
         "protocol",
         "messages:protocol",
         "messages do not hold their sender until the receiver is there: those of a site, or up to another eager limit; or they move while"
         " it computes",
+        ("program", "setting", "site"),
     ),
-    Kind("algorithm", "algorithms:changes", "collectives of a routine are made by the algorithm that takes least for them"),
+    Kind("algorithm", "algorithms:changes", "collectives of a routine are made by the algorithm that takes least for them", ("routine",)),
     Kind(
         "placement",
         "placement:changes",
         "ranks on other nodes: in blocks, one by one, or pairs that change places so that those which exchange most share a node",
+        ("node",),
     ),
-    Kind("collective", "instant:collectives", "the collectives of a site take no time"),
-    Kind("messages", "instant:messages", "the calls of a site that send or receive take no time"),
-    Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none"),
+    Kind("collective", "instant:collectives", "the collectives of a site take no time", ("site",)),
+    Kind("messages", "instant:messages", "the calls of a site that send or receive take no time", ("site",)),
+    Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none", ("pairs",)),
 )
 WORDS = tuple(kind.word for kind in KINDS)

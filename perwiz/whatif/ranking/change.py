@@ -31,6 +31,10 @@ class NotTriedError(Exception):
         self.found = found
 
 
+class NoneThereError(NotTriedError):
+    """Says why a run has nothing that a kind of change could be about: that is worth a line only where the kind was asked for."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Change:
     """A change that gains."""

@@ -15,7 +15,7 @@ from perwiz.loggps.model import Sent
 from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.placement import of_ranks
-from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
+from perwiz.whatif.ranking.change import Asker, Change, NoneThereError, NotTriedError
 
 _RANKS, _EDGES = 1024, 20_000_000
 """Ranks of the largest matrix; edges of the largest graph that is tried."""
@@ -26,11 +26,11 @@ _LEAST = 0.001
 
 
 def changes(asker: Asker) -> list[Change]:
-    """Return what gains if ranks were on other nodes: nothing where the trace tells of one. Raises NotTriedError if there are too many."""
+    """Return what gains if ranks were on other nodes. Raises NoneThereError if the trace tells of one, NotTriedError for many."""
     run, trace = asker.run, asker.run.trace
     home = of_ranks(trace)
     if len(set(home)) < 2:
-        return []
+        raise NoneThereError("all ranks are on one node; perwiz predict --placement cyclic:4x8 puts them on others")
     if len(home) > _RANKS or run.graph.edges > _EDGES:
         raise NotTriedError(f"more than {_RANKS} ranks or {_EDGES} edges; see perwiz predict --placement")
     node = np.unique(home, return_inverse=True)[1]

@@ -23,7 +23,7 @@ from perwiz.trace.arrays import I8
 from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking import steps
-from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
+from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NoneThereError, NotTriedError
 from perwiz.whatif.run import Run
 from perwiz.whatif.waits import waiting_time
 from perwiz.whatif.worth.families import FAMILIES
@@ -130,14 +130,24 @@ def rank(
 ) -> Ranking:
     """Return what could be changed in a run, of some kinds, and if `by` is given only what is about that (BY).
 
-    `tell` is told how many kinds of how many are done. Raises UsageError for an unknown word.
+    `tell` is told how many kinds of how many are done. Raises UsageError for unknown words, and those that do not go together.
     """
-    if unknown := [word for word in kinds if word not in ranking.WORDS]:
-        raise UsageError(f"kind '{unknown[0]}': must be one of {', '.join(ranking.WORDS)}")
+    check(kinds, by)
     asker = Asker(run)
     changes, not_tried = find(asker, kinds, by, tell)
     lines, bounds = _lines(asker, changes, apart=by == "step")
     return Ranking(asker, tuple(changes), tuple(lines), tuple(bounds), not_tried, kinds, by)
+
+
+def check(kinds: Sequence[str], by: str | None) -> None:
+    """Raise UsageError for an unknown word, and if no change of these kinds is about `by`."""
+    for what, words, known in (("kind", kinds, ranking.WORDS), ("by", (by,) if by is not None else (), BY)):
+        if unknown := [word for word in words if word not in known]:
+            raise UsageError(f"{what} '{unknown[0]}': must be one of {', '.join(known)}")
+    about = {row.word: row.by for row in ranking.KINDS if row.word in kinds}
+    if by is not None and not any(by in known for known in about.values()):
+        fits = "; ".join(f"{', '.join(known)} (--kind {word})" for word, known in about.items())
+        raise UsageError(f"--by {by}: no change of the kinds asked for is about that, must be one of {fits}")
 
 
 def find(
@@ -153,7 +163,8 @@ def find(
         try:
             found += getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker)
         except NotTriedError as why:
-            not_tried[row.word] = str(why)
+            if len(rows) < len(ranking.KINDS) or not isinstance(why, NoneThereError):
+                not_tried[row.word] = str(why)
             found += why.found
     if by is None:
         found += steps.joined(asker, found)

@@ -17,7 +17,7 @@ from perwiz.loggps.model import Costs
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.placement import of_ranks
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking.change import Asker, NoneThereError
 from perwiz.whatif.ranking.placement import changes, exchanges
 from perwiz.whatif.run import replayed, under
 
@@ -167,7 +167,8 @@ def test_changes():
 
 
 def test_changes__one_node():
-    assert changes(Asker(replayed(trace_of(2, [0, 0]), MODEL, clock="none"))) == []
+    with pytest.raises(NoneThereError, match=r"^all ranks are on one node; perwiz predict --placement cyclic:4x8 puts them on others$"):
+        changes(Asker(replayed(trace_of(2, [0, 0]), MODEL, clock="none")))
 
 
 @pytest.mark.slow

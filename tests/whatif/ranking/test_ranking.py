@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -230,7 +231,7 @@ def test_zero_wait_is_a_bound_beside_what_makes_the_sender_earlier():
 
 def test_words_are_told_apart():
     assert sorted(BY) == sorted(set(BY))
-    assert {change.by for change in ranked(halo()).changes} <= set(BY)
+    assert {word for row in ranking.KINDS for word in row.by} == set(BY)
 
 
 def test_only_some_kinds_or_about_something():
@@ -239,6 +240,28 @@ def test_only_some_kinds_or_about_something():
     words = "threads, balance, slowest, order, wait, protocol, algorithm, placement, collective, messages, network"
     with pytest.raises(UsageError, match=f"^kind 'waits': must be one of {words}$"):
         ranked(falling(), kinds=["waits"])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "by", "said"),
+    [
+        (["balance"], "site", "program, stretch, region, step (--kind balance)"),
+        (["network", "placement"], "call", "node (--kind placement); pairs (--kind network)"),
+    ],
+)
+def test_what_no_kind_is_about__refused(kinds, by, said):
+    message = f"--by {by}: no change of the kinds asked for is about that, must be one of {said}"
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        ranked(falling(), kinds=kinds, by=by)
+    with pytest.raises(UsageError, match=r"^by 'cal': must be one of call, site, "):
+        ranked(falling(), by="cal")
+
+
+def test_a_kind_that_has_nothing_to_change():
+    """Of one node nothing is placed elsewhere: that is told where it was asked for, and else is no news."""
+    why = "all ranks are on one node; perwiz predict --placement cyclic:4x8 puts them on others"
+    assert ranked(falling(), kinds=["placement"]).not_tried == {"placement": why}
+    assert "placement" not in ranked(falling()).not_tried
 
 
 def test_says_how_far_it_is():
@@ -371,7 +394,7 @@ def check(trace, model=None):
     assert {change.kind for change in found.best()} == {change.kind for change in found.changes}
     for change in found.changes:
         assert change.makespan < found.run.makespan
-        assert change.by in BY
+        assert change.by in {row.word: row.by for row in ranking.KINDS}[change.kind]
         assert questions.makespan(change.question) == change.makespan, change.question
     for line in (*found.lines[:3], *found.bounds[:3]):
         fall = found.fall(line.change)
