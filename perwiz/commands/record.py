@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -143,7 +144,7 @@ def _build(prefix: str, mpicc: str, command: list[str]) -> int:
     for folder in build.into(prefix, mpicc):
         print(folder)
     if ahead.inside(prefix) not in ahead.places():
-        _say([f"found where {ahead.VARIABLE} has {prefix}"])
+        _say([f"found where {ahead.VARIABLE} has {os.path.abspath(prefix)}"])
     return DONE
 
 

@@ -18,6 +18,7 @@ from perwiz.formats.jobtable.format import JOB_TABLE
 from perwiz.formats.kineto.format import KINETO
 from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.paraver.format import PARAVER
+from perwiz.formats.recorded import MARKER
 from perwiz.formats.recorded.format import RECORDED
 from perwiz.formats.store.format import STORE
 from perwiz.formats.timeindependent.format import TIME_INDEPENDENT
@@ -77,7 +78,10 @@ def memory_of(path: str) -> int:
 
 
 def _named(path: str) -> str:
-    """Return what to read: a path as it is, but of a directory that is no trace the only trace in it, if there is just one."""
+    """Return what to read: a path as it is, but of a directory that is no trace the only trace in it, if there is just one.
+
+    Raises TraceError if there are others inside that are of runs.
+    """
     if not os.path.isdir(path) or not os.access(path, os.R_OK | os.X_OK) or _is_trace(path):
         return path
     with os.scandir(path) as entries:
@@ -85,7 +89,20 @@ def _named(path: str) -> str:
     if len(inside) > _MOST:
         return path
     traces = [one for one in inside if (_is_trace(one) or foreign.ALOG_NAMED.search(one)) and os.access(one, os.R_OK)]
-    return traces[0] if len(traces) == 1 else path
+    if len(traces) == 1:
+        return traces[0]
+    anchored = any(one.endswith(".otf2") for one in inside)
+    runs = [] if anchored else sorted(os.path.basename(one) for one in inside if os.path.isdir(one) and (one in traces or _is_begun(one)))
+    if runs:
+        several = f"{' and '.join(runs[:2])}{' among them' if len(runs) > 2 else ''}"
+        hold = "holds a run" if len(runs) == 1 else "hold runs"
+        raise TraceError(f"{path}: a directory, with {len(runs)} inside that {hold}, {several}: must be one of these")
+    return path
+
+
+def _is_begun(path: str) -> bool:
+    """Return whether a directory is that of a recorded run, or one of an OTF2 archive, whole or not."""
+    return os.access(path, os.R_OK) and any(name == MARKER or name.endswith(".otf2") for name in os.listdir(path))
 
 
 def _is_trace(path: str) -> bool:

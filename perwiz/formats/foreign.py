@@ -7,7 +7,6 @@ import re
 from typing import NamedTuple
 
 from perwiz.formats.format import entries
-from perwiz.formats.recorded import MARKER
 
 _MUST = "must be one that is read"
 _RECORD = "which perwiz does not read: must be one that is read"
@@ -107,10 +106,6 @@ def inside(path: str) -> str:
         return f"with {len(anchors)} OTF2 archives, {anchors[0]} and {anchors[1]} among them: must be one of these files"
     if anchors:
         return f"whose {anchors[0]} is no anchor file, must be that of an OTF2 archive"
-    runs = [name for name in names if _is_run(os.path.join(path, name))]
-    if runs:
-        several = f"{' and '.join(runs[:2])}{' among them' if len(runs) > 2 else ''}"
-        return f"with {len(runs)} inside that {'holds a run' if len(runs) == 1 else 'hold runs'}, {several}: must be one of these"
     logs = [name for name in names if ALOG_NAMED.search(name)]
     if len(logs) > 1:
         return f"with {len(logs)} files named like ALOG, {logs[0]} and {logs[1]} among them: must be one of these"
@@ -125,13 +120,6 @@ def _kind(head: bytes, path: str) -> Foreign | None:
     """Return the kind of a file, None if it begins and is named like none."""
     name = path.removesuffix(".gz").removesuffix(".zst")
     return next((kind for kind in FOREIGN if kind.is_it(head, name)), None)
-
-
-def _is_run(path: str) -> bool:
-    """Return whether a directory is that of a recorded run, or holds an OTF2 archive."""
-    if not os.path.isdir(path) or not os.access(path, os.R_OK):
-        return False
-    return any(name == MARKER or name.endswith(".otf2") for name in os.listdir(path))
 
 
 def _begin(path: str) -> bytes:

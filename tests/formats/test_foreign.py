@@ -120,6 +120,10 @@ def test_anchor__what_is_none(tmp_path):
             {"r1/run.json": b"", "r2/traces.otf2": b"", "r3/run.json": b""},
             "with 3 inside that hold runs, r1 and r2 among them: must be one of these",
         ),
+        (
+            {"job/rank0.json": b'{"schemaVersion": 1, "traceEvents": []}', "r1/run.json": b""},
+            "with 2 inside that hold runs, job and r1: must be one of these",
+        ),
     ],
 )
 def test_directory(inside, message, tmp_path):

@@ -39,7 +39,7 @@ def test_mpi__no_compiler_and_no_home(mpi, built, tmp_path, capsys):
     out, err = capsys.readouterr()
     of_mpi, alone = (pathlib.Path(line) for line in out.splitlines())
     assert sorted(os.listdir(tmp_path / "prefix" / "lib" / "perwiz")) == sorted([of_mpi.name, alone.name])
-    assert (alone.name.partition("-")[0], err) == ("alone", "perwiz: found where PERWIZ_RECORDERS has prefix\n")
+    assert (alone.name.partition("-")[0], err) == ("alone", f"perwiz: found where PERWIZ_RECORDERS has {tmp_path}/prefix\n")
     node = {name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "PERWIZ_MPIS")}
     node |= {"HOME": "/proc", "PATH": str(tmp_path / "bin"), "PERWIZ_RECORDERS": f"{tmp_path}/nowhere:{tmp_path}/prefix"}
     (tmp_path / "bin").mkdir()

@@ -19,6 +19,7 @@ from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.network import UNITS
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.rounds import on_links, put_in, shared
 
@@ -31,7 +32,6 @@ _FEW = 4
 """Instances by which the best way is told where messages share links."""
 _CLAUSE = re.compile(r"\s*([a-z_A-Z]+)(?:@(.+?))?=([a-z-]+)(?::(\w+))?(?:\s+was\s+([a-z-]+)(?::(\w+))?)?\s*")
 _NEXT = re.compile(r",\s*(?=[a-z_A-Z]+(?:@[^=]*)?=)")
-_UNITS = {"": 1, "B": 1, "K": 1 << 10, "KiB": 1 << 10, "M": 1 << 20, "MiB": 1 << 20}
 _LIKE = "must be like allreduce=ring, bcast@solve.c:112=chain:64KiB or allreduce=best"
 
 
@@ -169,9 +169,9 @@ def _way(hypothesis: Hypothesis, routine: str, name: str, segment: str | None, m
         having = ", ".join(each for each, algorithm in known.items() if algorithm.segments)
         raise UsageError(f"{hypothesis}: {name} of {routine} sends no segments, must be {having or 'without'}")
     number = re.fullmatch(r"([1-9][0-9]{0,11})([A-Za-z]*)", segment)
-    if not number or number[2] not in _UNITS:
-        raise UsageError(f"{hypothesis}: segments of '{segment}', must be a number of bytes such as 65536 or 64KiB")
-    return Way(name, int(number[1]) * _UNITS[number[2]])
+    if not number or number[2] not in UNITS:
+        raise UsageError(f"{hypothesis}: segments of '{segment}', must be a size such as 65536, 64K or 64KiB (65536) or 64kB (64000)")
+    return Way(name, int(number[1]) * UNITS[number[2]])
 
 
 def _chosen(instances: Instances, clause: Clause, text: str) -> Mask:

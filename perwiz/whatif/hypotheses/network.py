@@ -85,8 +85,11 @@ class Network(Messages):
         return model, size
 
 
-_UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_SIZE = re.compile(rf"(?:({'|'.join(PAIRS)}):)?([0-9]{{1,12}})({'|'.join(_UNITS)})")
+UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9} | {
+    name: 1 << 10 * power for power, letter in enumerate("KMG", 1) for name in (letter, f"{letter}iB")
+}
+"""Bytes of each unit of a size. A letter alone is binary, as in variables of MPIs, dd and ls; KB is none, as both are meant by it."""
+_SIZE = re.compile(rf"(?:({'|'.join(PAIRS)}):)?([0-9]{{1,12}})({'|'.join(UNITS)})")
 
 
 class EagerLimit(Network):
@@ -102,8 +105,9 @@ class EagerLimit(Network):
         """The argument as changes that `Model.with_changes` takes. Raises UsageError."""
         parts = [_SIZE.fullmatch(part.strip()) for part in self.argument.split(",")]
         if not all(parts):
-            raise UsageError(f"{self}: must be a size such as 65536, 64KiB or 64kB, or between-nodes:64KiB, several joined by commas")
-        sizes = [(part[1], int(part[2]) * _UNITS[part[3]]) for part in parts if part]
+            must = "must be a size such as 65536, 64K or 64KiB (65536) or 64kB (64000)"
+            raise UsageError(f"{self}: {must}, or between-nodes:64KiB, several joined by commas")
+        sizes = [(part[1], int(part[2]) * UNITS[part[3]]) for part in parts if part]
         return ",".join(f"{pairs}:S_bytes={size}" if pairs else f"S_bytes={size}" for pairs, size in sizes)
 
     def opens(self, machine: Machine) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
-from perwiz.errors import UsageError
+from perwiz.errors import TraceError, UsageError
 from perwiz.formats.source import content
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.trace import Trace
@@ -49,7 +49,7 @@ class Placement(Hypothesis):
         return dataclasses.replace(weighted, weight=weight, places=placed.locations, nodes=placed.nodes)
 
     def placed(self, trace: Trace) -> Trace:
-        """Return the trace with its ranks on other nodes. Raises UsageError, and TraceError for a file that cannot be read."""
+        """Return the trace with its ranks on other nodes. Raises UsageError."""
         ranks = int(trace.locations.process.max(initial=-1)) + 1
         if match := _DEALT.fullmatch(self.argument):
             return _moved(trace, _dealt(self, trace, ranks, match))
@@ -150,7 +150,10 @@ def _given(asked: Placement, ranks: int) -> list[str]:
 def _places(path: str) -> list[_Place]:
     """Return what the lines of a file say; empty ones and those that begin with # say nothing."""
     out: list[_Place] = []
-    text = content(path, _LARGEST_FILE, "a node for each rank")
+    try:
+        text = content(path, _LARGEST_FILE, "block, cyclic, swap:3-17, or a file with the node of each rank")
+    except TraceError as error:
+        raise UsageError(str(error)) from None
     for number, raw in enumerate(text.decode("utf-8", "replace").splitlines(), start=1):
         line = raw.partition("#")[0].strip()
         if not line:

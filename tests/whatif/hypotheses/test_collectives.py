@@ -168,7 +168,7 @@ def test_at_a_place():
         ),
         ("allreduce=ring:0", "ring of allreduce sends no segments, must be without"),
         ("bcast=binomial:64", "binomial of bcast sends no segments, must be chain, binary, split-binary"),
-        ("bcast=chain:64kB", "segments of '64kB', must be a number of bytes such as 65536 or 64KiB"),
+        ("bcast=chain:64KB", "segments of '64KB', must be a size such as 65536, 64K or 64KiB (65536) or 64kB (64000)"),
         ("bcast=chain", "the trace has no MPI_Bcast, must be one of allreduce"),
     ],
 )

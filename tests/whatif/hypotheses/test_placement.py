@@ -11,7 +11,7 @@ from hypothesis import given
 
 import build
 from build import Builder, hand_model, placed
-from perwiz.errors import TraceError, UsageError
+from perwiz.errors import UsageError
 from perwiz.graph.graph import COLLECTIVE
 from perwiz.loggps.model import Costs
 from perwiz.whatif.hypotheses.base import parse
@@ -101,8 +101,9 @@ def test_file_refused(tmp_path, text, message):
 
 
 def test_no_file__refused(tmp_path):
-    with pytest.raises(TraceError, match="nowhere"):
-        nodes(str(tmp_path / "nowhere"), [0, 0, 1, 1])
+    path, must = str(tmp_path / "blok"), "must be block, cyclic, swap:3-17, or a file with the node of each rank"
+    with pytest.raises(UsageError, match=f"^{re.escape(path)}: no such file or directory, {must}$"):
+        nodes(path, [0, 0, 1, 1])
 
 
 def test_pairs_change_class():

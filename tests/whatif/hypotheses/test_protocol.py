@@ -60,6 +60,8 @@ def late(then=0):
         # Eager: only what nothing explains is left, from 200 on. The receive: 60, of which 30 were explained, now 2.
         ("eager 200", IN_CALLS, 214, 9032),
         ("eager 1kB", IN_CALLS, 214, 9032),
+        ("eager 1K", hand_model(), 214, 9032),
+        ("eager 1G", hand_model(), 214, 9032),
         ("eager within-node:0.2KiB", None, 0, 0),
         # Sent in place: until rank 1 is in its first call, at 1000.
         ("eager 1KiB", IN_PLACE, 1014, 9032),
@@ -70,7 +72,7 @@ def late(then=0):
 )
 def test_a_higher_limit(text, model, wait, receive):
     if model is None:
-        with pytest.raises(UsageError, match=rf"^{re.escape(text)}: must be a size such as 65536, 64KiB or 64kB, or between-nodes:64KiB"):
+        with pytest.raises(UsageError, match=rf"^{re.escape(text)}: must be a size such as 65536, 64K or 64KiB \(65536\) or "):
             predicted(late(), text)
         return
     found = leaves(late(), text, model=model)
@@ -196,11 +198,11 @@ def test_what_is_meant(text, kind):
     ("text", "error", "message"),
     [
         (
-            "eager 64K",
+            "eager 64KB",
             UsageError,
-            "eager 64K: must be a size such as 65536, 64KiB or 64kB, or between-nodes:64KiB, several joined by commas",
+            "eager 64KB: must be a size such as 65536, 64K or 64KiB (65536) or 64kB (64000), or between-nodes:64KiB, several joined by",
         ),
-        ("eager 64KiB,e3", UsageError, "eager 64KiB,e3: must be a size such as 65536, 64KiB or 64kB, or between-nodes:64KiB, several"),
+        ("eager 64KiB,e3", UsageError, "eager 64KiB,e3: must be a size such as 65536, 64K or 64KiB (65536) or 64kB (64000), or between"),
         ("eager 1,2", ModelError, "change of model by hand: S_bytes is '1' and '2', must be given once"),
         (
             "eager between-nodes:1",
