@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import GraphError
 from perwiz.loggps.algorithms.play import Instances
 from perwiz.loggps.model import Model
@@ -45,7 +46,8 @@ def changes(asker: Asker) -> list[Change]:
     instances = Instances(trace)
     kinds = np.unique(instances.kind[instances.chosen]).tolist()
     if kinds and run.graph.vertices > ROOM:
-        raise NotTriedError(f"the graph has {run.graph.vertices} vertices, more than {ROOM}; see perwiz predict --collective")
+        calls = words.several(len(trace.calls), "call")
+        raise NotTriedError(f"{calls} are too many for it in this list; perwiz predict --collective allreduce=best asks for one routine")
     out, guessed = list[Change](), list[str]()
     for routine in sorted({instances.routine(kind) for kind in kinds}):
         model = run.weighted.model

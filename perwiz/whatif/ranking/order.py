@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
@@ -34,7 +35,8 @@ def changes(asker: Asker) -> list[Change]:
     best = np.flatnonzero(promise < run.makespan)
     best = best[np.argsort(promise[best], kind="stable")]
     if len(best) and run.graph.vertices > ROOM:
-        raise NotTriedError(f"the graph has {run.graph.vertices} vertices, more than {ROOM}; see perwiz domino --question advance")
+        calls = words.several(len(run.trace.calls), "call")
+        raise NotTriedError(f"{calls} are too many for it in this list; perwiz domino --question advance lists single calls (without -q)")
     tries = min(worth.TRIED, ROOM // max(run.graph.vertices, 1))
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):
