@@ -156,7 +156,16 @@ def best(domino: DominoDocument) -> Facts:
         told += [("what to do", bound.head.remedy)] if line is None or bound.head.remedy != line.head.remedy else []
     if domino.turned:
         told.append(("matching", "receives of any source keep what they took here; perwiz predict lets them take what then comes first"))
-    return [*told, *not_tried]
+    return [*told, *_launches(domino), *not_tried]
+
+
+def _launches(domino: DominoDocument) -> Facts:
+    """Return the command that says what a straggler costs if no launch is late, and what it answers."""
+    if domino.launches is None:
+        return []
+    gain = blocks.gained(domino.replayed_ns, domino.launches.makespan_ns, domino.shares_of_ns)
+    why = "late launches (device_idle) may hide what a straggler costs; without them"
+    return [("launches", f"{why}: {domino.predict} {' '.join(domino.launches.changes)}: {gain}")]
 
 
 def _none_pays(domino: DominoDocument, line: Line, bound: Line) -> Facts:

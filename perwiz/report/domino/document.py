@@ -22,6 +22,7 @@ from perwiz.report.domino.records import (
     Fixes,
     ForDevices,
     HandedOut,
+    Launches,
     Limits,
     Line,
     NextFix,
@@ -50,6 +51,7 @@ from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import possible
 from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.computation import without_launches
 from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
@@ -101,6 +103,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         spending=_spending(run),
         for_devices=_for_devices(ranking.asker),
         handed_out=_handed_out(trace),
+        launches=_launches(ranking, lines),
         best=[_ranked(run, change) for change in best],
         best_spans=[told[change] for change in best],
         ranked=[_line(ranking, line, placed.get(line)) for line in lines[:most]],
@@ -189,6 +192,16 @@ def _for_devices(asker: Asker) -> ForDevices | None:
     where = int(spent[row].argmax())
     region = blocks.region_path(trace, where if where < len(trace.paths) else NONE)
     return ForDevices(rank=int(trace.locations.process[row]), time_ns=int(spent[row].sum()), region=region)
+
+
+def _launches(ranking: Ranking, lines: Sequence[RankedLine]) -> Launches | None:
+    """Return what a straggler costs if no launch is late, where that is more than the first change gains; None if nobody asks for it."""
+    asks = ranking.answerable and ranking.by is None and "slowest" in ranking.kinds
+    now, found = ranking.run.makespan, without_launches(ranking.asker) if asks else None
+    if found is None or found[2] >= min((line.change.makespan for line in lines[:1]), default=now):
+        return None
+    *asked, makespan = found
+    return Launches(changes=[blocks.option(one) for one in asked], makespan_ns=makespan, gain_ns=now - makespan)
 
 
 def _callers(trace: Trace) -> list[str]:

@@ -282,6 +282,14 @@ class Pace(Spent, kw_only=True):
     """The parameter of the model that keeps sends on the path apart most; null if there is no gap."""
 
 
+class Launches(Record):
+    """What a straggler of a training job costs if no launch is late: two options of predict, asked together."""
+
+    changes: list[Option]
+    makespan_ns: Natural
+    gain_ns: int
+
+
 class DominoDocument(TraceDocument, kw_only=True):
     """What to change first. Times are whole nanoseconds."""
 
@@ -314,6 +322,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Null if nobody computes for devices."""
     handed_out: HandedOut | None
     """Null if no work is."""
+    launches: Launches | None
+    """Null if it gains no more than the first of `ranked`."""
     best: list[Ranked]
     """The best change of each kind, largest gain first."""
     best_spans: list[Span]

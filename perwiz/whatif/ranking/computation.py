@@ -13,6 +13,7 @@ from perwiz.trace.arrays import F8, I8
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.devices import mostly_for_devices
 from perwiz.whatif.hypotheses.overlap import before_teams
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
@@ -20,7 +21,7 @@ from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.hypotheses.threads import Parallel
 from perwiz.whatif.limits.balance import MOST_OF_ALL
 from perwiz.whatif.limits.uneven import uneven
-from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
+from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
 from perwiz.whatif.rematch.rematched import handed_out
 
 _REGIONS, _STEPS = 12, 24
@@ -160,12 +161,28 @@ def slowest(asker: Asker) -> list[Change]:
         for row, factor in _slow(sums, count):
             question = f"speed node:{trace.nodes[row]}={factor}"
             out.append(asker.change("slowest", "node", question, f"node {trace.nodes[row]}, {factor} times as fast"))
-    out += _stragglers(asker)
+    out += [
+        asker.change("slowest", by, f"typical {text}", f"{what}, each operation as long as it is usually")
+        for by, text, what in _stragglers(asker)
+    ]
     return [change for change in out if change.makespan < asker.run.makespan]
 
 
-def _stragglers(asker: Asker) -> list[Change]:
-    """Return what gains if a rank of a training job, or a process group, whose devices compute longest, took what is usual."""
+def without_launches(asker: Asker) -> tuple[str, str, int] | None:
+    """Return two questions and the makespan with both, ns: launches of a training job are never late, and of ranks the devices of which
+    compute longest each operation takes what is usual. None if that gains nothing.
+
+    Of one rank, if that gains nearly as much as any group; late launches alone hide a straggler: all else waits for them as recorded.
+    """
+    never = "zero-time op:device_idle"
+    asked = [f"typical {text}" for _, text, _ in _stragglers(asker)]
+    gain = [asker.run.makespan - asker.makespan(parse(never), parse(text)) for text in asked]
+    most = max(gain, default=0)
+    return next(((never, text, asker.run.makespan - one) for text, one in zip(asked, gain, strict=True) if one >= CLOSE * most > 0), None)
+
+
+def _stragglers(asker: Asker) -> list[tuple[str, str, str]]:
+    """Return (by, selector, in words) of the ranks of a training job, and of its process groups, whose devices compute longest."""
     segments, trace = asker.segments, asker.run.trace
     device = np.zeros(len(trace.locations), bool)
     device[trace.calls.location[trace.calls.op == operations.OP["device_idle"]]] = True
@@ -184,7 +201,7 @@ def _stragglers(asker: Asker) -> list[Change]:
     mean = computed.mean() * count if named else sums
     longest = [named[k] for k in np.argsort(mean - sums, kind="stable")[:_TRIED].tolist() if sums[k] > mean[k]]
     asked += [("class", f"group:{comms.names[row]}", f"the {groups[row].sum()} ranks of {comms.names[row]}") for row in longest]
-    return [asker.change("slowest", by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in asked]
+    return asked
 
 
 def _slow(computed: F8, count: I8) -> list[tuple[int, str]]:

@@ -17,7 +17,7 @@ from perwiz import words
 from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.change import meaning
-from perwiz.report.domino.records import Line, first_bound, first_line, pays
+from perwiz.report.domino.records import Launches, Line, first_bound, first_line, pays
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.report.records import GainBetween, Possible
@@ -700,6 +700,17 @@ def test_missing_ranks(world, who):
     assert lines(block, "missing") == f"{who} in collectives cannot be told from transfer"
     assert block.missing_ranks == [*range(1, world)]
     assert lines(block, "what to do") == REMEDIES["missing members"]
+
+
+def test_launches():
+    """What late launches hide is told with the command that asks for it; of other programs nothing is."""
+    block = document(CATALOGUE["late_sender"]())
+    assert block.launches is None
+    half = Launches(changes=["--zero-time op:device_idle", "--typical rank:0"], makespan_ns=0, gain_ns=block.replayed_ns)
+    asked = "perwiz predict built --zero-time op:device_idle --typical rank:0: gain"
+    told = lines(replace(block, launches=half), "launches")
+    assert told.startswith(f"late launches (device_idle) may hide what a straggler costs; without them: {asked} ")
+    assert told.endswith("(100.0 %)")
 
 
 def test_text__a_fall_that_no_digit_shows():
