@@ -28,6 +28,8 @@ from perwiz.whatif.waits import Waits
 
 _NAME = 40
 """Columns of the name of a region."""
+_SAID = 1000
+"""Columns of what was inferred."""
 _INITS = tuple(operations.OPS[op] for op in operations.INITS)
 
 
@@ -140,7 +142,7 @@ def document(
     own, total = share.calls, share.total
     lasts, spans, stream = (times.leave - times.enter)[own], ends.leave - ends.enter, trace.locations.kind == STREAM
     of_process = ~stream[trace.calls.location[own]]
-    idle = trace.calls.op[own] == operations.OP["device_idle"]
+    idle = ~of_process & (trace.calls.op[own] == operations.OP["device_idle"])
     sizes, received = trace.communicators.sizes().tolist(), trace.messages.bytes[share.messages]
     return InfoDocument(
         **blocks.head(trace),
@@ -276,6 +278,7 @@ def _facts(info: InfoDocument, regions: bool) -> Facts:
         ("regions", _region_fact(info.regions, regions)),
         *([("communicators", str(communicators))] if communicators > 1 else []),
         *(iterations.facts(info.iterations, info.makespan_ns) if info.iterations else []),
+        *([("inferred", words.shown(inferred, _SAID))] if (inferred := info.properties.get("inferred")) else []),
     ]
 
 
@@ -287,10 +290,12 @@ def _traffic(info: InfoDocument) -> Facts:
     share, waiting = (words.percent(part, info.processes_ns - info.init_ns) for part in (inside, info.waiting_ns))
     begun = f", and {words.duration(info.init_ns)} in MPI_Init" if info.init_ns else ""
     idle = f"idle {words.duration(info.idle_ns)} ({words.percent(info.idle_ns, info.streams_ns)} of theirs)"
+    on_streams = sum(row.waiting_ns for row in info.routines) - info.waiting_ns
+    beside = f" of the processes, {words.duration(on_streams)} of the streams," if info.streams and on_streams > 0 else ""
     messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     return [
         ("calls", f"{info.calls}, {words.duration(inside)} in them ({share} {_of(info)}){begun}"),
-        ("waiting", f"{words.duration(info.waiting_ns)} ({waiting}) under model {words.shown(info.model)}{unknown}"),
+        ("waiting", f"{words.duration(info.waiting_ns)} ({waiting}){beside} under model {words.shown(info.model)}{unknown}"),
         *([("streams", idle)] if info.streams else []),
         ("messages", f"{messages.matched}, {words.size(messages.bytes)}" if messages.matched else "none"),
         ("collectives", str(info.collectives or "none")),
@@ -314,13 +319,23 @@ def _routine_lines(info: InfoDocument) -> list[str]:
             row.routine,
             str(row.calls),
             words.duration(told := _told(row.routine, row.time_ns, row.init_ns)),
-            "-" if row.routine in _INITS or row.streams_ns == row.time_ns > 0 else words.percent(told, info.processes_ns - info.init_ns),
+            "-"
+            if row.routine in _INITS or row.streams_ns == row.time_ns > 0
+            else words.percent(max(told - row.streams_ns, 0), info.processes_ns - info.init_ns),
             words.duration(row.waiting_ns),
             words.size(row.bytes_sent),
         ]
         for row in info.routines
     ]
-    return words.table(["routine", "calls", "time", "of all", "waiting", "sent"], cells)
+    of = "of processes" if info.streams else "of all"
+    return words.table(["routine", "calls", "time", of, "waiting", "sent"], cells)
+
+
+def _of_processes(row: Routine, told: int, info: InfoDocument) -> str:
+    """Return which part of the processes' time a routine takes there; `-` if it is one of streams alone, or starts MPI."""
+    if row.routine in _INITS or row.streams_ns == row.time_ns > 0:
+        return "-"
+    return words.percent(max(told - row.streams_ns, 0), info.processes_ns - info.init_ns)
 
 
 def _region_lines(regions: list[Region]) -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import perwiz
+from perwiz.cli import main
 from perwiz.errors import LibraryError, TraceError
 from perwiz.formats import files
 from perwiz.formats.jobtable.read import last_before
@@ -164,6 +165,17 @@ def test_predict__a_straggler_alone():
     trace = files.read(str(TRACES / "training-job" / "steps.parquet"))
     found = perwiz.predict(trace, "typical rank:0", clock="none", draws=0)
     assert found.gain / found.recorded.makespan == pytest.approx(0.48, abs=0.03)
+
+
+@pytest.mark.slow
+def test_info__of_processes_and_streams(capsys):
+    """Waits of both are all that domino tells, 1504 s; no share is above 100 %, and what was inferred is printed."""
+    assert main(["info", str(TRACES / "training-job" / "steps.parquet")]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "282.0 s (18.9 %) of the processes, 1222 s of the streams," in out
+    assert "streams idle 4278 s (86.1 % of theirs)" in out
+    assert "device_idle 5424 4957 s 45.6 % 696.0 s" in out
+    assert "inferred the times between 2 steps (16 to 21): each begins on all ranks when the one before has ended; what 1445" in out
 
 
 @pytest.mark.slow
