@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from fractions import Fraction
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START = range(12)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START, BORDER = range(13)
 
 
 def into(graph_start, v):
@@ -171,7 +171,7 @@ def split(start, source, kind, time, cut, lag):
         rest = time[v] - max(time[source[k]] + weight[k] for k in binding) if partners else slack[local] - weight[local]
         for k in binding:
             weight[k] += rest
-    return weight, [(edges[k], lowered[k], violations[k], returned_before[k]) for k in range(START + 1)]
+    return weight, [(edges[k], lowered[k], violations[k], returned_before[k]) for k in range(BORDER + 1)]
 
 
 def cut_incoming(start, kind, vertex, spared, cut, weight):

@@ -251,9 +251,9 @@ def test_mpi__more_processes_than_two(mpi, capfd):
 def test_program__compiled_once(mpi):
     from perwiz.record import build
 
-    program = build.program(mpi.mpicc, "calibrate.c")
+    program = build.measuring(mpi.mpicc)
     made = program.stat().st_mtime_ns
-    assert build.program(mpi.mpicc, "calibrate.c").stat().st_mtime_ns == made
+    assert build.measuring(mpi.mpicc).stat().st_mtime_ns == made
 
 
 def checked(text):

@@ -28,7 +28,7 @@ from perwiz.formats.otf2.library.binding import Failure
 from perwiz.formats.otf2.library.packed import Asked, Read, Task, Told, consumer_class, written
 
 _ROOM, _TIMES = 2 << 30, 64
-"""Address space: so many bytes, and so many times what the archive's files have."""
+"""Address space beyond what this process has when it begins: so many bytes, and so many times what the archive's files have."""
 _PERIOD = 0.1
 """Seconds between two signs of life."""
 _DIE_WITH_PARENT = 1
@@ -140,7 +140,9 @@ def _isolate(bytes: int) -> None:
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_AS, (_ROOM + _TIMES * bytes,) * 2)
+        with open("/proc/self/statm", encoding="ascii") as file:
+            has = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (has + _ROOM + _TIMES * bytes,) * 2)
 
 
 def main(connection: int, data: int) -> None:
