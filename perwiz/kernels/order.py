@@ -56,19 +56,8 @@ def order(
             if head == step:
                 _bring_together(out, step, tail, degree, cursor, spare)
                 step = tail
-            v = out[head]
+            tail = _place_behind(out[head], first, edge, target, chained, waiting, tail, out)
             head += 1
-            if chained[v]:
-                waiting[v + 1] -= 1
-                if waiting[v + 1] == 0:
-                    out[tail] = v + 1
-                    tail += 1
-            for k in range(first[v], first[v + 1]):
-                t = target[edge[k]]
-                waiting[t] -= 1
-                if waiting[t] == 0:
-                    out[tail] = t
-                    tail += 1
     return tail
 
 
@@ -88,19 +77,39 @@ def proceed(
     """
     with cython.nogil:
         while head < tail:
-            v = out[head]
+            tail = _place_behind(out[head], first, edge, target, chained, waiting, tail, out)
             head += 1
-            if chained[v]:
-                waiting[v + 1] -= 1
-                if waiting[v + 1] == 0:
-                    out[tail] = v + 1
-                    tail += 1
-            for k in range(first[v], first[v + 1]):
-                t = target[edge[k]]
-                waiting[t] -= 1
-                if waiting[t] == 0:
-                    out[tail] = t
-                    tail += 1
+    return tail
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _place_behind(
+    v: cython.int,
+    first: cython.const[cython.int][::1],
+    edge: cython.const[cython.int][::1],
+    target: cython.const[cython.int][::1],
+    chained: cython.const[cython.uchar][::1],
+    waiting: cython.int[::1],
+    tail: cython.Py_ssize_t,
+    out: cython.int[::1],
+) -> cython.Py_ssize_t:
+    """Write to `out` from `tail` on what waited for vertex v alone; return where that ends."""
+    k: cython.int
+    t: cython.int
+    if chained[v]:
+        waiting[v + 1] -= 1
+        if waiting[v + 1] == 0:
+            out[tail] = v + 1
+            tail += 1
+    for k in range(first[v], first[v + 1]):
+        t = target[edge[k]]
+        waiting[t] -= 1
+        if waiting[t] == 0:
+            out[tail] = t
+            tail += 1
     return tail
 
 
