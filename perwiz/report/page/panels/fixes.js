@@ -11,7 +11,7 @@ page.panel("fixes", {draw(box, data) {
   box.append(page.facts(data.answer), place);
   const list = (rows, ...title) => rows.length && place.append(node("div", {}, ...title, table(["gain", "", "makespan", "kind", "change", "what to do"],
     rows.map((row) => ({go: go(row.id), title: row.what, cells: [bar(row.gain), share(row.gain),
-      time(row.makespan), row.kind, node("code", {class: "change"}, row.change), row.remedy]})), {left: [0, 3, 4, 5]})));
+      time(row.makespan), row.kind, node("code", {class: "change"}, row.change), node("span", {class: "remedy"}, row.remedy)]})), {left: [0, 3, 4, 5]})));
   list(data.ranked, node("h3", {}, "What could be changed"));
   list(data.at_best, node("h3", {}, "What there is to gain at best"), node("p", {class: "quiet"}, data.at_best_note));
   if (data.changes.length) {
