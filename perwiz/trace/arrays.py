@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -23,6 +24,7 @@ _CHUNK = 1 << 17
 """Rows handled at a time."""
 
 
+@functools.cache
 def dtype(name: str) -> np.dtype[Any]:
     """Return the dtype of the elements of an array type of this module, by its name."""
     return np.dtype(get_args(get_args(globals()[name])[1])[0])

@@ -43,7 +43,7 @@ class Chromium:
         )
         os.close(to_read)
         os.close(to_write)
-        self._number, self._rest, self._session, self.events = 0, b"", None, []
+        self._number, self._rest, self._session, self._looked_at, self.events = 0, b"", None, None, []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -81,14 +81,24 @@ class Chromium:
 
     def open(self, path: pathlib.Path, fragment: str = "") -> None:
         """Show a page of perwiz from disk, and wait until it is drawn."""
-        self.visit(f"{path.as_uri()}{fragment}")
+        self.visit(f"{path.as_uri()}?{self._number}{fragment}")
+
+    def look_at(self, path: pathlib.Path) -> None:
+        """Show a page of perwiz as `open` does, or leave it there if it was only looked at since: for who changes nothing of it."""
+        if self._looked_at != path:
+            self.open(path)
+            self._looked_at = path
 
     def visit(self, address: str) -> None:
         """Show the page of perwiz at an address, and wait until it is drawn."""
-        self.events.clear()
-        self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=address)
+        self.go(address)
         self.until("document.documentElement && document.documentElement.dataset.ready")
+
+    def go(self, address: str) -> None:
+        """Load what is at an address, which is not that of the page before; what that said is forgotten."""
+        self._looked_at = None
+        self.events.clear()
+        assert "loaderId" in self.call("Page.navigate", url=address), f"nothing was loaded: {address}"
 
     def run(self, expression: str) -> object:
         """Return the value of a JavaScript expression, awaited."""
@@ -128,12 +138,16 @@ class Chromium:
         self.click(*self.run(f"(() => {{ const r = {found}.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"))
 
     def key(self, name: str) -> None:
-        """Press a key: a character, or a name such as Enter."""
+        """Press a key, a character or a name such as Enter, and wait until what it does is painted."""
+        self.press(name)
+        self.frame()
+
+    def press(self, name: str) -> None:
+        """Press a key."""
         more = {"windowsVirtualKeyCode": _KEYS[name]} if name in _KEYS else {"text": name}
         more |= {"text": "\r"} if name == "Enter" else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=name, **more)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=name)
-        self.frame()
 
     def type(self, text: str) -> None:
         """Write a text where the focus is."""

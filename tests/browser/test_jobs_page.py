@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from browser.chromium import PATH, Chromium
+from browser.chromium import PATH
 from mails import RECORDS, waiting
 from perwiz.jobs.benchmark import Benchmark
 from perwiz.jobs.store import database, ingest, query
@@ -15,13 +15,6 @@ from perwiz.jobs.views import html
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
 BENCHMARK = Benchmark("test", {"recv": 1.0}, {})
 HOSTILE = "</style></title><script>document.title = 'hacked'</script><img src=x onerror=\"document.title = 'hacked'\">"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Return one browser for all tests."""
-    with Chromium() as found:
-        yield found
 
 
 @pytest.fixture
@@ -39,8 +32,7 @@ def opened(browser, tmp_path):
             page = html.period(report.period(link, which, None, choice, BENCHMARK), html.more(link, choice))
         link.close()
         (tmp_path / "page.html").write_text(page, encoding="utf-8")
-        browser.events.clear()
-        browser.call("Page.navigate", url=(tmp_path / "page.html").as_uri())
+        browser.go((tmp_path / "page.html").as_uri())
         browser.until("document.readyState === 'complete' && document.querySelector('h1') !== null")
         return browser
 

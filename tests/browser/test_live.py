@@ -10,76 +10,26 @@ import threading
 import numpy as np
 import pytest
 
-import build
 import perwiz
-from browser.chromium import PATH, Chromium
+from browser.chromium import PATH
+from browser.pages import QUESTIONS, asked, small
 from perwiz import cli
 from perwiz import words as telling
-from perwiz.report.page import html
 from perwiz.report.page import page as pages
-from perwiz.report.page.analyses import changed, gathered
-from perwiz.report.page.html import Panel
-from perwiz.report.page.panels import live, live_graph, timeline
-from perwiz.report.page.panels.timeline import Moments, Overlays, Shown
+from perwiz.report.page.analyses import changed
+from perwiz.report.page.panels import live_graph
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import replayed
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
-ALL = "waits: new Uint8Array(perwiz.live.graph.calls).fill(1), "
-QUESTIONS = (
-    (["zero-wait all"], ALL + "speeds: [], scales: []"),
-    (["speed rank:1=1.7"], "speeds: [{rank: 1, factor: 1.7}], scales: []"),
-    (["network G_ns_per_byte=13.7"], "G: 13.7, speeds: [], scales: []"),
-    (["network L_ns=0"], "L: 0, speeds: [], scales: []"),
-    (
-        ["network L_ns=9123,G_ns_per_byte=0.0371", "speed rank:1=0.59", "zero-wait all"],
-        f"L: 9123, G: 0.0371, {ALL} speeds: [{{rank: 1, factor: 0.59}}], scales: []",
-    ),
-)
-SHOWN = """(() => {
-  const g = perwiz.live.graph, {enter, length} = g.line.bands, swept = perwiz.live.ask({%s});
-  const line = {enter: [], leave: [], begin: [], end: [], wait: [], partner: [], bands: {enter: enter.slice(), length: length.slice()}};
-  perwiz.live.show(swept, line);
-  return [line.enter, line.leave, line.wait, [...line.bands.enter], line.makespan];
-})()"""
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Return one browser for all tests."""
-    with Chromium() as found:
-        yield found
-
-
-def opened(browser, path, run, ask="perwiz predict x", others=()):
+def opened(browser, *page):
     """Show a page of the timeline of a run and its what-ifs."""
-    moments = [Moments("measured", run.trace.timeline, run.waits)]
-    moments += [Moments(change.question, one.recorded_rows()) for change, one in others]
-    panels = [
-        Panel("timeline", "Timeline", timeline.document([Shown(run.trace, moments)], Overlays())),
-        Panel("live", "What if", live.document(run, ask, others)),
-    ]
-    head = {"trace": "x", "asked": [], "predicted": None, "comparison": None, "span": None, "shares": [], "doubts": [], "best": []}
-    head |= {"recorded": run.makespan, "shares_of": run.makespan, "lanes": "", "calls": 0, "noun": "", "messages": 0, "waiting": 0}
-    page = path / "page.html"
-    page.write_text(html.page("x", head | {"incomplete": False}, panels), encoding="utf-8")
-    browser.open(page)
+    browser.open(small(*page))
     browser.until("!!(perwiz.live || document.querySelector('#panel-live p'))")
-
-
-def asked(browser, run, question, model=None):
-    """Assert that the page says what `predict` says of a question, for every call."""
-    texts, words = question
-    said = predict(run.trace, texts, model, clock="none", draws=0, keep_matches=True)
-    enter, leave, wait, bands, makespan = browser.run(SHOWN % words)
-    begin, calls = int(run.trace.timeline.locations.enter.min()), said.predicted.calls
-    np.testing.assert_array_equal(enter, calls.enter - begin)
-    np.testing.assert_array_equal(leave, calls.leave - begin)
-    np.testing.assert_array_equal(wait, said.waits_after.time)
-    np.testing.assert_array_equal(bands, said.predicted.regions.enter - begin)
-    assert makespan == said.predicted.makespan
 
 
 @pytest.mark.parametrize("name", ["srtest.alog", "halo-before", "team-static.alog.gz", "farm.alog.gz", "ping-pong-otf2-papi"])
@@ -94,20 +44,6 @@ def test_questions__as_predict(browser, tmp_path, name):
         words = f"speeds: [{{rank: 1, factor: 1.5}}], scales: [{{row: {row}, factor: 0.37}}]"
         asked(browser, run, (["speed rank:1=1.5", f"scale {trace.names[row]}=0.37"], words))
     assert browser.complaints() == []
-
-
-@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"empty", "one_process"}))
-def test_questions__of_awkward_traces(browser, tmp_path, name):
-    """Rendezvous, probes, prefixes, devices, gaps between sends: under the model that the trace was made with."""
-    model = build.hand_model()
-    run = replayed(build.CATALOGUE[name](), model, "none")
-    opened(browser, tmp_path, run)
-    if not browser.run("!!perwiz.live"):
-        assert not len(run.trace.calls) or run.replay_error
-        return
-    ranks = run.trace.locations.process
-    for question in QUESTIONS[:4] if 1 in ranks else QUESTIONS[:1]:
-        asked(browser, run, question, model)
 
 
 def test_ticks__read_as_a_command(browser, tmp_path, capsys):
@@ -170,9 +106,8 @@ def test_large__says_who_answers(browser, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def served(request):
+def served(report):
     """Return the page of a run that is served, and closed behind the test."""
-    report = gathered(perwiz.read(str(TRACES / request.param)), model="default")
     made = pages.server(report, pages.panels(report))
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -182,10 +117,9 @@ def served(request):
     made.server_close()
 
 
-@pytest.mark.parametrize("served", ["srtest.alog"], indirect=True)
-def test_served__asks_the_engine_what_the_page_cannot_sweep(browser, served):
+def test_served__asks_the_engine_what_the_page_cannot_sweep(browser, report, served):
     """A question in words goes to the server, whose answer is what `predict` says; one that it refuses is told, and the page goes on."""
-    said = predict(perwiz.read(str(TRACES / "srtest.alog")), ["balance-time all"], "default", draws=0, keep_matches=True)
+    said = predict(report.run.trace, ["balance-time all"], "default", clock="none", draws=0, keep_matches=True)
     browser.visit(served.address)
     browser.until("!!perwiz.live")
 

@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import pathlib
-
 import pytest
 
 import build
 import perwiz
-from browser.chromium import PATH, Chromium
-from perwiz.report.page import html
-from perwiz.report.page.html import Panel
-from perwiz.report.page.panels import live, timeline
-from perwiz.report.page.panels.timeline import Moments, Overlays, Shown
+from browser.chromium import PATH
+from browser.conftest import SRTEST
+from browser.pages import small
 from perwiz.whatif.run import replayed
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
-SRTEST = str(pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog")
 DETAIL = "document.getElementById('detail').innerText"
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """Return one browser for all tests."""
-    with Chromium() as found:
-        yield found
-
-
-def written(path, run):
-    """Return a page of the timeline of a run and its what-ifs."""
-    moments = [Moments("measured", run.trace.timeline, run.waits)]
-    shown = timeline.document([Shown(run.trace, moments)], Overlays())
-    panels = [Panel("timeline", "Timeline", shown), Panel("live", "What if", live.document(run, "perwiz predict x"))]
-    head = {"trace": "x", "asked": [], "predicted": None, "comparison": None, "span": None, "shares": [], "doubts": [], "best": []}
-    head |= {"recorded": run.makespan, "shares_of": run.makespan, "lanes": "", "calls": 36, "noun": "call", "messages": 0, "waiting": 0}
-    page = path / "page.html"
-    page.write_text(html.page("x", head | {"incomplete": False}, panels), encoding="utf-8")
-    return page
+def run():
+    """Return the run of srtest.alog."""
+    return replayed(perwiz.read(str(SRTEST)), "default")
 
 
 @pytest.fixture(scope="module")
-def srtest(tmp_path_factory):
+def srtest(run, tmp_path_factory):
     """Return the page of srtest.alog."""
-    return written(tmp_path_factory.mktemp("srtest"), replayed(perwiz.read(SRTEST), "default"))
+    return small(tmp_path_factory.mktemp("srtest"), run)
 
 
 def place(browser, moment, row=0, down=8):
@@ -85,19 +67,18 @@ def test_keys__without_focus_and_back(browser, srtest):
     assert browser.run(DETAIL).startswith("e0 MPI_Barrier")
 
 
-def test_times__to_the_nanosecond(browser, srtest):
+def test_times__to_the_nanosecond(browser, run, srtest):
     browser.open(srtest)
     browser.run("perwiz.show({call: 25})")
-    times = replayed(perwiz.read(SRTEST), "default").trace.timeline
+    times = run.trace.timeline
     entered = int(times.calls.enter[25] - times.locations.enter.min())
     assert f" = {entered:_} ns".replace("_", "\u202f") in browser.run(DETAIL)
 
 
-def test_search__by_time(browser, srtest):
+def test_search__by_time(browser, run, srtest):
     """As many as wait so long; all are listed beside, and a click goes there."""
     browser.open(srtest)
-    waits = replayed(perwiz.read(SRTEST), "default").waits.time
-    recv = [row for row in range(36) if waits[row] > 10_000_000]
+    recv = [row for row in range(36) if run.waits.time[row] > 10_000_000]
     browser.click_on("input[type=search]")
     browser.type("wait>10ms")
     browser.key("Enter")
@@ -130,7 +111,7 @@ def test_tables__sort_filter_copy(browser, srtest):
 def test_functions__a_stack_and_told_where_nothing_is_called(browser, tmp_path):
     """Thick rows have the functions below the calls; where only computation is the innermost is told."""
     run = replayed(build.nested_regions(), build.hand_model())
-    browser.open(written(tmp_path, run))
+    browser.open(small(tmp_path, run))
     regions, times = run.trace.regions, run.trace.timeline.regions
     inner = int((regions.parent >= 0).argmax())
     browser.run("perwiz.view.lane = 60; document.body.dispatchEvent(new KeyboardEvent('keydown', {key: ']', bubbles: true}))")
@@ -152,7 +133,7 @@ def test_alike__ranks_by_what_they_do(browser, tmp_path):
         for rank in range(12):
             b.compute(rank, 3000 if rank % 3 == 0 else 1000)
         b.everyone("Barrier")
-    browser.open(written(tmp_path, replayed(b.trace(), build.hand_model())))
+    browser.open(small(tmp_path, replayed(b.trace(), build.hand_model())))
     browser.run("[...document.querySelectorAll('button')].find((one) => one.textContent === 'alike').click()")
     browser.until("perwiz.view.rows().length < 12")
     rows = browser.run("perwiz.view.rows().map((row) => [row.label, row.members])")
@@ -173,7 +154,7 @@ def test_old_browser__is_told(browser, srtest, tmp_path):
     text = srtest.read_text(encoding="utf-8")
     assert '<header id="head"><p id="old">Nothing is drawn yet. If this stays, the browser is too old' in text
     made = browser.call("Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream")["identifier"]
-    browser.call("Page.navigate", url=srtest.as_uri())
+    browser.go(srtest.as_uri())
     said = browser.until("document.querySelector('.warning[role=alert]') && document.querySelector('.warning[role=alert]').innerText")
     assert said == "This page cannot be drawn here: the browser is too old (it has no DecompressionStream)"
     browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=made)

@@ -6,21 +6,21 @@ With PERWIZ_SCREENSHOTS=FOLDER pictures of what was tested are left there, to be
 from __future__ import annotations
 
 import dataclasses
-import os
-import pathlib
 
 import pytest
 
 import build
 import perwiz
-from browser.chromium import PATH, Chromium
+from browser.chromium import PATH
+from browser.conftest import SRTEST
+from browser.pages import QUESTIONS, asked, quiet, seen
 from farms import farm, lengths
 from perwiz import words
 from perwiz.report.page import page as html_report
 from perwiz.report.page.analyses import gathered
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
-TRACES = pathlib.Path(__file__).parents[2] / "traces"
+TRACES = SRTEST.parent
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
     "<img src=x onerror='window.hacked = 1'>",
@@ -28,37 +28,9 @@ HOSTILE = (
 )
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Return one browser for all tests."""
-    with Chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def srtest(tmp_path_factory):
-    """Return the page of traces/srtest.alog."""
-    path = tmp_path_factory.mktemp("page") / "srtest.html"
-    return written(path, perwiz.read(str(TRACES / "srtest.alog")), model="default")
-
-
 def written(path, trace, *words, **settings):
     path.write_text(html_report.page(gathered(trace, *words, **settings)), encoding="utf-8")
     return path
-
-
-def seen(browser, name):
-    """Leave a picture, if somebody wants to look at them."""
-    folder = os.environ.get("PERWIZ_SCREENSHOTS")
-    if folder:
-        browser.frame()
-        browser.screenshot(pathlib.Path(folder) / f"{name}.png")
-
-
-def quiet(browser):
-    """Assert that the page complained of nothing and asked for nothing."""
-    assert browser.complaints() == []
-    assert browser.requests() == []
 
 
 def view(browser):
@@ -72,7 +44,7 @@ def detail(browser):
 
 
 def test_opens(browser, srtest):
-    browser.open(srtest)
+    browser.look_at(srtest)
     head = browser.run("document.getElementById('head').innerText")
     assert "412.6 ms recorded" in head
     assert "393.8 ms predicted, gain 18.72 ms (4.5 %) by the first change" in head
@@ -90,7 +62,7 @@ def test_opens(browser, srtest):
 
 def test_opens__re_measured(browser, tmp_path):
     """The prediction stands above the run that was measured afterwards; what is chosen in one is chosen in the other."""
-    trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
+    trace, path = perwiz.read(str(SRTEST)), str(tmp_path / "after.alog")
     perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25", model="default")), path)
     browser.open(written(tmp_path / "page.html", trace, "advance e25", against=perwiz.read(path), model="default"))
     assert "re-measured 403.1 ms, exactly as predicted" in browser.run("document.getElementById('head').innerText")
@@ -98,14 +70,16 @@ def test_opens__re_measured(browser, tmp_path):
     assert shown == ["predicted under advance e25", f"re-measured: {path}"]
     browser.run("perwiz.show({call: 14})")
     assert f"re-measured: {path}\ncall\ne13\n" in detail(browser)
-    browser.open(written(tmp_path / "page.html", trace, against=perwiz.read(path), model="default"))
-    assert "re-measured 403.1 ms, shorter by 9.437 ms (2.3 %)" in browser.run("document.getElementById('head').innerText")
+    trace, model = build.late_sender(), build.hand_model()
+    after = perwiz.predicted_trace(perwiz.predict(trace, "zero-wait all", model=model, clock="none"))
+    browser.open(written(tmp_path / "unasked.html", trace, against=after, model=model, clock="none"))
+    assert "re-measured 75.59 us, shorter by 50.01 us (39.8 %)" in browser.run("document.getElementById('head').innerText")
     quiet(browser)
 
 
 def test_opens__matched_anew(browser, tmp_path):
     """A run with its own order is a run of its own: what is chosen in the recorded one is chosen where it is made then."""
-    trace = farm(lengths(20), regions=("task",))
+    trace = farm(lengths(6), regions=("task",))
     browser.open(written(tmp_path / "page.html", trace, "speed rank:1=0.25", model=build.hand_model(), clock="none"))
     twins = perwiz.predict(trace, "speed rank:1=0.25", build.hand_model(), clock="none", draws=0).written.entry.tolist()
     moved = next(old for old, new in enumerate(twins) if trace.calls.location[old] == 1 and new != old)
@@ -124,7 +98,7 @@ def test_opens__one_process(browser, tmp_path):
 
 def test_numbers__are_written_as_the_commands_write_them(browser, srtest):
     """Half to even, and the unit of the rounded number: 11125 ns are 11.12 us, 999960 ns 1.000 ms."""
-    browser.open(srtest)
+    browser.look_at(srtest)
     amounts = (0, 7, 999, 1000, 11_125, 11_135, 999_949, 999_950, 999_960, 20_812_500, 3 * 10**12, 10**13 + 5)
     values = [sign * amount for amount in amounts for sign in (1, -1)]
     assert browser.run(f"{values}.map(perwiz.time)") == [words.duration(value) for value in values]
@@ -134,7 +108,7 @@ def test_numbers__are_written_as_the_commands_write_them(browser, srtest):
 
 def test_canvas__is_painted(browser, srtest):
     """Rank 0 waits in its first barrier from the start (vermilion, #c8501e), and rank 2 has not begun (white)."""
-    browser.open(srtest)
+    browser.look_at(srtest)
     read = "[...document.querySelector('.area canvas').getContext('2d').getImageData(perwiz.view.gutter + 30, {}, 1, 1).data]"
     place = "20 + perwiz.view.rows()[{}].y + 3"
     assert browser.run(read.format(place.format(0))) == [200, 80, 30, 255]
@@ -199,7 +173,7 @@ def test_search__id_routine_and_nothing(browser, srtest):
 
 def test_search__shows_all_it_takes(browser, srtest):
     """The example in the field is not cut off: a copy of its text is no wider than the field without the button that empties it."""
-    browser.open(srtest)
+    browser.look_at(srtest)
     width = browser.run("""(() => {
       const input = document.querySelector("input[type=search]"), style = getComputedStyle(input);
       const context = document.createElement("canvas").getContext("2d");
@@ -364,20 +338,30 @@ def ring(ranks):
 
 @pytest.mark.parametrize("name", sorted(build.CATALOGUE))
 def test_awkward_traces(browser, tmp_path, name):
-    browser.open(written(tmp_path / "page.html", build.CATALOGUE[name]()))
-    for number in range(browser.run("document.querySelectorAll('[role=tab]').length")):
-        browser.click_on("[role=tab]", number)
+    """All panels are drawn, and what is asked is answered as `predict` does: rendezvous, probes, devices, gaps between sends."""
+    model = build.hand_model()
+    report = gathered(build.CATALOGUE[name](), model=model)
+    (tmp_path / "page.html").write_text(html_report.page(report), encoding="utf-8")
+    browser.open(tmp_path / "page.html")
+    browser.run("(async () => { for (const tab of document.querySelectorAll('[role=tab]')) await perwiz.open(tab.id.slice(4)); })()")
     browser.run("document.querySelector('.area canvas').focus()")
     for key in "n+p-g0":
-        browser.key(key)
+        browser.press(key)
+    browser.frame()
     quiet(browser)
+    ranks = report.run.trace.locations.process
+    if not browser.run("!!perwiz.live"):
+        assert not len(report.run.trace.calls) or report.run.replay_error
+    elif len(ranks) > 1:
+        for question in QUESTIONS[:4] if 1 in ranks else QUESTIONS[:1]:
+            asked(browser, report.run, question, model)
 
 
 def test_broken_data__is_said(browser, srtest, tmp_path):
     page = tmp_path / "broken.html"
     text = srtest.read_text(encoding="utf-8")
     page.write_text(text.replace('id="data-timeline">{', 'id="data-timeline">{,', 1), encoding="utf-8")
-    browser.call("Page.navigate", url=page.as_uri())
+    browser.go(page.as_uri())
     assert browser.until("document.querySelector('.warning') && document.querySelector('.warning').innerText").startswith(
         "This page cannot be drawn here: SyntaxError"
     )

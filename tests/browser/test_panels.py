@@ -5,48 +5,47 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-import pathlib
 
 import numpy as np
 import pytest
 
 import build
-import perwiz
-from browser.chromium import PATH, Chromium
+from browser.chromium import PATH
+from browser.pages import quiet
 from perwiz.report.page import html
 from perwiz.report.page import page as html_report
-from perwiz.report.page.analyses import gathered, wait_states
+from perwiz.report.page.analyses import gathered
 from perwiz.report.page.panels import states as html_states
 from perwiz.trace.trace import Topology
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
-TRACES = pathlib.Path(__file__).parents[2] / "traces"
 ROWS = "[...document.querySelectorAll('.tree')[{}].children].map((row) => row.textContent)"
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """Return one browser for all tests."""
-    with Chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """Return the pages of srtest, and of a small run with regions and a topology."""
-    folder = tmp_path_factory.mktemp("panels")
+def regions(tmp_path_factory):
+    """Return the page of a small run with regions and a topology."""
     run = build.nested_regions()
     count = len(run.locations)
     where = np.stack([np.zeros(count, "i4"), np.arange(count)], 1).astype("i4")
     grid = Topology("grid", 0, (1, count), (False, False), ("y", "x"), where)
-    traces = {"srtest": perwiz.read(str(TRACES / "srtest.alog")), "regions": dataclasses.replace(run, topologies=(grid,))}
-    for name, trace in traces.items():
-        (folder / f"{name}.html").write_text(html_report.page(gathered(trace, model="default")), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in traces}
+    page = tmp_path_factory.mktemp("panels") / "regions.html"
+    page.write_text(html_report.page(gathered(dataclasses.replace(run, topologies=(grid,)), model="default")), encoding="utf-8")
+    return page
 
 
 def opened(browser, page, panel):
     browser.open(page)
+    turned(browser, panel)
+
+
+def looked_at(browser, page, panel):
+    """Show a panel of a page that may have been looked at before."""
+    browser.look_at(page)
+    turned(browser, panel)
+
+
+def turned(browser, panel):
     browser.run(f"perwiz.open('{panel}')")
     browser.frame()
 
@@ -55,15 +54,9 @@ def said(browser, panel):
     return browser.run(f"document.querySelector('#panel-{panel} [aria-live]').innerText")
 
 
-def quiet(browser):
-    """Assert that the page complained of nothing and asked for nothing."""
-    assert browser.complaints() == []
-    assert browser.requests() == []
-
-
-def test_states__begins_with_what_is_worth_most(browser, pages):
+def test_states__begins_with_what_is_worth_most(browser, srtest):
     """110.1 ms of Late Sender in MPI_Recv; as `perwiz patterns traces/srtest.alog` says, worth 18.72 ms."""
-    opened(browser, pages["srtest"], "states")
+    looked_at(browser, srtest, "states")
     assert said(browser, "states").startswith(
         "Late Sender in MPI_Recv: 110.1 ms (13.8 % of Time); if nobody waited there, the run gains 18.72 ms (4.5 %)"
     )
@@ -73,9 +66,9 @@ def test_states__begins_with_what_is_worth_most(browser, pages):
     quiet(browser)
 
 
-def test_states__by_keyboard(browser, pages):
+def test_states__by_keyboard(browser, srtest):
     """Left closes Time or goes up; closed it counts all below; its call paths and processes follow."""
-    opened(browser, pages["srtest"], "states")
+    opened(browser, srtest, "states")
     browser.run("document.querySelector('.tree [aria-selected=true]').focus()")
     focus = "[document.activeElement.textContent, document.activeElement.ariaExpanded, document.activeElement.ariaLevel]"
     browser.key("Home")
@@ -99,8 +92,8 @@ def test_states__by_keyboard(browser, pages):
     quiet(browser)
 
 
-def test_states__percent(browser, pages):
-    opened(browser, pages["srtest"], "states")
+def test_states__percent(browser, srtest):
+    opened(browser, srtest, "states")
     select = "(() => { const s = document.querySelector('#panel-states select'); s.value = %d; s.dispatchEvent(new Event('change')); })()"
     browser.run(select % 1)
     assert browser.run(ROWS.format(2))[1] == "8.1 %rank 0"
@@ -108,8 +101,8 @@ def test_states__percent(browser, pages):
     assert browser.run(ROWS.format(2))[1] == "58.7 %rank 0"
 
 
-def test_states__the_most_severe_is_shown(browser, pages):
-    opened(browser, pages["srtest"], "states")
+def test_states__the_most_severe_is_shown(browser, srtest):
+    opened(browser, srtest, "states")
     browser.click_on("#panel-states button")
     assert browser.run("document.getElementById('detail').innerText").startswith("e2 MPI_Recv")
     browser.click_on(".tree [role=treeitem]", 0)
@@ -117,9 +110,9 @@ def test_states__the_most_severe_is_shown(browser, pages):
     quiet(browser)
 
 
-def test_states__topology(browser, pages):
+def test_states__topology(browser, regions):
     """Every process has a square; the pointer over it tells its value."""
-    opened(browser, pages["regions"], "states")
+    looked_at(browser, regions, "states")
     x, y = browser.run(
         "(() => { const r = document.querySelector('#panel-states canvas').getBoundingClientRect(); return [r.x + 4, r.y + 4]; })()"
     )
@@ -130,16 +123,15 @@ def test_states__topology(browser, pages):
     quiet(browser)
 
 
-def test_states__closing_chooses_what_is_closed(browser, pages):
-    opened(browser, pages["srtest"], "states")
+def test_states__closing_chooses_what_is_closed(browser, srtest):
+    opened(browser, srtest, "states")
     browser.click_on(".tree .turn", 0)
     assert said(browser, "states").startswith("Time in MPI_Recv: 178.4 ms")
 
 
-def test_states__what_is_left_out_is_told(browser, tmp_path):
+def test_states__what_is_left_out_is_told(browser, report, tmp_path):
     """Without room for cells a call path has no processes, but the whole program has: 110.1 ms of Late Sender."""
-    report = gathered(perwiz.read(str(TRACES / "srtest.alog")))
-    small = html_states.document(wait_states(report.run), budget=0)
+    small = html_states.document(report.states, budget=0)
     panels = [dataclasses.replace(panel, data=small) if panel.id == "states" else panel for panel in html_report.panels(report)]
     (tmp_path / "page.html").write_text(html.page("small", html_report.head(report), panels), encoding="utf-8")
     opened(browser, tmp_path / "page.html", "states")
@@ -151,9 +143,9 @@ def test_states__what_is_left_out_is_told(browser, tmp_path):
     quiet(browser)
 
 
-def test_messages__the_most_is_dark_on_paper_and_bright_in_the_dark(browser, pages):
+def test_messages__the_most_is_dark_on_paper_and_bright_in_the_dark(browser, srtest):
     """Rank 0 waits longest for rank 2: the square in the third row, first column."""
-    opened(browser, pages["srtest"], "messages")
+    looked_at(browser, srtest, "messages")
     pixel = "[...document.querySelector('#panel-messages canvas').getContext('2d').getImageData(36 + 15, 18 + 95, 1, 1).data]"
     assert browser.run(pixel) == [0, 32, 77, 255]
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
@@ -161,8 +153,8 @@ def test_messages__the_most_is_dark_on_paper_and_bright_in_the_dark(browser, pag
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
-def test_messages__by_keyboard(browser, pages):
-    opened(browser, pages["srtest"], "messages")
+def test_messages__by_keyboard(browser, srtest):
+    opened(browser, srtest, "messages")
     browser.run("document.querySelector('#panel-messages canvas').focus()")
     browser.key("ArrowDown")
     assert said(browser, "messages") == "0 \u2192 0: nothing"
@@ -174,23 +166,23 @@ def test_messages__by_keyboard(browser, pages):
     quiet(browser)
 
 
-def test_waits_curve_efficiency__rows_lead_to_the_timeline(browser, pages):
-    opened(browser, pages["srtest"], "waits")
+def test_waits_curve_efficiency__rows_lead_to_the_timeline(browser, srtest):
+    opened(browser, srtest, "waits")
     browser.click_on("#panel-waits tr.go", 4)
     assert browser.run("document.getElementById('detail').innerText").startswith("e25 MPI_Recv")
-    opened(browser, pages["srtest"], "efficiency")
+    turned(browser, "efficiency")
     browser.click_on("#panel-efficiency tr.go", 1)
     assert browser.run("document.getElementById('detail').innerText").startswith("e12 MPI_Barrier")
-    opened(browser, pages["srtest"], "curve")
+    turned(browser, "curve")
     assert said(browser, "curve").startswith("latency L is 2.500 us; it may grow to 231.7 us")
     browser.run("(() => { const s = document.querySelector('#panel-curve select'); s.value = 1; s.dispatchEvent(new Event('change')); })()")
     assert said(browser, "curve").startswith("time per byte G is ")
     quiet(browser)
 
 
-def test_phases__rows_lead_to_the_timeline(browser, pages):
+def test_phases__rows_lead_to_the_timeline(browser, srtest):
     """The second phase of srtest is from window 79 on, 3.0 % of 412.6 ms long."""
-    opened(browser, pages["srtest"], "phases")
+    looked_at(browser, srtest, "phases")
     panel = browser.run("document.getElementById('panel-phases').innerText")
     assert "6 in 100 windows: behaviour changes at windows 79, 82, 86, 92, 97" in panel
     assert browser.run("document.querySelectorAll('#panel-phases canvas').length") == 2
@@ -200,9 +192,9 @@ def test_phases__rows_lead_to_the_timeline(browser, pages):
 
 
 @pytest.mark.parametrize("panel", ["states", "waits", "messages", "curve", "phases"])
-def test_canvas__is_painted_in_the_dark_too(browser, pages, panel):
+def test_canvas__is_painted_in_the_dark_too(browser, regions, panel):
     """Something of a picture differs from its empty paper, and other colours are used in the dark."""
-    opened(browser, pages["regions"], panel)
+    looked_at(browser, regions, panel)
     kinds = (
         f"(() => {{ const c = document.querySelector('#panel-{panel} canvas'), out = new Set(),"
         " d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
@@ -215,9 +207,9 @@ def test_canvas__is_painted_in_the_dark_too(browser, pages, panel):
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
-def test_headings__none_is_skipped(browser, pages):
+def test_headings__none_is_skipped(browser, srtest):
     """As who reads the page aloud goes through them: what is hidden by `display` is left out, what is only out of sight is not."""
-    opened(browser, pages["srtest"], "health")
+    looked_at(browser, srtest, "health")
     there = "[...document.querySelectorAll('h1,h2,h3')].filter((one) => one.getClientRects().length)"
     levels = browser.run(f"{there}.map((one) => +one.tagName[1])")
     assert levels[:1] == [1]
@@ -226,8 +218,8 @@ def test_headings__none_is_skipped(browser, pages):
     assert browser.run(f"{there}.filter((one) => one.className === 'print').every((one) => one.getBoundingClientRect().width <= 1)")
 
 
-def test_health__is_scrolled_by_keys_and_leaves_the_others_to_the_timeline(browser, pages):
-    opened(browser, pages["srtest"], "health")
+def test_health__is_scrolled_by_keys_and_leaves_the_others_to_the_timeline(browser, srtest):
+    opened(browser, srtest, "health")
     browser.run("document.querySelector('#panel-health').focus()")
     assert browser.run("document.activeElement.id") == "panel-health"
     before = browser.run("perwiz.view.from")

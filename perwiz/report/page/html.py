@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import hashlib
 import html
 import json
@@ -103,6 +104,7 @@ def digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
+@functools.cache
 def _file(name: str) -> str:
     """Return a file of this folder without what only its readers need: indentation, lines that are comments, blanks around punctuation."""
     lines = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
