@@ -149,3 +149,13 @@ def test_another_algorithm_shares_them_too(tree):
     asked = "collective alltoall=pairwise was linear"
     assert leaves(trace, POSTED_MODEL.on(links(1.0)), asked) == [330] * 4
     assert leaves(trace, POSTED_MODEL, tree(4), asked) == [720, 820, 720, 820]
+
+
+def test_synchronous_ones_that_move_once_posted_keep_their_sender():
+    """Until each is there, 110 ns from its begin, though the receivers wait since 0 for rank 0, who comes at 1000.
+
+    binomial   0>2 at 1110, then 0>1 and 2>3 at 1220      linear   0>1 at 1110, 0>2 at 1220, 0>3 at 1330
+    """
+    trace = collective("Bcast", (1220,) * 4, 101, (1000, 0, 0, 0), root=0)
+    model = build.hand_model(o=0, G=1, S=0, progress=POSTED).on(links(1.0))
+    assert leaves(trace, model, "collective bcast=linear was binomial") == [1330, 1110, 1220, 1330]
