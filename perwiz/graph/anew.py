@@ -80,9 +80,12 @@ class Anew:
 
 
 def _stay(layout: Layout, placed: I4, kinds: Sequence[int], source: I4, target: I4, kind: U1) -> Mask:
-    """Return which edges are not of some kinds on a cycle, from a message at an interface to the next or to a call."""
+    """Return which edges are not of some kinds on a cycle, from a message at an interface to the next or to who waits for it."""
     part = components(layout, placed, source, target, np.ones(len(source), bool))
-    loose = np.isin(kind, kinds) & (source >= layout.chain)
+    passing, at_interface = np.isin(kind, (INJECTION, EJECTION, QUEUE)), np.zeros(layout.size, bool)
+    at_interface[target[passing]] = True
+    at_interface[target[~passing]] = False
+    loose = np.isin(kind, kinds) & at_interface[source]
     return ~(loose & (part[source] >= 0) & (part[source] == part[target]))
 
 
@@ -91,4 +94,12 @@ def carried(graph: Graph, made: Graph, edge: Ints, weight: I8, more: I8) -> I8:
     out = np.concatenate([weight, more, [0]])[edge]
     for new, old in ((made.entered, graph.entered), (made.returned, graph.returned), (made.ended, graph.ended)):
         out[made.start[new]] = weight[graph.start[old]]
+    return out
+
+
+def numbers(edge: Ints, old: int) -> I8:
+    """Return the number that each of so many old edges has in a graph made anew, given which each edge of that was; -1 of those gone."""
+    out = np.full(old, NONE, "i8")
+    there = np.flatnonzero((edge >= 0) & (edge < old))
+    out[edge[there]] = there
     return out

@@ -22,13 +22,16 @@ import numpy as np
 
 from perwiz.clock.latency import distance
 from perwiz.graph.graph import EJECTION, QUEUE, RENDEZVOUS, Graph
-from perwiz.graph.interfaces import SIDES, Passing, Queue, into_hubs, messages_at, with_interfaces
+from perwiz.graph.interfaces import SIDES, Passing, Queue, into_interfaces, messages_at, with_interfaces
 from perwiz.kernels import share as kernel
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps.keys import NO_LIMIT, POSTED
-from perwiz.loggps.model import Model
+from perwiz.loggps.links.inside import Inside
+from perwiz.loggps.links.shapes import fat_tree
+from perwiz.loggps.links.topology import Topology
+from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
-from perwiz.trace.arrays import I4, I8, Ints, Mask
+from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
 from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Trace
 
@@ -49,41 +52,125 @@ def shared(model: Model) -> bool:
     return model.interfaces < NO_LIMIT
 
 
-def passing(trace: Trace, graph: Graph, model: Model) -> Passing:
-    """Return the messages that pass interfaces: those between nodes."""
+def as_links(trace: Trace, model: Model) -> Model:
+    """Return the model with links of nodes in place of its interfaces, at most one per process: its messages share them max-min fairly."""
+    if model.topology is not None:
+        return model
+    row = np.unique(trace.locations.process, return_index=True)[1]
+    count = np.unique(np.stack((trace.locations.metahost, trace.locations.node))[:, row], axis=1, return_counts=True)[1]
+    ports = min(model.interfaces, int(count.max(initial=1)))
+    return model.on(Topology("interfaces", fat_tree([len(count)], 1.0, []), 1.0, 0.0, 0.0, (), ports=ports))
+
+
+class Ends(NamedTuple):
+    """Where messages begin and end in a graph, by their numbers: rows of messages, and behind all of these those inside of collectives."""
+
+    sent: I8
+    """Vertex where each is sent."""
+    posted: I8
+    """Where its receive is posted."""
+    done: I8
+    """Where its receiver waits for it."""
+    held: I8
+    """Where its sender may wait until it is there, -1 nowhere."""
+    sender: I4
+    """Location."""
+    receiver: I4
+
+
+class Costs(NamedTuple):
+    """What messages cost at interfaces, ns, by their numbers."""
+
+    occupied: I8
+    """For how long each has an interface for itself."""
+    leaves: I8
+    """From when it is sent until it may leave,"""
+    after_post: I8
+    """and from when its receive is posted; CUT if it need not be."""
+    passage: I8
+
+
+def ends(trace: Trace, graph: Graph, inside: Inside | None = None) -> Ends:
+    """Return where the messages of a trace, and those inside of collectives, begin and end in a graph."""
     table, location = trace.messages, trace.calls.location
-    far = distance(trace.locations, location[table.send], location[table.receive_done]) >= METAHOST
-    message = np.flatnonzero(far & shared(model))
-    waits = np.zeros(len(table), bool)
+    holds = np.where(table.send_done == NONE, NONE, graph.returned[table.send_done])
+    vertices = [graph.entered[table.send], graph.entered[table.receive], graph.returned[table.receive_done], holds]
+    processes = [location[table.send], location[table.receive_done]]
+    if inside is not None:
+        held = np.where(inside.held == NONE, NONE, graph.targets(inside.held))
+        within = graph.source[inside.edge], graph.source[inside.own], graph.targets(inside.edge), held
+        vertices = [np.append(column, other) for column, other in zip(vertices, within, strict=True)]
+        processes = [np.append(column, other) for column, other in zip(processes, (inside.sender, inside.receiver), strict=True)]
+    return Ends(*(column.astype("i8") for column in vertices), *processes)
+
+
+def costs(trace: Trace, model: Model, size: I8 | None, inside: Inside | None = None) -> Costs:
+    """Return what messages of their recorded or another size cost at interfaces, and those inside of collectives by their factors."""
+    out = _costs(model, sent(trace, model, slice(None), size), np.ones(len(trace.messages)))
+    if inside is None:
+        return out
+    return Costs(*(np.append(*columns) for columns in zip(out, _costs(model, inside.sent(trace), inside.factor), strict=True)))
+
+
+def _costs(model: Model, messages: Sent, factor: F8) -> Costs:
+    what = model.occupancy(messages), model.leaves_after(messages), model.leaves_after_post(messages), model.passage(messages)
+    out = Costs(*(np.rint(ns * factor).astype("i8") for ns in what))
+    return out._replace(after_post=np.where(_free(model, messages), CUT, out.after_post))
+
+
+def _free(model: Model, messages: Sent) -> Mask:
+    """Return which messages need no receive to leave, bool each."""
+    return ~(model.is_synchronous(messages) | (model.progress == POSTED))
+
+
+def passing(trace: Trace, graph: Graph, model: Model, at: Ends, inside: Inside | None = None) -> Passing:
+    """Return the messages that pass interfaces: those between nodes."""
+    waits = np.zeros(len(at.sent), bool)
     waits[graph.cause[graph.kind == RENDEZVOUS]] = True
-    waits = waits[message]
-    posted = waits | (model.progress == POSTED)
-    return Passing(message, posted, waits & (model.progress == POSTED) & (table.send_done[message] != NONE))
+    if inside is not None:
+        waits[len(trace.messages) :] = model.is_synchronous(inside.sent(trace))
+    message = np.flatnonzero((distance(trace.locations, at.sender, at.receiver) >= METAHOST) & shared(model))
+    waits, sent_, posted, done, held = (column[message] for column in (waits, *at[:4]))
+    once_posted = model.progress == POSTED
+    return Passing(message, sent_, np.where(waits | once_posted, posted, NONE), done, np.where(waits & once_posted, held, NONE))
 
 
-def attached(trace: Trace, graph: Graph, model: Model, times: Times, size: I8 | None = None) -> tuple[Graph, I4]:
+def attached(trace: Trace, graph: Graph, model: Model, time: I8, size: I8 | None = None, inside: Inside | None = None) -> tuple[Graph, I4]:
     """Return the graph whose messages pass the interfaces of a model, and which edge each was, as `graph.anew` says it.
 
-    They do so in the order of `times`, those of calls; messages are of their recorded or another `size`.
+    They do so in the order of the times of vertices, ns; messages are of their recorded or another `size`.
     """
-    through = passing(trace, graph, model)
-    message, table = through.message, trace.messages
-    messages = sent(trace, model, message, size)
-    ready = times.enter[table.send[message]] + model.leaves_after(messages)
-    posted = np.flatnonzero(through.posted & ~_free(trace, model, message, size))
-    np.maximum.at(ready, posted, (times.enter[table.receive[message]] + model.leaves_after_post(messages))[posted])
-    done = times.leave[table.receive_done[message]]
-    return with_interfaces(trace, graph, through, order(trace, model, message, ready, done, model.occupancy(messages)))
+    return with_interfaces(trace, graph, *queued(trace, graph, model, time, size, inside))
 
 
-def order(trace: Trace, model: Model, message: I8, ready: I8, done: I8, occupied: I8) -> tuple[Queue, Queue]:
-    """Return who follows whom, out of nodes and into them, given when messages (rows) are ready to leave and their receives done, ns each.
+def of_calls(graph: Graph, times: Times) -> I8:
+    """Return the times of vertices, ns, as calls have them; 0 of others."""
+    out = np.zeros(graph.vertices, "i8")
+    out[graph.entered], out[graph.returned] = times.enter, times.leave
+    return out
 
-    Of those that are ready together, processes take turns. What is done before it could have come has its place by that: so no message
-    is behind one that its own receive lets begin. `occupied` is for how long each has an interface for itself.
+
+def queued(
+    trace: Trace, graph: Graph, model: Model, time: I8, size: I8 | None = None, inside: Inside | None = None
+) -> tuple[Passing, tuple[Queue, Queue]]:
+    """Return the messages that pass the interfaces of a model, and who follows whom there, as `attached` takes them."""
+    at, cost = ends(trace, graph, inside), costs(trace, model, size, inside)
+    through = passing(trace, graph, model, at, inside)
+    ready = time[through.sent] + cost.leaves[through.message]
+    after = cost.after_post[through.message]
+    late = np.flatnonzero((through.posted != NONE) & (after != CUT))
+    ready[late] = np.maximum(ready[late], time[through.posted[late]] + after[late])
+    return through, order(trace, model, through.message, at, ready, time, cost.occupied[through.message])
+
+
+def order(trace: Trace, model: Model, message: I8, at: Ends, ready: I8, time: I8, occupied: I8) -> tuple[Queue, Queue]:
+    """Return who follows whom, out of nodes and into them, given when messages are ready to leave, ns each, and the times of vertices.
+
+    Of those that are ready together, processes take turns. What was received before it could have come has its place by that: so no
+    message is behind one that its own receive lets begin. `occupied` is for how long each has an interface for itself.
     """
-    table, location, interface = trace.messages, trace.calls.location, _interfaces(trace, model)
-    sender, receiver = location[table.send[message]], location[table.receive_done[message]]
+    interface, done = _interfaces(trace, model), time[at.done[message]]
+    sender, receiver = at.sender[message], at.receiver[message]
     key = np.minimum(ready, done)
     turn = _turn(sender, key)
     sides = []
@@ -159,33 +246,35 @@ def _interfaces(trace: Trace, model: Model) -> I8:
     return (home * most + place % most)[of.ravel()].astype("i8")
 
 
-def _free(trace: Trace, model: Model, message: Ints, size: I8 | None) -> Mask:
-    """Return which messages need no receive to leave, bool each."""
-    if model.progress == POSTED:
-        return np.zeros(len(message), bool)
-    return ~model.is_synchronous(sent(trace, model, message, size))
-
-
 def fill(trace: Trace, graph: Graph, model: Model, size: I8 | None, out: I8) -> None:
     """Write the lags of the edges of interfaces and queues, ns, into `out`; CUT of those that bind nobody.
 
-    That into a call is what is left, so that over idle interfaces a message lets its receiver go on when it does without them.
+    That into a call is what is left, so that over idle interfaces a message lets its receiver go on when it does without them. Those of
+    messages inside of collectives, which no model of a trace has, are left alone.
     """
-    edge = np.flatnonzero(graph.kind == QUEUE)
-    out[edge] = model.occupancy(sent(trace, model, graph.cause[edge], size))
-    edge = np.flatnonzero(np.isin(graph.kind, SIDES))
+    own = graph.cause < len(trace.messages)
+    edge = np.flatnonzero(own & np.isin(graph.kind, (*SIDES, QUEUE)))
     if not len(edge):
         return
-    message, source, target = graph.cause[edge], graph.source[edge], graph.targets(edge)
-    table, messages = trace.messages, sent(trace, model, message, size)
-    passage = np.where(graph.kind[edge] == EJECTION, model.passage(messages), 0)
-    leaves = model.leaves_after(messages) + passage
-    from_send = source == graph.entered[table.send[message]]
-    after_post = np.where(_free(trace, model, message, size), CUT, model.leaves_after_post(messages) + passage)
-    until = sent(trace, model, messages_at(trace, graph)[source], size)
-    last = model.ready(messages) - leaves + model.occupancy(until) - model.occupancy(messages)
-    last[(target == graph.returned[table.send_done[message]]) & ~model.is_synchronous(messages)] = CUT
-    out[edge] = np.where(into_hubs(graph, edge), np.where(from_send, leaves, after_post), last)
+    at, messages = ends(trace, graph), sent(trace, model, slice(None), size)
+    waits, alone = model.is_synchronous(messages), model.ready(messages)
+    out[edge] = edge_lags(graph, edge, at, costs(trace, model, size), alone, np.where(waits, alone, CUT))
+
+
+def edge_lags(graph: Graph, edge: I8, at: Ends, cost: Costs, alone: I8, held: I8) -> I8:
+    """Return the ns of edges of interfaces and queues; CUT of those that bind nobody.
+
+    `alone` and `held` are the ns from when a message is sent until it lets its receiver go on, and its sender, over idle interfaces.
+    """
+    message, kind = graph.cause[edge], graph.kind[edge]
+    source, target = graph.source[edge], graph.targets(edge)
+    passage = np.where(kind == EJECTION, cost.passage[message], 0)
+    post, into = cost.after_post[message], into_interfaces(graph, edge)
+    whole = np.where(target == at.done[message], alone[message], held[message])
+    until = cost.occupied[np.minimum(messages_at(graph)[source], len(cost.occupied) - 1)]
+    last = np.where(whole == CUT, CUT, whole - cost.leaves[message] - passage + until - cost.occupied[message])
+    first = np.where(source == at.sent[message], cost.leaves[message] + passage, np.where(post == CUT, CUT, post + passage))
+    return np.where(kind == QUEUE, cost.occupied[message], np.where(into, first, last))
 
 
 def ready(graph: Graph, weight: I8, time: I8) -> I8:

@@ -1,7 +1,7 @@
-"""Collectives made in rounds in place of hubs; where messages have links, those of all collectives that several nodes make.
+"""Collectives made in rounds in place of hubs; where messages share links or interfaces, all that several nodes make.
 
-Rounds cost what the model says; what the recorded exits are off by after that stays. Where the messages share links, they do so in the
-recorded run first, beside those between calls at their recorded times: so the recorded algorithm gives back the recorded exits.
+Rounds cost what the model says; what the recorded exits are off by after that stays. Where the messages share links or interfaces, they do
+so in the recorded run first, beside those between calls at their recorded times: so the recorded algorithm gives back the recorded exits.
 """
 
 from __future__ import annotations
@@ -11,29 +11,36 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from perwiz.graph.anew import carried
+from perwiz.engines.sweep import sweep
+from perwiz.graph.anew import carried, numbers
+from perwiz.graph.graph import COLLECTIVE, EJECTION, Graph
+from perwiz.graph.interfaces import SIDES, Queue
 from perwiz.graph.rounds import Rounds, with_rounds
 from perwiz.kernels.names import METAHOST
+from perwiz.loggps import interfaces
 from perwiz.loggps.algorithms.play import Group, Instances, Played, Way
 from perwiz.loggps.algorithms.recorded import Fit, Recorded, factors, recorded_ways
 from perwiz.loggps.algorithms.routines import each_message
 from perwiz.loggps.links import flows
 from perwiz.loggps.model import Model, Sent
-from perwiz.loggps.weigh import CUT, Weighted
+from perwiz.loggps.weigh import CUT, Weighted, measured, vertex_times
 from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
+from perwiz.whatif.links import has_links, recorded_inside, settled
+from perwiz.whatif.sharing import queued, with_queued, without_queues
 
 MOST = 1_000_000
-"""Messages inside of collectives that share links, at most: they take some 20 us each, and the graph has three or four edges for one."""
+"""Messages inside of collectives that share links, at most: they take some 20 us each, and the graph has three or four edges for one.
+Where they share interfaces it has up to ten."""
 _LITTLE = 0.05
 """Part of the latency by which messages of a collective may delay one another before that counts."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sharing:
-    """Collectives of a trace whose messages share links, and how they were made."""
+    """Collectives of a trace whose messages share links or interfaces, and how they were made."""
 
     rows: I8
     """Of collectives."""
@@ -51,9 +58,19 @@ def matter(instances: Instances, model: Model) -> Mask:
     return np.asarray((loads & (np.maximum(kinds.nodes, kinds.metahosts) > 1))[instances.kind])
 
 
+def share(weighted: Weighted) -> bool:
+    """Return whether messages inside of collectives share links or interfaces, as long as no others take the place of recorded ones."""
+    return has_links(weighted) or (interfaces.shared(weighted.network) and len(weighted.size) == len(weighted.trace.messages))
+
+
 def shared(trace: Trace, model: Model) -> Sharing:
     """Return the collectives of a trace whose messages share links, as its times tell under a model how they were made; found once."""
-    return _shared(trace, model)
+    return _shared(trace, alone(trace, model))
+
+
+def alone(trace: Trace, model: Model) -> Model:
+    """Return the model by which one collective is told from another: with links in place of interfaces, if messages share these."""
+    return interfaces.as_links(trace, model) if interfaces.shared(model) else model
 
 
 @remembered(2)
@@ -78,21 +95,25 @@ def _not_too_many(instances: Instances, rows: I8, ways: Mapping[int, Way]) -> I8
 
 
 def unchanged(weighted: Weighted) -> Weighted:
-    """Return the graph with rounds whose messages share links in place of the hubs of collectives, made as in the recorded run."""
+    """Return the graph with rounds whose messages share in place of the hubs of collectives, made as in the recorded run."""
     found = shared(weighted.trace, weighted.model)
     if not len(found.rows):
         return weighted
     instances = Instances(weighted.trace)
     groups = instances.groups(found.rows, {kind: one.way for kind, one in found.ways.items()})
     there = instances if weighted.places is weighted.trace.locations else Instances(weighted.placed)
-    return on_links(weighted, there, groups, groups, found.factor)
+    return sharing(weighted, there, groups, groups, found.factor)
 
 
-def on_links(weighted: Weighted, there: Instances, was: list[Group], now: list[Group], factor: F8) -> Weighted:
-    """Return the graph with rounds whose messages share links in place of the hubs of groups of instances.
+def sharing(weighted: Weighted, there: Instances, was: list[Group], now: list[Group], factor: F8) -> Weighted:
+    """Return the graph with rounds whose messages share links or interfaces in place of the hubs of groups of instances.
 
     `was` are the groups as they were recorded, `now` as they are made; instances are `there` now.
     """
+    return (_on_interfaces if weighted.network.topology is None else _on_links)(weighted, there, was, now, factor)
+
+
+def _on_links(weighted: Weighted, there: Instances, was: list[Group], now: list[Group], factor: F8) -> Weighted:
     recorded = Instances(weighted.trace).play(was, weighted.model).flowing(weighted.trace, weighted.model, factor, weighted.graph)
     played = there.play(now, weighted.network)
     made, number = put_in(weighted, played, Fit(factor, Instances(weighted.trace).leave - recorded.end))
@@ -105,6 +126,102 @@ def on_links(weighted: Weighted, there: Instances, was: list[Group], now: list[G
     inside = np.append(before, recorded.delay)
     asked = out.placed, out.graph, out.network, out.size, out.weight
     return dataclasses.replace(out, weight=flows.shifted(*asked, flows.Delays(np.append(before, none), inside), CUT, of), inside=inside)
+
+
+def _on_interfaces(weighted: Weighted, there: Instances, was: list[Group], now: list[Group], factor: F8) -> Weighted:
+    """Return it where they share interfaces: in the recorded order as long as the same messages pass the same ones, else in a new one.
+
+    Who comes when to an interface is told by flows, which need no order.
+    """
+    same = weighted.places is weighted.trace.locations and weighted.network.interfaces == weighted.model.interfaces
+    recorded = _as_recorded(weighted, was, factor)
+    if not same or was is not now:
+        weighted = without_queues(weighted)
+    played = there.play(now, interfaces.as_links(there.trace, weighted.network))
+    made, number = put_in(weighted, played, Fit(factor, Instances(weighted.trace).leave - recorded.end))
+    made = dataclasses.replace(made, rounds=played.messages(factor).at(number))
+    if same and was is now:
+        passing, queues = queued(made, vertex_times(made.timeline, made.graph, made.weight))[0], recorded.queues
+    else:
+        flowing = _on_links(_linked(weighted), there, was, now, factor)
+        inside = recorded_inside(flowing).copy()
+        inside[: len(weighted.size)] = 0  # as weights without queues
+        flowing = settled(dataclasses.replace(flowing, inside=inside))
+        passing, queues = queued(made, sweep(flowing.graph, flowing.weight))
+    out = with_queued(made, passing, queues)
+    return _sooner(out, recorded.early) if same else out
+
+
+def _linked(weighted: Weighted) -> Weighted:
+    """Return the graph of a machine with links in place of interfaces."""
+    model, network = interfaces.as_links(weighted.trace, weighted.model), interfaces.as_links(weighted.placed, weighted.network)
+    return dataclasses.replace(weighted, model=model, network=network)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _AsRecorded:
+    """Collectives in rounds in the recorded run."""
+
+    end: I8
+    """When each member is done, ns."""
+    queues: tuple[Queue, Queue]
+    """In which messages follow one another on interfaces."""
+    early: I8
+    """ns by which messages, by number, came sooner out of nodes and into them (first axis) than their receivers and senders (second) could
+    have gone on."""
+
+
+def _as_recorded(weighted: Weighted, was: list[Group], factor: F8) -> _AsRecorded:
+    """Return what groups of instances come to between recorded entries, beside messages between calls at their recorded times."""
+    trace, model, size = weighted.trace, weighted.model, weighted.trace.messages.bytes
+    instances, none = Instances(trace), Queue(*np.zeros((3, 0), "i8"))
+    if not interfaces.shared(model):
+        return _AsRecorded(instances.ends(was, model, factor), (none, none), np.zeros((2, 2, len(size)), "i8"))
+    weight = measured(weighted).weight
+    before = dataclasses.replace(weighted, weight=weight, network=model, size=size, places=trace.locations, nodes=trace.nodes)
+    flowing = _on_links(_linked(before), instances, was, was, factor)
+    played = instances.play(was, interfaces.as_links(trace, model))
+    made, number = put_in(before, played, Fit(factor, np.zeros(len(played.end), "i8")))
+    inside = played.messages(factor)
+    made = dataclasses.replace(made, rounds=inside.at(number))
+    passing, queues = queued(made, sweep(flowing.graph, flowing.weight))
+    made = with_queued(made, passing, queues)
+    time = vertex_times(made.timeline, made.graph, made.weight)
+    early = np.zeros((2, 2, len(size) + len(inside)), "i8")
+    edge, at = _last(made)
+    over = time[made.graph.source[edge]] + made.weight[edge] - time[made.graph.targets(edge)]
+    early[at] = np.where(made.weight[edge] == CUT, 0, np.maximum(over, 0))
+    return _AsRecorded(_ended(instances, made.graph, played, time), queues, early)
+
+
+def _ended(instances: Instances, graph: Graph, played: Played, time: I8) -> I8:
+    """Return when each member is done in a graph with rounds of what was played, ns, if vertices have these times; others, when entered."""
+    members, out = instances.trace.members, instances.entry.copy()
+    edge = np.flatnonzero((graph.kind == COLLECTIVE) & np.isin(graph.cause, np.unique(played.collective)))
+    call = graph.returning[graph.targets(edge)]
+    member = np.full(len(instances.trace.calls), NONE)
+    member[members.call] = np.arange(len(members))
+    out[member[call[call != NONE]]] = time[graph.source[edge[call != NONE]]]
+    return out
+
+
+def _last(weighted: Weighted) -> tuple[I8, tuple[I8, I8, I8]]:
+    """Return the edges by which messages at interfaces let calls go on, and what each is of: side, receiver or sender, and message."""
+    graph = weighted.graph
+    edge = np.flatnonzero(np.isin(graph.kind, SIDES))
+    edge = edge[graph.returning[graph.targets(edge)] != NONE]
+    message = graph.cause[edge].astype("i8")
+    held = graph.targets(edge) != interfaces.ends(weighted.trace, graph, weighted.rounds).done[message]
+    return edge, ((graph.kind[edge] == EJECTION).astype("i8"), held.astype("i8"), message)
+
+
+def _sooner(weighted: Weighted, early: I8) -> Weighted:
+    """Return the graph in which messages let calls go on sooner, as they did in the recorded run; those that it did not have as before."""
+    edge, at = _last(weighted)
+    known = (at[2] < early.shape[2]) & (weighted.weight[edge] != CUT)
+    weight = weighted.weight.copy()
+    weight[edge[known]] -= early[tuple(column[known] for column in at)]
+    return dataclasses.replace(weighted, weight=weight)
 
 
 def put_in(weighted: Weighted, played: Played, fit: Fit) -> tuple[Weighted, I8]:
@@ -132,6 +249,4 @@ def put_in(weighted: Weighted, played: Played, fit: Fit) -> tuple[Weighted, I8]:
     weight[made.start[made.returned[returned]]] = np.maximum(played.own(fit.factor)[of_member] + rest, 0)
     row = np.empty(len(first), "i8")
     row[np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])] = np.arange(len(first))
-    new = np.full(graph.edges + len(first) + len(of_member), NONE)
-    new[edge[edge != NONE]] = np.flatnonzero(edge != NONE)
-    return dataclasses.replace(weighted, graph=made, weight=weight), new[graph.edges + row]
+    return dataclasses.replace(weighted, graph=made, weight=weight), numbers(edge, graph.edges + len(first))[graph.edges + row]

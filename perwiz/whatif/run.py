@@ -223,7 +223,7 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
         trace, asked.waits, asked.gaps, asked.mover, asked.supposed, inner_waits(trace, model), transfers=model.progress == POSTED
     )
     if interfaces.shared(model):
-        graph = interfaces.attached(trace, graph, model, trace.timeline.calls)[0]
+        graph = interfaces.attached(trace, graph, model, interfaces.of_calls(graph, trace.timeline.calls))[0]
     give_back()
     return graph
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from perwiz.clock.latency import distance
 from perwiz.engines.sweep import sweep
-from perwiz.graph.anew import carried
+from perwiz.graph.anew import carried, numbers
 from perwiz.graph.graph import INJECTION, MESSAGE, RENDEZVOUS, Graph
-from perwiz.graph.interfaces import passed, vertices, with_queues
+from perwiz.graph.interfaces import Passing, Queue, passed, vertices, with_interfaces, with_queues
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps import interfaces
-from perwiz.loggps.pairs import sent
-from perwiz.loggps.weigh import CUT, Weighted, lags
+from perwiz.loggps.links.inside import Inside
+from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import NONE, Times
+from perwiz.trace.tables import NONE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,53 +68,61 @@ def rewired(weighted: Weighted) -> Weighted:
 
     That is the order in which they would come to them in the recorded run, made anew from the run that this gives, and so again.
     """
-    times = weighted.timeline.calls
     if not interfaces.shared(weighted.network):
-        return _attached(weighted, times) if len(passed(weighted.graph)) else weighted
+        return without_queues(weighted)
+    time = interfaces.of_calls(weighted.graph, weighted.timeline.calls)
     for _ in range(_PASSES):
-        weighted = _attached(weighted, times)
+        weighted = with_queued(weighted, *queued(weighted, time))
         time = sweep(weighted.graph, weighted.weight)
-        times = Times(time[weighted.graph.entered], time[weighted.graph.returned])
     return weighted
 
 
-def _attached(weighted: Weighted, times: Times) -> Weighted:
+def without_queues(weighted: Weighted) -> Weighted:
+    """Return the graph whose messages pass no interfaces."""
+    nobody = np.zeros(0, "i8")
+    return with_queued(weighted, Passing(*[nobody] * 5), (Queue(*[nobody] * 3),) * 2) if len(passed(weighted.graph)) else weighted
+
+
+def queued(weighted: Weighted, time: I8) -> tuple[Passing, tuple[Queue, Queue]]:
+    """Return which messages pass interfaces, and in what order if vertices have these times."""
+    return interfaces.queued(weighted.placed, weighted.graph, weighted.network, time, weighted.size, weighted.rounds)
+
+
+def with_queued(weighted: Weighted, passing: Passing, queues: tuple[Queue, Queue]) -> Weighted:
+    """Return the graph whose messages pass interfaces in this order: over idle ones they let others go on when they do without them."""
     old, trace = weighted.graph, weighted.placed
-    made, edge = interfaces.attached(trace, old, weighted.network, times, weighted.size)
-    lag = lags(trace, made, weighted.network, weighted.size)
-    new = np.flatnonzero(edge >= old.edges)
+    made, edge = with_interfaces(trace, old, passing, queues)
     weight = carried(old, made, edge, weighted.weight, np.zeros(int(edge.max(initial=old.edges)) + 1 - old.edges, "i8"))
-    weight[new] = lag[new]
-    last = (made.returning[made.targets(new)] != NONE) & (lag[new] != CUT)
-    weight[new[last]] = _last(weighted, made, weight, lag, new[last])
-    return dataclasses.replace(weighted, graph=made, weight=weight)
+    rounds = None if weighted.rounds is None else weighted.rounds.at(numbers(edge, old.edges))
+    new = np.flatnonzero(edge >= old.edges)
+    at, cost = interfaces.ends(trace, made, rounds), interfaces.costs(trace, weighted.network, weighted.size, rounds)
+    weight[new] = interfaces.edge_lags(made, new, at, cost, *_alone(made, weight, len(trace.messages), rounds))
+    return dataclasses.replace(weighted, graph=made, weight=weight, rounds=rounds)
 
 
-def _last(weighted: Weighted, made: Graph, weight: I8, lag: I8, edge: I8) -> I8:
-    """Return the weights of edges by which messages let calls go on: over idle interfaces they do so when they do without."""
-    trace, message = weighted.placed, made.cause[edge]
-    call = made.returning[made.targets(edge)]
-    alone = np.full(len(trace.messages), CUT)
-    held = alone.copy()
+def _alone(graph: Graph, weight: I8, messages: int, rounds: Inside | None) -> tuple[I8, I8]:
+    """Return the weights by which messages, by their numbers, let their receivers and their senders go on over idle interfaces."""
+    alone, held = np.full((2, messages + (0 if rounds is None else len(rounds))), CUT)
     for kind, out in ((MESSAGE, alone), (RENDEZVOUS, held)):
-        of = np.flatnonzero(made.kind == kind)
-        out[made.cause[of]] = weight[of]
-    without = np.where(call == trace.messages.receive_done[message], alone[message], held[message])
-    more = lag[edge] - weighted.network.ready(sent(trace, weighted.network, message, weighted.size))
-    return np.where(without == CUT, CUT, without + more)
+        of = np.flatnonzero(graph.kind == kind)
+        out[graph.cause[of]] = weight[of]
+    if rounds is not None:
+        alone[messages:] = weight[rounds.edge]
+        held[messages:] = np.where(rounds.held == NONE, CUT, weight[rounds.held])
+    return alone, held
 
 
 def requeued(weighted: AnyWeighted) -> AnyWeighted:
     """Return the graph whose messages pass interfaces in the order in which they come to them in the run that it gives."""
-    old, trace = weighted.graph, weighted.placed
+    old, trace, rounds = weighted.graph, weighted.placed, weighted.rounds
     message = passed(old)
     if not len(message):
         return weighted
-    time = sweep(old, weighted.weight)
-    ready = interfaces.ready(old, weighted.weight, time)[vertices(trace, old, INJECTION)[message]]
-    done, occupied = time[old.returned[trace.messages.receive_done[message]]], sent(trace, weighted.network, message, weighted.size)
-    queues = interfaces.order(trace, weighted.network, message, ready, done, weighted.network.occupancy(occupied))
+    time, at = sweep(old, weighted.weight), interfaces.ends(trace, old, rounds)
+    ready = interfaces.ready(old, weighted.weight, time)[vertices(old, INJECTION, len(at.sent))[message]]
+    occupied = interfaces.costs(trace, weighted.network, weighted.size, rounds).occupied
+    queues = interfaces.order(trace, weighted.network, message, at, ready, time, occupied[message])
     made, edge = with_queues(trace, old, queues)
-    messages = np.concatenate([queue.ahead for queue in queues])
-    more = weighted.network.occupancy(sent(trace, weighted.network, messages, weighted.size))
-    return dataclasses.replace(weighted, graph=made, weight=carried(old, made, edge, weighted.weight, more))
+    more = occupied[np.concatenate([queue.ahead for queue in queues])]
+    rounds = None if rounds is None else rounds.at(numbers(edge, old.edges))
+    return dataclasses.replace(weighted, graph=made, weight=carried(old, made, edge, weighted.weight, more), rounds=rounds)

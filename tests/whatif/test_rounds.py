@@ -1,4 +1,4 @@
-"""Messages inside of collectives that share links: exits worked by hand, fixed point, passes and the simulation alike, what shares none."""
+"""Messages inside of collectives that share links or interfaces: exits by hand, fixed point, passes and simulation, what shares none."""
 
 import dataclasses
 
@@ -26,6 +26,7 @@ from perwiz.whatif.run import replayed
 POSTED_MODEL = build.hand_model(o=0, G=1, S=10**9, progress=POSTED)
 EAGER = build.hand_model(o=0, G=1, S=10**9)
 RENDEZVOUS = build.hand_model(o=0, G=1, S=0)
+ONE, TWO = (dataclasses.replace(POSTED_MODEL, interfaces=several) for several in (1, 2))
 TREE = 'kind = "fat tree"\nports = [2, 2]\noversubscription = {over}\nnode_GB_per_s = 1\n'
 
 
@@ -33,13 +34,13 @@ def links(over):
     return Topology("t", fat_tree([2, 2], 1.0, [over]), 1.0, 0.0, 0.0, ())
 
 
-def collective(routine, ends, size, entry=(0, 0, 0, 0), times=1, **more):
-    """Return a run of four processes on four nodes that do this so many times, each after 1000 ns, and come back at these times."""
+def collective(routine, ends, size, entry=(0, 0, 0, 0), times=1, nodes=(0, 1, 2, 3), **more):
+    """Return a run of four processes on such nodes that do this so many times, each after 1000 ns, and come back at these times."""
     b = build.Builder(4)
     for k in range(times):
         at = [(1000 * k + begin, 1000 * k + end) for begin, end in zip(entry, ends, strict=True)]
         b.everyone(routine, bytes=size, at=at, **more)
-    return build.placed(b.trace(routine), [0, 1, 2, 3])
+    return build.placed(b.trace(routine), list(nodes))
 
 
 def leaves(trace, model, *asked):
@@ -159,3 +160,56 @@ def test_synchronous_ones_that_move_once_posted_keep_their_sender():
     trace = collective("Bcast", (1220,) * 4, 101, (1000, 0, 0, 0), root=0)
     model = build.hand_model(o=0, G=1, S=0, progress=POSTED).on(links(1.0))
     assert leaves(trace, model, "collective bcast=linear was binomial") == [1330, 1110, 1220, 1330]
+
+
+@pytest.mark.parametrize("model", [ONE, POSTED_MODEL])
+def test_alltoall_at_once__on_shared_interfaces(model):
+    """Two processes a node send two messages of 101 bytes each to the other node: 400 ns of its interface, 10 and 3 behind that."""
+    trace = collective("Alltoall", (313,) * 4, 404)
+    asked = ["placement block:2x2"] if model is ONE else ["placement block:2x2", "network interfaces=1"]
+    assert leaves(trace, model, *asked) == [413] * 4
+    assert leaves(trace, model, asked[0], "network interfaces=2") == [213] * 4
+
+
+def test_rounds_on_shared_interfaces():
+    """Of a pairwise exchange the middle round has two messages out of each node: 110 + 210 + 110. Alone on the nodes 110 each."""
+    trace = collective("Alltoall", (430,) * 4, 404, nodes=(0, 0, 1, 1))
+    assert leaves(trace, ONE, "collective alltoall=pairwise was pairwise", "placement cyclic:4x1") == [330] * 4
+    assert leaves(trace, ONE, "collective alltoall=linear was pairwise") == [410] * 4
+
+
+def test_messages_beside_a_collective_share_its_interfaces():
+    """Ranks 0 and 1 of a node send two messages of 101 bytes each to 3 and 4 of another, in an alltoall, and 2 sends 201 bytes to 5.
+
+    Each has a fifth of the interface until 500 ns; then 2 has it alone for the other 100 bytes. Behind that 10, and 3 in the alltoall. The
+    messages of 3 and 4 to 0 and 1 have another interface: 400 ns for all four.
+    """
+    b = build.Builder(6)
+    b.everyone("Alltoall", comm=b.comm("four", [0, 1, 3, 4]), bytes=404, at=dict.fromkeys((0, 1, 3, 4), (0, 313)))
+    b.send(2, 5, 201, at=(0, 2))
+    b.recv(5, 2, at=(0, 210))
+    trace = build.placed(b.trace("beside"), range(6))
+    assert leaves(trace, ONE, "placement block:2x3") == [413, 413, 2, 513, 513, 610]
+
+
+@pytest.mark.parametrize("model", [ONE, dataclasses.replace(EAGER, interfaces=2), dataclasses.replace(RENDEZVOUS, interfaces=1)])
+@pytest.mark.parametrize("routine", ["Alltoall", "Allreduce", "Bcast", "Scan"])
+def test_the_recorded_run_is_given_back__on_shared_interfaces(model, routine):
+    """To the ns, whatever the exits are, also of messages between calls behind them."""
+    b = build.Builder(4)
+    for k in range(3):
+        at = [(1000 * k + begin, 1000 * k + end) for begin, end in zip((5, 0, 9, 70), (900, 850, 930, 840), strict=True)]
+        b.everyone(routine, bytes=4000, at=at, root=1 if routine == "Bcast" else None)
+    for sender, end in ((0, 3700), (1, 4000)):
+        b.send(sender, sender + 2, 500, at=(3000, 3100))
+        b.recv(sender + 2, sender, at=(2950, end))
+    trace = build.placed(b.trace(routine), [0, 0, 1, 1])
+    assert leaves(trace, model, "network G_ns_per_byte=1") == trace.timeline.calls.leave.tolist()
+
+
+def test_what_passes_interfaces_is_told(monkeypatch):
+    monkeypatch.setattr("perwiz.whatif.rounds.MOST", 23)
+    found = predict(collective("Alltoall", (313,) * 4, 404, times=3), ["placement block:2x2"], ONE, clock="none", draws=0)
+    told = text(document(found, 1))
+    assert "interfaces    the messages inside of 1 collective are among those on them" in told
+    assert "those inside of 2 collectives share none, as they would be too many" in told

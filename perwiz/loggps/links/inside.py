@@ -51,6 +51,13 @@ class Inside:
         """Return the messages as their costs see them."""
         return Sent(self.bytes, pairs=np.maximum(distance(trace.locations, self.sender, self.receiver), NODE))
 
+    def calls(self, trace: Trace) -> I8:
+        """Return the call in which each is sent."""
+        members, many = trace.members, len(trace.locations)
+        key = members.collective.astype("i8") * many + trace.calls.location[members.call]
+        row = np.argsort(key, kind="stable")
+        return members.call[row[np.searchsorted(key[row], self.collective * many + self.sender)]].astype("i8")
+
     def depending(self, trace: Trace, model: Model, some: Mask) -> Depending:
         """Return the edges that some of the messages, bool each, delay.
 

@@ -52,6 +52,8 @@ class Topology:
     """Name of the node at each place; none: those of a trace in their order."""
     full: bool = False
     """Whether only the links of nodes are ever overloaded."""
+    ports: int = 1
+    """Links of a node, each way, over which its messages are spread evenly."""
 
     @property
     def without_contention(self) -> Topology:
@@ -61,7 +63,7 @@ class Topology:
     def capacities(self) -> list[float]:
         """Return the capacity of each link, bytes per ns: those out of nodes, into nodes, and between switches."""
         between = self.shape.capacities()
-        return [self.node] * (2 * self.shape.nodes) + ([math.inf] * len(between) if self.full else between)
+        return [self.node * self.ports] * (2 * self.shape.nodes) + ([math.inf] * len(between) if self.full else between)
 
     def link(self, number: int) -> str:
         """Return the name of a link."""

@@ -155,12 +155,12 @@ class Links(Record):
     left_alone: bool
     """Whether nothing is slowed down on links: other messages than the recorded ones are sent."""
     collectives: Natural
-    """That are made by several nodes, of bytes enough to matter, and whose messages share no links: they do not block, or it is not known
-    who takes part. 0 if no topology is said."""
+    """That are made by several nodes, of bytes enough to matter, and whose messages share no links or interfaces: they do not block, or it
+    is not known who takes part. 0 if neither topology nor interfaces are said."""
     beyond: Natural
     """Those left out as the messages inside of all are too many."""
     shared: Natural
-    """Whose messages share links."""
+    """Whose messages share links, or interfaces if no topology is said."""
     guessed: list[str]
     """Routines of these of which nothing tells how they were made: by which messages is a guess."""
 

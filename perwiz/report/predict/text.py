@@ -86,8 +86,8 @@ def _answer(predict: PredictDocument) -> Facts:
 
 
 def _interfaces(predict: PredictDocument) -> Facts:
-    """Return which messages are between nodes, if that changes, and how many would change places on their interfaces."""
-    found, out = predict.interfaces, Facts()
+    """Return which messages are between nodes, if that changes, how many would change places on their interfaces, and what else passes."""
+    found, out, lines = predict.interfaces, Facts(), list[str]()
     if (found.between, found.bytes) != (found.between_now, found.bytes_now):
         sizes = [words.size(each) for each in (found.bytes, found.bytes_now)]
         same = (
@@ -98,8 +98,9 @@ def _interfaces(predict: PredictDocument) -> Facts:
     if found.swapped or found.left_out:
         told = f"{found.swapped} of {words.several(found.pairs, 'pair')} of neighbours would change places and do not"
         more = f"; {words.several(found.left_out, 'wait')} there left out, as they contradict the times" if found.left_out else ""
-        out.append(("interfaces", f"messages queue for them in a fixed order; {told}{more}"))
-    return out
+        lines.append(f"messages queue for them in a fixed order; {told}{more}")
+    lines += [] if predict.links.nodes else _inside(predict.links)
+    return out + [("" if k else "interfaces", line) for k, line in enumerate(lines)]
 
 
 def _links(predict: PredictDocument) -> Facts:
@@ -119,7 +120,7 @@ def _links(predict: PredictDocument) -> Facts:
         out.append(("" if out else "links", f"{told}: the last one moved the end by {words.duration(found.moved_ns)}"))
     if found.left_alone:
         out.append(("links", "no message is slowed down on them: others than the recorded ones are sent"))
-    for line in _inside(found):
+    for line in _inside(found) if found.nodes else []:
         out.append(("" if out else "links", line))
     return out
 

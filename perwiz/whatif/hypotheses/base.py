@@ -16,8 +16,8 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import hypotheses as registry
-from perwiz.whatif.links import has_links, settled
-from perwiz.whatif.rounds import unchanged
+from perwiz.whatif.links import settled
+from perwiz.whatif.rounds import share, unchanged
 from perwiz.whatif.sharing import rewired
 
 PLACES = 1
@@ -154,10 +154,11 @@ def change(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     recorded, asked = weighted, join(hypotheses)
     for hypothesis in [one for one in asked if one.stage <= PLACES]:
         weighted = hypothesis.change(weighted)
-    if weighted.places is not recorded.places or weighted.network.interfaces != recorded.network.interfaces:
-        weighted = rewired(weighted)
-    if has_links(weighted) and not any(one.in_rounds for one in asked):
+    elsewhere = weighted.places is not recorded.places or weighted.network.interfaces != recorded.network.interfaces
+    if share(weighted) and not any(one.in_rounds for one in asked):
         weighted = unchanged(weighted)
+    if elsewhere and weighted.rounds is None:
+        weighted = rewired(weighted)
     for hypothesis in [one for one in asked if one.stage > PLACES]:
         weighted = hypothesis.change(weighted)
     return settled(weighted)

@@ -10,6 +10,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.loggps import interfaces
 from perwiz.loggps.algorithms.play import Group, Instances, Way
 from perwiz.loggps.algorithms.recorded import Fit, Recorded, fit, recorded_ways, suits, telling, ways_of
 from perwiz.loggps.algorithms.routines import ALGORITHMS
@@ -21,7 +22,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.network import UNITS
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.rounds import on_links, put_in, shared
+from perwiz.whatif.rounds import alone, put_in, shared, sharing
 
 BEST = "best"
 GUESSED = "algorithm=guessed"
@@ -122,7 +123,8 @@ class Collective(Hypothesis):
         rows = np.flatnonzero(asked >= 0)
         given = {**(made or {}), **_given(instances, rows, asked, clauses, str(self))}
         alike = np.flatnonzero(instances.chosen & np.isin(instances.kind, instances.kind[rows]))
-        sharing = shared(trace, model) if model.topology is not None else None
+        others = shared(trace, model) if network.topology is not None or interfaces.shared(network) else None
+        model, network = alone(trace, model), alone(there.trace, network)
         was = recorded_ways(instances, model, alike, given)
         fitted = fit(instances, model, alike, {kind: recorded.way for kind, recorded in was.items()})
         changed = []
@@ -139,11 +141,11 @@ class Collective(Hypothesis):
                     have = ", ".join(map(str, ways_of(instances, kind)))
                     raise UsageError(f"{self}: {clause.way.algorithm} of {processes} processes cannot be, must be one of {have}")
                 changed.append(Changed(Group(several, kind, way), was[kind]))
-        if sharing is None:
+        if others is None:
             return Plan(there, tuple(changed), fitted)
-        others = np.setdiff1d(sharing.rows, rows)
-        fitted.factor[others] = sharing.factor[others]
-        return Plan(there, tuple(changed), fitted, tuple(instances.groups(others, {kind: one.way for kind, one in sharing.ways.items()})))
+        stay = np.setdiff1d(others.rows, rows)
+        fitted.factor[stay] = others.factor[stay]
+        return Plan(there, tuple(changed), fitted, tuple(instances.groups(stay, {kind: one.way for kind, one in others.ways.items()})))
 
 
 def _clause(hypothesis: Hypothesis, text: str) -> Clause:
@@ -235,8 +237,8 @@ def _best(instances: Instances, network: Model, fitted: Fit, rows: I8, kind: int
 
 
 def _made(weighted: Weighted, plan: Plan) -> Weighted:
-    """Return the graph with rounds in place of hubs; where messages have links, with those of all collectives that share them."""
-    if weighted.network.topology is None:
+    """Return the graph with rounds in place of hubs; where messages share links or interfaces, with those of all collectives that do."""
+    if weighted.network.topology is None and not interfaces.shared(weighted.network):
         return put_in(weighted, plan.instances.play(plan.groups, weighted.network), plan.fit)[0]
     was = [Group(one.group.rows, one.group.kind, one.was.way) for one in plan.changed]
-    return on_links(weighted, plan.instances, [*was, *plan.stays], [*plan.groups, *plan.stays], plan.fit.factor)
+    return sharing(weighted, plan.instances, [*was, *plan.stays], [*plan.groups, *plan.stays], plan.fit.factor)

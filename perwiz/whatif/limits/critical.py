@@ -192,7 +192,8 @@ def _through(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, ...]:
     """Return the pieces of messages on their way to interfaces and behind others there, each of the call that sends."""
     graph, kind = run.graph, run.graph.kind[edges]
     step = np.flatnonzero(np.isin(kind, (INJECTION, EJECTION, QUEUE)) & (graph.returning[target] < 0))
-    call = run.trace.messages.send[graph.cause[edges[step]]]
+    sends, rounds = run.trace.messages.send, run.weighted.rounds
+    call = (sends if rounds is None else np.append(sends, rounds.calls(run.trace)))[graph.cause[edges[step]]]
     begin, weight = run.time[graph.source[edges[step]]], run.weighted.weight[edges[step]]
     return _part(step, _TRANSFER, begin, weight, location[step], run.trace.calls.path[call], call)
 

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.graph.anew import numbers
 from perwiz.graph.graph import EJECTION, GAP, INJECTION, MESSAGE, PROBE, QUEUE, RENDEZVOUS, TRANSFER, Graph
 from perwiz.graph.rechain import REMADE, rechain
 from perwiz.loggps.weigh import CUT, Gaps, Weighted
@@ -101,18 +102,10 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
         moves=old.moves + moves,
         inside=inside,
         delayed=delayed,
-        rounds=None if old.rounds is None else old.rounds.at(_numbers(old.graph, edge)),
+        rounds=None if old.rounds is None else old.rounds.at(numbers(edge, old.graph.edges)),
     )
     enter, leave = _distances(program, order, place, region, changed)
     return requeued(dataclasses.replace(result, region_enter=enter, region_leave=leave))
-
-
-def _numbers(old: Graph, edge: I8) -> I8:
-    """Return the number of each old edge in a new graph, given the old one of each new one; -1 of those that are gone."""
-    out = np.full(old.edges, NONE)
-    there = np.flatnonzero(edge >= 0)
-    out[edge[there]] = there
-    return out
 
 
 def stays(weighted: Weighted) -> Mask:
@@ -170,9 +163,10 @@ def in_place(weighted: Weighted) -> tuple[I8, I8]:
 
 
 def _causes(new: Graph, message: I8) -> I4:
-    """Return the cause of every edge of the new graph: messages by their new row."""
+    """Return the cause of every edge of the new graph: messages by their new row; those inside of collectives are behind all of them."""
     by_message = np.isin(new.kind, (MESSAGE, RENDEZVOUS, PROBE, INJECTION, EJECTION, QUEUE, TRANSFER))
     out = new.cause.copy()
+    by_message &= new.cause < len(message)
     out[by_message] = message[new.cause[by_message]]
     return out
 

@@ -1,4 +1,5 @@
-/* placed halo|alltoall BYTES TIMES: a halo exchange over a grid of processes, or all to all in messages between pairs. */
+/* placed halo|alltoall|transpose|gather|sum BYTES TIMES: a halo exchange over a grid of processes, all to all in messages between pairs, or
+   MPI_Alltoall, MPI_Allgather and MPI_Allreduce, of so many bytes of each process for each, of each, and in all. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,17 @@ int main(int argc, char **argv)
         for (int k = 1; k < processes; k++)
             to[partners++] = (rank + k) % processes;
     }
-    char *in = calloc(partners, bytes), *out = calloc(partners, bytes);
+    char *in = calloc(processes, bytes), *out = calloc(processes, bytes), *what = argc > 1 ? argv[1] : "";
     for (int step = 0; step < times; step++) {
         usleep(200 + 37 * ((rank * 7 + step * 3) % 5));
+        if (!strcmp(what, "transpose"))
+            MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
+        if (!strcmp(what, "gather"))
+            MPI_Allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
+        if (!strcmp(what, "sum"))
+            MPI_Allreduce(out, in, bytes / sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        if (strcmp(what, "halo") && strcmp(what, "alltoall"))
+            continue;
         for (int k = 0; k < partners; k++)
             MPI_Irecv(in + (size_t)k * bytes, bytes, MPI_BYTE, to[k], MPI_ANY_TAG, MPI_COMM_WORLD, &request[k]);
         for (int k = 0; k < partners; k++)

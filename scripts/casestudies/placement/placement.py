@@ -35,7 +35,7 @@ PLATFORM = """<?xml version='1.0'?>
            core="{slots}"/>
 </platform>
 """
-PROGRAMS = {"halo": (200_000, 6), "alltoall": (40_000, 3)}
+PROGRAMS = {"halo": (200_000, 6), "alltoall": (40_000, 3), "transpose": (40_000, 3), "gather": (100_000, 3), "sum": (2_000_000, 3)}
 """Bytes of a message, and steps."""
 PLACEMENTS = ("block", "cyclic", "apart")
 CHANGES = (("block", "cyclic"), ("cyclic", "block"), ("apart", "block"))
