@@ -2,9 +2,9 @@
 
 Each kind of instances (routine, communicator, bytes) is played from its recorded entries by every algorithm. Misfit is how far the exits
 are off, as the root of the mean square over the members, as a part of the time behind the last entry, both of the middle instance. Of the
-choices of MPICH and of Open MPI that come near the smallest misfit, the first is taken, else the algorithm of that misfit. Then all its
-costs are multiplied by the factor that brings the exits nearest, one per kind; and what each exit is off by after that is kept, whatever
-algorithm is played: so the recorded one gives back the recorded exits.
+choices of MPICH and of Open MPI that come near the smallest misfit, at most twice it, the first is taken, else the algorithm of that
+misfit. Then all its costs are multiplied by the factor that brings the exits nearest, one per kind; and what each exit is off by after that
+is kept, whatever algorithm is played: so the recorded one gives back the recorded exits.
 """
 
 from __future__ import annotations
@@ -195,7 +195,8 @@ def _misfit(instances: Instances, model: Model, rows: I8, kind: int, way: Way) -
 def _chosen(libraries: Mapping[str, Way], misfits: Mapping[Way, float]) -> Recorded:
     """Return the way that is likely, given that of each library and how far each is off."""
     nearest = min(misfits, key=lambda way: misfits[way])
-    near = [way for way in libraries.values() if misfits[way] <= misfits[nearest] + _NEAR]
+    as_good = misfits[nearest] + min(_NEAR, max(misfits[nearest], _WELL))
+    near = [way for way in libraries.values() if misfits[way] <= as_good]
     way = near[0] if near else nearest
     also = sorted((one for one in misfits if one != way and misfits[one] <= misfits[nearest] + _NEAR), key=lambda one: misfits[one])
     return Recorded(way, misfits[way], " and ".join(library for library, its in libraries.items() if its == way) or NEAREST, tuple(also))
