@@ -75,3 +75,15 @@ def events(words, number, places, scale, pairs):
         found.append((values[4] * scale, *pair, number, place, 0))
     pairs += [*found[:-1], (*found[-1][:-1], 1)]
     return 0
+
+
+def spread(made, row):
+    """Return where each call stands among those of all, sorted by the number of its location."""
+    order = sorted(range(len(made)), key=lambda k: row[made[k]["location"]])
+    return [order.index(k) for k in range(len(made))]
+
+
+def arranged(messages, placed, process):
+    """Return (send, receive, done, tag, bytes, sender, receiver) of the messages that have their calls, in the order of sends."""
+    rows = [(*calls, *one[4:2:-1], *(process[end] for end in one[5:])) for one, calls in zip(messages, placed, strict=True)]
+    return sorted((row for row in rows if min(row[:2]) >= 0 and row[2] >= row[1]), key=lambda row: row[0])

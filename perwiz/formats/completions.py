@@ -32,7 +32,8 @@ def inferred(op: U2, location: I4, requests: Requests, posts: Mask) -> tuple[Req
     single = np.flatnonzero(kind == records.WAITS_FOR_ONE)
     kind[single[np.isin(single, done)]] = 0
     rows = np.flatnonzero(missing).astype("i4")
-    first = np.searchsorted(requests.posted_by[rows], np.arange(len(op) + 1)).astype("i4")
+    first = np.zeros(len(op) + 1, "i4")
+    np.cumsum(np.bincount(requests.posted_by[rows], minlength=len(op)), out=first[1:])
     left = np.zeros(len(op), "i4")
     kernel.later_waits(location, kind, first, left)
     by = np.full(len(rows), NONE, "i4")

@@ -36,6 +36,8 @@ class Source:
         self._progress = progress or (lambda done, total: None)
         self.cut_off = False
         """Whether the packed data ended or broke before its end; the whole lines before that were delivered."""
+        self.part = 0.0
+        """Which part of the file was delivered, as it is packed."""
         self._pipe: IO[bytes] | None = self._opened()
         self._spool: IO[bytes] | None = None
         if self._pipe:
@@ -111,7 +113,9 @@ class Source:
                 file.seek(0)
                 for piece in _unpacked(file, magic):
                     begun = True
-                    self._progress(file.tell(), size)
+                    done = file.tell()
+                    self.part = min(done / size, 1.0) if size else 1.0
+                    self._progress(done, size)
                     yield piece
             except _errors() as error:
                 if not begun:
@@ -141,11 +145,13 @@ class Source:
             size += len(piece)
             if size < CHUNK:
                 continue
-            data = b"".join(parts)
-            cut = data.rfind(b"\n") + 1
+            if b"\n" not in piece:
+                piece = b"".join(parts)
+                parts = [piece]
+            cut = piece.rfind(b"\n") + 1
             if cut:
-                yield data[:cut]
-            parts, size = [data[cut:]], len(data) - cut
+                yield b"".join((*parts[:-1], memoryview(piece)[:cut]))
+            parts, size = [piece[cut:]], len(piece) - cut
             if size > LONGEST_LINE:
                 raise TraceError(f"{self.path}: a line of more than {LONGEST_LINE} bytes, must be text")
         data = b"".join(parts)

@@ -13,6 +13,8 @@ MESSAGE = np.dtype(
     [(name, "i8") for name in ("posted", "awaited", "came", "bytes", "tag")] + [("sender", "i4"), ("receiver", "i4")], align=True
 )
 """A message: when the send was called, the receive posted and completed, ns; locations."""
+PLACED = np.dtype([("bytes", "i8"), *((name, "i4") for name in ("send", "receive", "done", "tag", "sender", "receiver"))], align=True)
+"""A message with its calls, and the processes it is between."""
 OTHER = np.dtype([("line", "i8"), ("begin", "i8"), ("end", "i8"), ("what", "i8")], align=True)
 """A line that is no record: its number, where its text begins and ends; HEADER or what is wrong with it."""
 HEADER = -1
@@ -32,6 +34,8 @@ VALUES = 4096
 """Values of a type that may be routines are below."""
 OF_DEVICES = 1
 """What stands in place of the routine of value 0, which ends one, of a type of routines of devices: a call keeps which value began it."""
+FIRST_COUNTER, BEHIND_COUNTERS = 42000000, 43000000
+"""Types of hardware counters, and the first behind them."""
 COUNTERS = 62
 """Hardware counters, at most: a bit each in `told`."""
 

@@ -24,6 +24,8 @@ EVENT = cython.declare(cython.int, paraver.EVENT)
 CALLER = cython.declare(cython.int, paraver.CALLER)
 CALLER_LINE = cython.declare(cython.int, paraver.CALLER_LINE)
 VALUES = cython.declare(cython.int, paraver.VALUES)
+FIRST_COUNTER = cython.declare(cython.int, paraver.FIRST_COUNTER)
+BEHIND_COUNTERS = cython.declare(cython.int, paraver.BEHIND_COUNTERS)
 COUNTERS = cython.declare(cython.int, paraver.COUNTERS)
 COUNTED_REGIONS = cython.declare(cython.int, paraver.COUNTED_REGIONS)
 OF_DEVICES = cython.declare(cython.int, paraver.OF_DEVICES)
@@ -174,6 +176,8 @@ def _count(
     one: I8 = 1
     places[location].read = places[location].begun = 0
     for k in range(first, end):
+        if not FIRST_COUNTER <= pairs[k].type < BEHIND_COUNTERS:
+            continue
         row = _kind(kinds, pairs[k].type)
         if row >= 0 and kinds[row].what == COUNTER:
             places[location].read |= one << cython.cast(I8, kinds[row].number)

@@ -18,6 +18,7 @@ I4 = cython.typedef(cython.int)
 U1 = cython.typedef(cython.uchar)
 
 Message = cython.struct(posted=I8, awaited=I8, came=I8, bytes=I8, tag=I8, sender=I4, receiver=I4)
+Placed = cython.struct(bytes=I8, send=I4, receive=I4, done=I4, tag=I4, sender=I4, receiver=I4)
 
 
 @cython.cfunc
@@ -94,3 +95,47 @@ def place(
         if e >= 0:
             taken[e] |= RECEIVES
         receive[k] = done[k] = cython.cast(I4, e)
+
+
+def arrange(
+    messages: cython.const[Message][::1],
+    process: cython.const[I4][::1],
+    send: cython.const[I4][::1],
+    receive: cython.const[I4][::1],
+    done: cython.const[I4][::1],
+    begins: I8[::1],
+    placed: Placed[::1],
+    peer: I4[::1],
+    tag: I4[::1],
+    comm: I4[::1],
+    sent: I8[::1],
+    received: I8[::1],
+) -> None:
+    """Write the messages that have a send and a receive in the order of their sends to `placed`, and to the calls what they tell.
+
+    `begins` has 0 per call, `process` is that of each location; of a call with several messages the last tells the partner, and a send
+    before a receive.
+    """
+    count: I8 = 0
+    for k in range(len(messages)):
+        if send[k] >= 0 and receive[k] >= 0 and done[k] >= receive[k]:
+            begins[send[k]] += 1
+    for e in range(len(begins)):
+        of_call = begins[e]
+        begins[e] = count
+        count += of_call
+    for k in range(len(messages)):
+        if send[k] >= 0 and receive[k] >= 0 and done[k] >= receive[k]:
+            n = begins[send[k]]
+            begins[send[k]] += 1
+            placed[n].send, placed[n].receive, placed[n].done = send[k], receive[k], done[k]
+            placed[n].tag, placed[n].bytes = cython.cast(I4, messages[k].tag), messages[k].bytes
+            placed[n].sender, placed[n].receiver = process[messages[k].sender], process[messages[k].receiver]
+            sent[send[k]] += messages[k].bytes
+            received[done[k]] += messages[k].bytes
+    for n in range(count):
+        e = placed[n].receive
+        peer[e], tag[e], comm[e] = placed[n].sender, placed[n].tag, 0
+    for n in range(count):
+        e = placed[n].send
+        peer[e], tag[e], comm[e] = placed[n].receiver, placed[n].tag, 0

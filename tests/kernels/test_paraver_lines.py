@@ -1,8 +1,5 @@
 """Lines of Paraver as numbers, against the naive twin and by hand."""
 
-import pathlib
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,25 +58,6 @@ def parsed(text, scale=1, room=8):
             rows += buffer[: counts[name][0]].tolist()
             counts[name] = 0
     return out
-
-
-SOURCES = pathlib.Path(paraver.__file__).parent
-
-
-@pytest.mark.parametrize(
-    ("kernel", "struct", "dtype"),
-    [
-        *(("lines", name, getattr(paraver, name.upper())) for name in ("Pair", "Message", "Other", "Lines")),
-        *(("calls", name, getattr(paraver, name.upper())) for name in ("Pair", "Kind", "Place", "Made", "Instance", "Keep")),
-        *(("calls", name, getattr(paraver, name.upper())) for name in ("Counted", "Defect", "Rows")),
-        ("messages", "Message", paraver.MESSAGE),
-    ],
-)
-def test_structs(kernel, struct, dtype):
-    """Those of the kernels have the fields of the dtypes, in their order."""
-    source = (SOURCES / f"paraver_{kernel}.py").read_text(encoding="utf-8")
-    body = re.search(rf"^{struct} = cython\.struct\((.*?)\n?\)$", source, re.DOTALL | re.MULTILINE)[1]
-    assert re.findall(r"(\w+)=", body) == [*dtype.names]
 
 
 @pytest.mark.slow

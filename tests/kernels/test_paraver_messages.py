@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive_paraver as naive
 from perwiz.formats.paraver.read import ROLES
 from perwiz.kernels import paraver, paraver_messages
 from perwiz.trace import operations
@@ -66,6 +67,24 @@ def test_place__takes_calls_of_the_right_times(drawn):
     assert sorted(done for _, _, done in found) == list(range(count, 2 * count))
     for (posted, awaited, came, *_), (send, receive, done) in zip(messages, found, strict=True):
         assert (calls[send][0], calls[receive][:2], receive) == (posted, (awaited, came), done)
+
+
+@given(st.lists(st.tuples(*[st.integers(-1, 4)] * 3), max_size=8))
+def test_arrange__twin(placed):
+    """Of five calls on two processes; what each is told is what the messages in their order tell it, the last of them last."""
+    messages = np.array([(k, k, k, 10 + k, 20 + k, k % 3, (k + 1) % 3) for k in range(len(placed))], paraver.MESSAGE).view(np.recarray)
+    process, ends = np.array([0, 1, 1], "i4"), [np.array([row[k] for row in placed], "i4") for k in range(3)]
+    wanted = naive.arranged(messages.tolist(), placed, process)
+    made = np.recarray(len(wanted), paraver.PLACED)
+    peer, tag, comm = (np.full(5, -1, "i4") for _ in range(3))
+    sent, received = np.zeros(5, "i8"), np.zeros(5, "i8")
+    paraver_messages.arrange(messages, process, *ends, np.zeros(5, "i8"), made, peer, tag, comm, sent, received)
+    assert [tuple(row[name] for name in ("send", "receive", "done", "tag", "bytes", "sender", "receiver")) for row in made] == wanted
+    for call in range(5):
+        told = [(row[5], row[3]) for row in wanted if row[1] == call] + [(row[6], row[3]) for row in wanted if row[0] == call]
+        assert [(peer[call], tag[call])] == (told[-1:] or [(-1, -1)])
+        assert (comm[call] == 0) == bool(told)
+        assert (sent[call], received[call]) == tuple(sum(row[4] for row in wanted if row[end] == call) for end in (0, 2))
 
 
 def test_roles__of_routines():

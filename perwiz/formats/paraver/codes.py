@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz.kernels import paraver
 from perwiz.trace import operations
 
 APPLICATION, REGION = 40000001, 60000019
@@ -84,7 +85,7 @@ ROUTINES_OF_DEVICES = {
     38: "StreamWaitEvent",
 }
 """The values of events of routines of CUDA and HIP, where the configuration does not name them (src/common/events.h)."""
-COUNTERS = range(42000000, 43000000)
+COUNTERS = range(paraver.FIRST_COUNTER, paraver.BEHIND_COUNTERS)
 """Types of hardware counters: what they counted since they were read last."""
 CALLER, CALLER_LINE, DEEPEST_CALLER = 70000000, 80000000, 100
 """Types of events of who called and from where, plus the level of the stack, from 1."""

@@ -121,7 +121,7 @@ class _Pass:
                 start = int(lines.following[0])
                 self._take(text, pairs[: lines.pairs[0]], others[: lines.others[0]])
                 count = int(lines.messages[0])
-                self._messages = _roomy(self._messages, self._message_lines, count)
+                self._messages = self._roomy(self._messages, self._message_lines, count)
                 self._messages[self._message_lines : self._message_lines + count] = messages[:count]
                 self._message_lines += count
                 lines.pairs[0] = lines.messages[0] = lines.others[0] = 0
@@ -166,11 +166,11 @@ class _Pass:
     def _some(self, pairs: Records) -> None:
         self._learn(pairs.type)
         rows, room = self._rows[0], 4 * len(pairs)
-        self._calls = _roomy(self._calls, rows.calls, room)
-        self._regions = _roomy(self._regions, rows.regions, room)
-        self._kept = _roomy(self._kept, rows.kept, room)
-        self._counted = _roomy(self._counted, rows.counted, self._values - rows.counted)
-        self._around = _roomy(self._around, rows.around, paraver.COUNTED_REGIONS * self._values - rows.around)
+        self._calls = self._roomy(self._calls, rows.calls, room)
+        self._regions = self._roomy(self._regions, rows.regions, room)
+        self._kept = self._roomy(self._kept, rows.kept, room)
+        self._counted = self._roomy(self._counted, rows.counted, self._values - rows.counted)
+        self._around = self._roomy(self._around, rows.around, paraver.COUNTED_REGIONS * self._values - rows.around)
         if len(self._defects) < room:
             self._defects = empty(room, paraver.DEFECT)
         paraver_calls.run(
@@ -198,6 +198,18 @@ class _Pass:
                 self._found.add(mine.line, mine.reason)
             self._rows.defects[0] = 0
 
+    def _roomy(self, rows: Records, used: int, more: int) -> Records:
+        """Return rows with room for some more behind those that are used, and for those that the rest of the file will make.
+
+        Memory that is never touched costs nothing.
+        """
+        if used + more <= len(rows):
+            return rows
+        whole = 1.1 / max(self._source.part, 0.01)
+        out = empty(int(used * max(whole, 1.5)) + more, rows.dtype)
+        out[:used] = rows[:used]
+        return out
+
     def _learn(self, types: NDArray[np.int64]) -> None:
         """Count the values of counters, and give counters that are new a number."""
         number = types[(types >= codes.COUNTERS.start) & (types < codes.COUNTERS.stop)] - codes.COUNTERS.start
@@ -213,7 +225,7 @@ class _Pass:
 
     def _close(self) -> None:
         room = 2 * int(np.count_nonzero(self._places.current))
-        self._calls = _roomy(self._calls, self._rows.calls[0], room)
+        self._calls = self._roomy(self._calls, self._rows.calls[0], room)
         before = int(self._rows.unended[0])
         paraver_calls.close(
             self._teams.view(np.recarray)[0],
@@ -273,13 +285,4 @@ def _routines(labels: Labels, kinds: dict[int, tuple[int, int]]) -> I4:
             found = operations.find(name) if kind in codes.OF_MPI else operations.OP.get(name)
             if found and 0 < value < paraver.VALUES:
                 out[number, value] = found
-    return out
-
-
-def _roomy(rows: Records, used: int, more: int) -> Records:
-    """Return rows with room for some more behind those that are used."""
-    if used + more <= len(rows):
-        return rows
-    out = empty(2 * used + more, rows.dtype)
-    out[:used] = rows[:used]
     return out

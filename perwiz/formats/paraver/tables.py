@@ -15,9 +15,9 @@ from perwiz.formats.paraver.read import ROLES, Recording
 from perwiz.formats.paraver.regions import COPY, RegionInstances, sites
 from perwiz.formats.paraver.threads import Threads
 from perwiz.formats.paraver.ties import Ties, direction
-from perwiz.kernels import alog, paraver, paraver_messages
+from perwiz.kernels import alog, paraver, paraver_columns, paraver_messages
 from perwiz.trace import matching, matching_collectives, operations, roots
-from perwiz.trace.arrays import I4, I8, Mask, taken
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.defects import UNDEFINED_COMMUNICATOR
 from perwiz.trace.origin import MEASURED
 from perwiz.trace.tables import (
@@ -39,6 +39,8 @@ from perwiz.trace.trace import Counts, Timeline, Trace
 from perwiz.trace.unrecorded import ON_OFF
 
 _ON, _OFF = 1, 2
+_COLUMNS = ("location", "op", "enter", "leave", "sent", "received")
+_OF_HOST = np.isin(np.arange(len(operations.OPS)), HOST)
 _VALUES = ("counter", "entered", "returned")
 _IDLES = operations.OP["omp_idle"], operations.OP["device_idle"]
 
@@ -67,26 +69,20 @@ class Builder:
         return self._assemble()
 
     def _calls(self) -> None:
-        made, count = self.recording.calls, len(self.locations.table)
-        location = self._row[made.location]
-        order = np.argsort(location, kind="stable")
-        self._order = order
-        self._new = np.empty(len(order), "i4")
-        self._new[order] = np.arange(len(order), dtype="i4")
-        made = taken(made, order)
+        made, more = self.recording.calls, alog.empty(len(self.recording.calls), paraver_columns.MORE)
+        self.first = np.append(0, np.cumsum(self._places.calls))
+        self._new = np.empty(len(made), "i4")
+        get: dict[str, NDArray[Any]] = {name: np.empty(len(made), made.dtype[name]) for name in _COLUMNS}
+        paraver_columns.spread(made, self._row, self.first[:-1].copy(), self._new, more, *get.values())
         self.recording.calls = made[:0]
-        self.first = np.searchsorted(location[order], np.arange(count + 1))
-        self._made = made
-        get: dict[str, NDArray[Any]] = {"location": location[order]}
-        for name in ("op", "enter", "leave", "sent", "received"):
-            get[name] = made[name].copy()
-        get["sent"][np.isin(get["op"], HOST)] = 0
+        self._made = more
+        get["sent"][_OF_HOST[get["op"]]] = 0
         devices = (get["op"] == _IDLES[0]) & (self.locations.table.kind[get["location"]] == STREAM)
         get["op"][devices] = _IDLES[1]
-        joins = (get["op"] == operations.OP["omp_join"]) & ((made.bits & paraver.CLOSES) == 0)
+        joins = (get["op"] == operations.OP["omp_join"]) & ((more.bits & paraver.CLOSES) == 0)
         get["op"][joins] = operations.OP["omp_implicit_barrier"]
         for name in ("peer", "tag", "comm", "root"):
-            get[name] = np.full(len(made), NONE, "i4")
+            get[name] = np.full(len(more), NONE, "i4")
         self.column = get
         instants = self._places.first - 1, np.maximum(self._places.clock, self._places.busy)
         self.instants = Times(*(np.array(times, "i8") for times in instants))
@@ -96,10 +92,13 @@ class Builder:
         rows = self.recording.messages
         self.records = len(rows)
         rows.sender, rows.receiver = self._row[rows.sender], self._row[rows.receiver]
-        self._sent = rows[(rows.sender >= 0) & (rows.receiver >= 0)]
+        there = (rows.sender >= 0) & (rows.receiver >= 0)
+        self._sent = rows if there.all() else rows[there]
+        self._own = self._sent[:0]
         stream = self.locations.table.kind == STREAM
-        own = (stream[self._sent.sender] | stream[self._sent.receiver]) & self._inside(self._sent)
-        self._own, self._sent = self._sent[own], self._sent[~own]
+        if stream.any():
+            own = (stream[self._sent.sender] | stream[self._sent.receiver]) & self._inside(self._sent)
+            self._own, self._sent = self._sent[own], self._sent[~own]
         self.recording.messages = rows[:0]
 
     def _inside(self, rows: alog.Records) -> Mask:
@@ -143,22 +142,18 @@ class Builder:
         used = np.zeros(len(roles), "u1")
         paraver_messages.place(rows, self.first, get["enter"], get["leave"], roles, used, send, receive, done)
         placed = (send >= 0) & (receive >= 0) & (done >= receive)
-        self._own = np.concatenate([self._own, rows[~placed & self._inside(rows)]]).view(np.recarray)
-        good = np.flatnonzero(placed)
-        good = good[np.argsort(send[good], kind="stable")]
-        rows, send, receive, done = taken(rows, good), send[good], receive[good], done[good]
-        task = self.locations.task
-        for call, peer in ((receive, task[rows.sender]), (send, task[rows.receiver])):
-            get["peer"][call], get["tag"][call], get["comm"][call] = peer, rows.tag, 0
-        np.add.at(get["sent"], send, rows.bytes)
-        np.add.at(get["received"], done, rows.bytes)
+        if not placed.all():
+            self._own = np.concatenate([self._own, rows[~placed & self._inside(rows)]]).view(np.recarray)
+        made = alog.empty(int(np.count_nonzero(placed)), paraver.PLACED)
+        told = (get[name] for name in ("peer", "tag", "comm", "sent", "received"))
+        begins = np.zeros(len(roles), "i8")
+        paraver_messages.arrange(rows, self.locations.task, send, receive, done, begins, made, *told)
+        send, receive, done, tag = (made[name].copy() for name in ("send", "receive", "done", "tag"))
         self._requests(send, receive, done)
         posted = operations.NONBLOCKING[get["op"][send]]
         send_done = np.where(posted, self._done[send], send).astype("i4")
-        none, mode = np.zeros(len(good), "i8"), operations.MODE[get["op"][send]]
-        comm = np.zeros(len(good), "i4")
-        tag = rows.tag.astype("i4")
-        self.messages = Messages(send, send_done, receive, done, tag, comm, mode, rows.bytes.copy(), none, none.copy())
+        none, mode = np.zeros(len(made), "i8"), operations.MODE[get["op"][send]]
+        self.messages = Messages(send, send_done, receive, done, tag, np.zeros(len(made), "i4"), mode, made.bytes.copy(), none, none.copy())
 
     def _requests(self, send: I4, receive: I4, done: I4) -> None:
         """Make a request of each call that posts one: messages tell when a receive was completed, waits in program order the rest."""
