@@ -24,7 +24,7 @@ examples:
   perwiz info run.alog --iterations 10..90        what is in these
   perwiz info ranks/ --devices        which ranks of a training job are slow, and what their devices wait for
   perwiz info run.otf2 --counters     instructions, cycles, cache misses ... where they were counted
-  mpiexec -n 4 perwiz info run.otf2 --model cluster.toml      by four processes, each with its part of the run
+  mpiexec -n 4 perwiz info run.otf2   by four processes, each with its part of the run
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
 """

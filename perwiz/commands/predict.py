@@ -40,7 +40,7 @@ examples:
   perwiz predict run.alog --move 'e12..e14 before e9' -o moved.alog
   perwiz predict run.alog --zero-wait e25 -o both.json            the recorded and the predicted run, for ui.perfetto.dev
   perwiz predict run.alog --zero-wait op:MPI_Barrier --speed rank:3=1.5
-  mpiexec -n 4 perwiz predict run.otf2 --zero-wait e25 --model cluster.toml --draws 0 --keep-matches      each with its part of the run
+  mpiexec -n 4 perwiz predict run.otf2 --zero-wait e25 --draws 0 --keep-matches       each with its part of the run
   perwiz predict run.alog --balance-time solve --model cluster.toml -o balanced.alog --plot balanced.png
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete

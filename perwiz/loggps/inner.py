@@ -76,7 +76,7 @@ def _found_at_home(trace: Trace, share: Part, model: Model) -> NDArray[Any]:
 def _waits(trace: Trace, model: Model) -> tuple[I8, I8]:
     """Return (members that wait, member each waits for), rows of members of a trace that has whole instances."""
     row = _rooted(trace)
-    if not len(row):
+    if not trace.share.any(len(row)):
         return row, row
     members, times = trace.members, trace.timeline.calls
     entry, end = times.enter[members.call[row]], times.leave[members.done[row]]

@@ -13,6 +13,7 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.rounds import Collectives
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, U1, U2, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 
 _PARTS = np.array(["gather" in name.lower() or "scatter" in name.lower() or "alltoall" in name.lower() for name in operations.OPS])
@@ -54,6 +55,7 @@ def processes(trace: Trace) -> I8:
     return np.append(trace.communicators.sizes(), 1)[trace.collectives.comm]
 
 
+@remembered(2)
 def sizes(trace: Trace) -> I8:
     """Return the bytes of each instance.
 
@@ -65,16 +67,18 @@ def sizes(trace: Trace) -> I8:
     MPI_Gather          100            800  of 800 bytes
     MPI_Allreduce       800            800  of 100 bytes, where a broadcast or reduction says what all get together; else of 800
     """
-    table, members, calls = trace.collectives, trace.members, trace.calls
-    if not len(table):
+    table, members, calls, share = trace.collectives, trace.members, trace.calls, trace.share
+    if not share.any(len(table)):
         return np.zeros(0, "i8")
-    sent, received = (np.maximum.reduceat(column[members.call], table.first_member) for column in (calls.bytes_sent, calls.bytes_received))
+    most_of = (np.maximum.reduceat(column[members.call], table.first_member) for column in (calls.bytes_sent, calls.bytes_received))
+    sent, received = (share.over_instances(column, "max") for column in most_of)
     most, least = np.maximum(sent, received), np.minimum(sent, received)
     size = np.where(_PARTS[table.op] | (least == 0), most, least)
     count = processes(trace)
     one = np.isin(table.op, _ONE_VECTOR) & (least > 0) & (count > 1)
     summed = (table.op == _ALLREDUCE) & (size % count == 0)
-    return np.where(summed, size // count, size) if one.any() and (most == count * least)[one].all() else size
+    contradicted = share.any((most != count * least)[one].any())
+    return np.where(summed, size // count, size) if share.any(one.any()) and not contradicted else size
 
 
 def work(trace: Trace, row: I8, model: Model, network: Model | None = None, placed: Trace | None = None) -> I8:
@@ -85,7 +89,7 @@ def work(trace: Trace, row: I8, model: Model, network: Model | None = None, plac
     What the model found for the routine, or else what the likely algorithm costs under its letters; on another network the former
     times what that costs there, over what it costs here. What was found beyond the most that messages take stays.
     """
-    if not len(row):
+    if not trace.share.any(len(row)):
         return np.zeros(0, "i8")
     kind, kinds = alike(trace)
     fitted = _found(model, kinds)

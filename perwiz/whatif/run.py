@@ -289,8 +289,6 @@ def machine_of(model: Start, trace: Trace, part: bool = False) -> Machine:
     before = known(trace)
     if before and before.model == model and not part:
         return before.recorded().machine
-    if isinstance(trace.share, Part):
-        raise UsageError(f"{trace.path}: the machine is fitted by one process alone; several must be told it (--model NAME or FILE)")
     if model is not None:
         check_classes(trace, changed_pairs(model), f"model {model}")
     machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None, part)

@@ -65,14 +65,14 @@ def test_command__the_same_answer_once(mpiexec, capsys, ranks, options):
     assert (done.returncode, done.stdout) == (code, alone), done.stderr
 
 
-CORRECT, INFO = ["correct"], ["info", "--model", "default"]
-QUESTION = ["--model", "default", "--zero-wait", "all", "--draws", "0", "--keep-matches"]
+CORRECT, INFO = ["correct"], ["info"]
+QUESTION = ["--zero-wait", "all", "--draws", "0", "--keep-matches"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "words"), [(2, CORRECT), (3, INFO)])
 def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks, words):
-    archive = str(TRACES / "npb-mg.S_timens-4")
+    archive = str(TRACES / "npb-is.S-4")
     code = main([*words, archive, "--json"])
     alone = capsys.readouterr().out
     done = mpiexec(ranks, "-m", "perwiz", *words, archive, "--json")
@@ -82,7 +82,7 @@ def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks, words):
 @pytest.mark.slow
 def test_command__predict(mpiexec, capsys):
     """What several say of a question, one says too."""
-    words = [str(TRACES / "npb-mg.S_timens-4"), "--json", *QUESTION]
+    words = [str(TRACES / "npb-is.S-4"), "--json", *QUESTION]
     code = main(["predict", *words])
     alone = json.loads(capsys.readouterr().out)
     done = mpiexec(3, "-m", "perwiz", "predict", *words)

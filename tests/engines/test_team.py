@@ -22,6 +22,7 @@ from perwiz.clock.treatment import Treated
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.graph.build import build as build_graph
+from perwiz.loggps.instances import sizes
 from perwiz.loggps.model_file import load
 from perwiz.loggps.progress import movers, with_movers
 from perwiz.report.correct import document as report
@@ -86,7 +87,8 @@ def told(trace, model="default"):
     own, line = run.trace.share.calls, run.trace.timeline
     assert run.makespan == line.makespan
     assert run.replay_error == 0
-    return to_json(info.document(run.trace, run.health(), run.waits, 0, run.machine)), (line.calls.enter[own], run.waits.time[own])
+    said = to_json(info.document(run.trace, run.health(), run.waits, 0, run.machine)), run.machine
+    return said, (line.calls.enter[own], run.waits.time[own])
 
 
 def check_info(trace, size, model="default"):
@@ -94,7 +96,7 @@ def check_info(trace, size, model="default"):
     trace = tied_part(trace)
     said, times = told(trace, model)
     found = threaded.parts(size, trace, lambda part: told(part, model))
-    assert {each for each, _ in found} == {said}
+    assert [each for each, _ in found] == [said] * size
     for alone, *together in zip(times, *(own for _, own in found), strict=True):
         assert np.array_equal(np.concatenate(together), alone)
 
@@ -109,11 +111,12 @@ IN_TURN = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "size"), IN_TURN)
 def test_info__catalogue(name, size):
-    for changed, _ in threaded.variants(build.CATALOGUE[name]()):
-        check_info(changed, size)
+    """Under a model that is given, and those that are fitted to what the processes have."""
+    for (changed, _), model in zip(threaded.variants(build.CATALOGUE[name]()), ("default", None, None), strict=True):
+        check_info(changed, size, model)
 
 
-MODELS = ["", "S_bytes=0", "L_ns=3000,S_bytes=100", "gap=none,o_s_ns=700", "progress=in calls,S_bytes=0"]
+MODELS = [None, "", "S_bytes=0", "L_ns=3000,S_bytes=100", "gap=none,o_s_ns=700", "progress=in calls,S_bytes=0"]
 
 
 @pytest.mark.slow
@@ -121,7 +124,7 @@ MODELS = ["", "S_bytes=0", "L_ns=3000,S_bytes=100", "gap=none,o_s_ns=700", "prog
 @given(naive_clock.traces(), st.integers(2, 5), st.sampled_from(MODELS))
 def test_info__random(trace, size, changes):
     """Where one process leaves out edges that would close a circle several refuse to answer."""
-    model = load("default").with_changes(changes) if changes else load("default")
+    model = changes and load("default").with_changes(changes) if changes != "" else load("default")
     graph = replayed(tied_part(trace), model).graph
     if graph.contradictions or graph.let_go:
         with pytest.raises(TraceError, match=f"^built: {CIRCLE}$"):
@@ -132,7 +135,7 @@ def test_info__random(trace, size, changes):
 
 @pytest.mark.slow
 def test_info__real():
-    check_info(files.read(str(TRACES / "p_m3.alog.gz")), 3)
+    check_info(files.read(str(TRACES / "p_m3.alog.gz")), 3, None)
 
 
 def test_info__waits_inside_collectives():
@@ -262,10 +265,18 @@ def test_movers__a_call_that_only_the_receiver_has():
     check_info(trace, 2, model)
 
 
-def test_refused__no_model():
-    why = "built: the machine is fitted by one process alone; several must be told it \\(--model NAME or FILE\\)"
-    with pytest.raises(UsageError, match=f"^{why}$"):
-        threaded.parts(2, busy(), replayed)
+def test_fit__collectives_of_which_the_root_alone_says_the_bytes():
+    """A broadcast of 800 bytes that only rank 3 counts costs the same under a model, whoever asks."""
+    b = Builder(4)
+    for number in range(6):
+        b.everyone("Bcast", root=3, bytes=0, at=dict.fromkeys(range(4), (1000 * number, 1000 * number + 500)))
+    trace = b.trace()
+    sent = np.where(trace.calls.location == 3, 800, 0)
+    trace = dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, bytes_sent=sent))
+    whole = sizes(trace).tolist()
+    assert whole == [800] * 6
+    assert threaded.parts(2, trace, lambda part: sizes(part).tolist()) == [whole] * 2
+    check_info(trace, 2, None)
 
 
 @pytest.mark.parametrize(("changes", "what"), [("progress=once posted", "progress=once posted"), ("interfaces=1", "interfaces")])

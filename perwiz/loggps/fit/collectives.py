@@ -7,6 +7,7 @@ which tells its depth. Lines through those of different sizes are the costs.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.loggps.rounds import MOVES
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.spread.instances import whole_instances
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -58,14 +60,17 @@ class _Points(NamedTuple):
 
 def fitted_collectives(trace: Trace) -> Fitted:
     """Return the costs of the routines that synchronise or move data, by routine, processes, members and bytes; empty without any."""
+    trace = whole_instances(trace, trace.timeline).trace
+    share = trace.share
     of = instances.parts(trace, _members(trace))
-    if not len(of.row):
+    if not share.any(len(of.row)):
         return Fitted((), (), ())
     part, tells, against = _times(trace, of)
-    values, kind = np.unique(np.stack((of.op, of.processes, of.members), 1), axis=0, return_inverse=True)
-    kinds, kind = [_Kind(*value) for value in values.tolist()], kind.ravel().astype("i8")
-    told = _typical(trace, of, kind, part, tells & ~against[of.collective])
-    disturbed = _instances(of, kind, against[of.collective], len(kinds)).tolist()
+    code = (of.op.astype("i8") << 40) | (of.processes << 8) | of.members
+    every = share.distinct(code)
+    kinds, kind = [_Kind(each >> 40, each >> 8 & 0xFFFFFFFF, each & 0xFF) for each in every.tolist()], np.searchsorted(every, code)
+    told = _typical(trace, kinds, _Telling(trace, of, kind, part, tells & ~against[of.collective]))
+    disturbed = share.reduced(_instances(of, kind, against[of.collective], len(kinds)), "sum").tolist()
     estimates = {}
     for number in np.unique(told.kind).tolist():
         for cost, telling in _lines(told, np.flatnonzero(told.kind == number), kinds[number]):
@@ -150,7 +155,31 @@ def _before(trace: Trace, of: Parts, inner: Mask, leave: I8) -> I8:
     return last[of.row[inner]]
 
 
-def _typical(trace: Trace, of: Parts, kind: I8, part: I8, tells: Mask) -> _Points:
+_ALIKE = np.dtype([(name, "i8") for name in ("kind", "octave", "tree", "place", "part", "size")])
+_MANY = np.dtype([(name, "i8") for name in ("kind", "octave", "instances")])
+_OCTAVES = 128
+"""More than sizes have bits."""
+
+
+class _Telling:
+    """Parts that tell what their kind costs; sizes of one octave are within a factor of two."""
+
+    def __init__(self, trace: Trace, of: Parts, kind: I8, part: I8, tells: Mask) -> None:
+        rows = np.flatnonzero(tells)
+        self.parts = np.zeros(len(rows), _ALIKE)
+        octave = np.frexp(of.size[rows].astype("f8"))[1].astype("i8")
+        columns = {"kind": kind[rows], "octave": octave, "place": _places(trace, of)[rows], "part": part[rows], "size": of.size[rows]}
+        for name, column in columns.items():
+            self.parts[name] = column
+        instance = np.unique(np.stack((kind[rows], octave, of.collective[rows]), 1), axis=0)
+        first = _begins(instance[:, 0], instance[:, 1])
+        self.instances = np.zeros(len(first), _MANY)
+        """How many instances of each kind and octave have one."""
+        self.instances["kind"], self.instances["octave"] = instance[first, 0], instance[first, 1]
+        self.instances["instances"] = np.diff(np.append(first, len(instance)))
+
+
+def _typical(trace: Trace, kinds: Sequence[_Kind], told: _Telling) -> _Points:
     """Return the points of each kind, by kind and size.
 
     Of the parts that tell, those of the same place in the algorithm, the rank behind the root, are alike in all instances: of each
@@ -161,25 +190,26 @@ def _typical(trace: Trace, of: Parts, kind: I8, part: I8, tells: Mask) -> _Point
         parts          10 11 40 50  20 20 23 24  12 14 90      the last has but three instances
         at the quartile     10           20          12         cost of a broadcast 20, of an allreduce 12
     """
-    rows = np.flatnonzero(tells)
-    kind, size, part, place = kind[rows], of.size[rows], part[rows], _places(trace, of)[rows]
-    octave = np.frexp(size.astype("f8"))[1]
-    order = np.lexsort((size, part, place, octave, kind))
-    first = _begins(kind[order], octave[order], place[order])
-    many = np.diff(np.append(first, len(order)))
-    at, tree = order[first + (many - 1) // 4], many >= _ENOUGH
-    tree &= operations.KIND[of.op[rows[at]]] != operations.N_TO_N
-    by = np.lexsort((size[at], part[at], tree, octave[at], kind[at]))
-    at, tree = at[by], tree[by]
-    first = _begins(kind[at], octave[at])
-    count = np.diff(np.append(first, len(at)))
+    share, free = trace.share, np.array([operations.KIND[kind.op] == operations.N_TO_N for kind in kinds])
+    alike = share.by_key(told.parts["place"] + told.parts["octave"], told.parts)
+    alike = alike[np.lexsort([alike[name] for name in ("size", "part", "place", "octave", "kind")])]
+    first = _begins(alike["kind"], alike["octave"], alike["place"])
+    many = np.diff(np.append(first, len(alike)))
+    of_place = alike[first + (many - 1) // 4]
+    of_place["tree"] = (many >= _ENOUGH) & ~free[of_place["kind"]]
+    of_place = share.by_key(of_place["kind"] * _OCTAVES + of_place["octave"], of_place)
+    of_place = of_place[np.lexsort([of_place[name] for name in ("size", "part", "tree", "octave", "kind")])]
+    first = _begins(of_place["kind"], of_place["octave"])
+    count = np.diff(np.append(first, len(of_place)))
     largest = first + count - 1
-    chosen = at[np.where(tree[largest], largest, first + (count - 1) // 2)]
-    instance = np.unique(np.stack((kind, octave, of.collective[rows]), 1), axis=0)
-    telling = np.diff(np.append(_begins(instance[:, 0], instance[:, 1]), len(instance)))
-    inner = (of.members[rows] == OTHERS)[chosen]
+    chosen = share.rows(of_place[np.where(of_place["tree"][largest] > 0, largest, first + (count - 1) // 2)])
+    chosen = chosen[np.lexsort((chosen["octave"], chosen["kind"]))]
+    telling = np.zeros(len(chosen), "i8")
+    key, each = chosen["kind"] * _OCTAVES + chosen["octave"], share.rows(told.instances)
+    np.add.at(telling, np.searchsorted(key, each["kind"] * _OCTAVES + each["octave"]), each["instances"])
+    inner = np.array([kind.members == OTHERS for kind in kinds])[chosen["kind"]]
     enough = ~inner | (telling >= _ENOUGH)
-    return _Points(kind[chosen][enough], size[chosen][enough], part[chosen][enough], telling[enough])
+    return _Points(chosen["kind"][enough], chosen["size"][enough], chosen["part"][enough], telling[enough])
 
 
 def _places(trace: Trace, of: Parts) -> I8:

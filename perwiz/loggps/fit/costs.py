@@ -132,16 +132,18 @@ def _own(seen: Seen, base: Model, measured: bool) -> Costs:
 
 def by_class(trace: Trace, ways: Ways, waits: Mask) -> list[Seen]:
     """Return what was seen by class of pairs if these take different times, else together; empty without messages."""
-    if not len(ways.row):
+    share = ways.share
+    if not share.any(len(ways.row)):
         return []
     calls, came = shortest.call_times(trace, ways), _came(trace, ways)
-    numbers = np.unique(ways.pairs).tolist()
+    numbers = share.distinct(ways.pairs).tolist()
     if len(numbers) > 1:
         classes = [_seen(trace, ways, waits, ways.pairs == number, PAIRS[number - NODE], calls, came) for number in numbers]
         if all(_apart(one, other) for one, other in itertools.pairwise(classes)):
             return classes
     every = _seen(trace, ways, waits, np.ones(len(ways.row), bool), "", calls, came)
-    return [dataclasses.replace(every, shortest=min(every.shortest, _shortest_round(trace) if ways.compared.all() else np.inf))]
+    compared = not share.any(not ways.compared.all())
+    return [dataclasses.replace(every, shortest=min(every.shortest, _shortest_round(trace) if compared else np.inf))]
 
 
 def _shortest_round(trace: Trace) -> float:
@@ -149,42 +151,44 @@ def _shortest_round(trace: Trace) -> float:
 
     It has a message in it, of at least one byte.
     """
-    members, times, table = trace.members, trace.timeline.calls, trace.collectives
-    if not len(table):
+    members, times, table, share = trace.members, trace.timeline.calls, trace.collectives, trace.share
+    if not share.any(len(table)):
         return np.inf
-    size = np.diff(np.append(table.first_member, len(members)))
-    entered = np.maximum.reduceat(times.enter[members.call], table.first_member)
-    left = np.maximum.reduceat(np.where(members.done != NONE, times.leave[members.done], 0), table.first_member)
+    size = share.of_instances(np.diff(np.append(table.first_member, len(members))))
+    ends = times.enter[members.call], np.where(members.done != NONE, times.leave[members.done], 0)
+    entered, left = (share.over_instances(np.maximum.reduceat(end, table.first_member), "max") for end in ends)
     all_wait = (
         ((operations.KIND == operations.N_TO_N) & operations.OF_PROCESSES)[table.op]
         & (size > 1)
         & (left > entered)
         & ~np.isin(table.op, operations.FINALIZES)
     )
-    return float(((left - entered)[all_wait] / np.frexp(size[all_wait] - 1.0)[1]).min(initial=np.inf))
+    return share.shortest((left - entered)[all_wait] / np.frexp(size[all_wait] - 1.0)[1])
 
 
 def _came(trace: Trace, ways: Ways) -> Mask:
     """Return which messages had come before they were received: as late as the shortest way of their size is long, or later."""
-    every = shortest.points(ways.place, ways.bytes, np.maximum(ways.way, 1.0))
+    home = ways.home
+    every = shortest.points(ways.place[home], ways.bytes[home], np.maximum(ways.way[home], 1.0), ways.share)
     times, table = trace.timeline.calls, trace.messages
     late = times.enter[table.receive_done[ways.row]] - times.enter[table.send[ways.row]] - ways.ahead
     return np.asarray(late > np.interp(ways.bytes, every.size, every.time))
 
 
 def _seen(trace: Trace, ways: Ways, waits: Mask, which: Mask, pairs: str, calls: CallTimes, came: Mask) -> Seen:
-    posts = operations.KIND[trace.calls.op[trace.messages.send[ways.row]]] == operations.ISEND
+    posts, share = operations.KIND[trace.calls.op[trace.messages.send[ways.row]]] == operations.ISEND, ways.share
+    sent, received, home = (which & here for here in (ways.sent, ways.received, ways.home))
     return Seen(
         pairs=pairs,
         eager=shortest.ways(ways, which & ~waits),
         waiting=shortest.ways(ways, which & waits),
         sending=calls.sends(ways, which & (~waits | posts)),
         receiving=calls.receives(ways, which & ~waits & came),
-        sends_most=float(calls.send[which].min()),
-        receives_most=float(calls.receive[which].min()),
-        shortest=float(np.maximum(ways.way[which], 0.0).min()),
-        messages=int(which.sum()),
-        compared=int((which & ways.tells & ways.compared).sum()) >= FEW,
+        sends_most=share.shortest(calls.send[sent]),
+        receives_most=share.shortest(calls.receive[received]),
+        shortest=share.shortest(np.maximum(ways.way[home], 0.0)),
+        messages=share.total(int(home.sum())),
+        compared=share.total(int((home & ways.tells & ways.compared).sum())) >= FEW,
     )
 
 

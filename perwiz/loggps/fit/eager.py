@@ -15,6 +15,7 @@ from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace.arrays import I8, U1, Mask
 from perwiz.trace.resources import remembered
+from perwiz.trace.spread.share import Share
 from perwiz.trace.trace import Trace
 
 KEYS = tuple(key for key, kind in LIMITS.items() if kind)
@@ -128,7 +129,18 @@ class Limit:
 @remembered(1)
 def sizes_of(trace: Trace) -> Sizes:
     """Return what the senders of a trace show by class of pairs, kind of send and size; its clocks must be treated."""
-    return by_size(senders(trace))
+    return _together(trace.share, by_size(senders(trace)))
+
+
+def _together(share: Share, own: Sizes) -> Sizes:
+    """Return what all processes have seen, given what this one has."""
+    columns = {field.name: share.rows(getattr(own, field.name)) for field in dataclasses.fields(own)}
+    keys = [columns.pop(name).astype("i8") for name in ("pairs", "sends", "bytes")]
+    rows, row = np.unique(np.stack(keys, 1), axis=0, return_inverse=True)
+    out: dict[str, Any] = {name: np.zeros(len(rows), "i8") for name in columns}
+    for name, column in columns.items():
+        np.add.at(out[name], row.ravel(), column)
+    return Sizes(rows[:, 0].astype("u1"), rows[:, 1].astype("u1"), np.ascontiguousarray(rows[:, 2]), **out)
 
 
 def by_size(seen: Senders) -> Sizes:

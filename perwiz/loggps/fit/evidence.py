@@ -34,16 +34,18 @@ def telling(trace: Trace, ahead: F8) -> Mask:
     send, done = table.send, table.receive_done
     sent, came = times.enter[send] + ahead, times.leave[done].astype("f8")
     way = came - sent
-    gaps = _time_in_gaps(trace)
-    last, back = np.split(_last_entered(trace, location[np.append(done, send)], np.append(sent, came - ahead)), 2)
+    share, gaps, late, held = trace.share, _time_in_gaps(trace), np.zeros(len(way)), np.zeros(len(way))
+    here, own = (np.flatnonzero(share.has(location[end])) for end in (done, send))
+    last = _last_entered(trace, location[done[here]], sent[here])
     left = times.leave[last]
-    late = gaps[done] - gaps[last] - np.where(sent > left, sent - left, 0.0)
-    held = gaps[back] - gaps[send]
+    late[here] = gaps[done[here]] - gaps[last] - np.where(sent[here] > left, sent[here] - left, 0.0)
+    held[own] = gaps[_last_entered(trace, location[send[own]], (came - ahead)[own])] - gaps[send[own]]
+    late, held = share.told_by_receivers(late), share.told_by_senders(held)
     ready = np.full(len(trace.calls), -np.inf)
     np.maximum.at(ready, done, sent + held)
     own = (table.send_done != NONE) & (table.send_done != send) & (times.enter[done] - ahead <= times.leave[table.send_done])
     np.maximum.at(ready, table.send_done[own], (sent - ahead + late)[own])
-    tells = np.maximum(late, ready[done] - sent) < _OUTSIDE * np.maximum(way, 1)
+    tells = share.told_by_receivers(np.maximum(late, ready[done] - sent) < _OUTSIDE * np.maximum(way, 1))
     channels = Numbers()
     number = channels.number(location[send].astype("i8") * len(trace.locations) + location[done], table.bytes)
     shortest = np.full(channels.count, -np.inf)
@@ -56,8 +58,8 @@ def _time_in_gaps(trace: Trace) -> F8:
     """Return per call how long its location was outside MPI between its first call and this one, ns."""
     times, location = trace.timeline.calls, trace.calls.location
     gap = np.append(0, np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], 0))[: len(location)]
-    total = np.cumsum(gap).astype("f8")
-    return np.asarray(total - total[trace.first_calls[location]])
+    total = np.cumsum(gap)
+    return np.asarray((total - total[trace.first_calls[location]]).astype("f8"))
 
 
 def _last_entered(trace: Trace, location: I4, time: F8) -> I8:

@@ -71,7 +71,7 @@ def fit(trace: Trace, recorded: Model | None = None, part: bool = False) -> Fit:
     """Return the machine of a trace as `fitted` does, and what was seen of it."""
     trace = with_right_clocks(trace)
     tasks = (lambda: protocol(trace), lambda: ways(trace), lambda: fitted_collectives(trace))
-    shown, seen, whole = at_once(tasks, len(trace.calls))
+    shown, seen, whole = at_once(tasks, len(trace.calls) if trace.share.team is None else 0)
     base = recorded or load("default").with_changes("gap=none,g_ns=0")
     left = tuple(each for each in shown.unknown if not (recorded and _tells(recorded, each)))
     settled = {each.place for each in shown.unknown} - {each.place for each in left}
@@ -103,15 +103,16 @@ def fit(trace: Trace, recorded: Model | None = None, part: bool = False) -> Fit:
 
 def _source(trace: Trace, seen: Ways, recorded: Model | None, part: bool) -> str:
     """Return in words how many messages tell anything, and what the rest is."""
-    count, whole = len(trace.messages), " of the whole run" if part else ""
-    told = f"{int(seen.tells.sum())} of {words.several(count, 'message')}{whole}" if count else "a run without messages"
+    count, whole = trace.share.in_all("messages", len(trace.messages)), " of the whole run" if part else ""
+    tells = seen.share.total(int((seen.tells & seen.home).sum()))
+    told = f"{tells} of {words.several(count, 'message')}{whole}" if count else "a run without messages"
     rest = f"of: {recorded.source}" if recorded else f"assumed, costs at most those of: {load('default').source}"
     return f"fitted to {told}; the rest is {rest}"
 
 
 def _untold(seen: Ways, told: set[str]) -> Iterator[str]:
     """Yield the keys that no message tells of any class of pairs that the run has, and those that none tells of one of them."""
-    classes = [PAIRS[pair - NODE] for pair in np.unique(seen.pairs).tolist()]
+    classes = [PAIRS[pair - NODE] for pair in seen.share.distinct(seen.pairs).tolist()]
     for key in (*PARAMETERS, *CONVENTIONS):
         lacking = [pairs for pairs in classes or [""] if not {key, of_class(pairs, key)} & told]
         yield from (of_class(pairs, key) for pairs in lacking) if len(lacking) < len(classes) else [key] * bool(lacking)
@@ -170,4 +171,4 @@ def _against(trace: Trace, seen: Ways, model: Model, estimate: Estimate) -> Esti
         return estimate
     which = seen.pairs == PAIRS.index(estimate.pairs) + NODE if estimate.pairs else np.ones(len(seen.row), bool)
     faster = seen.way < model.ready(sent(trace, model, seen.row))
-    return dataclasses.replace(estimate, against=int((faster & which).sum()))
+    return dataclasses.replace(estimate, against=seen.share.total(int((faster & which & seen.home).sum())))

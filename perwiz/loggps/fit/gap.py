@@ -7,7 +7,8 @@ import numpy as np
 from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.loggps.progress import SHORT
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import STANDARD
 from perwiz.trace.trace import Trace
 
@@ -24,25 +25,30 @@ def gap(trace: Trace, most: int) -> tuple[Estimate | Unknown, ...]:
     if a send then lasts longer than one behind which none came at once, else "none".
     """
     call, size, row, since = _sends(trace, most)
-    times = trace.timeline.calls
-    sizes, shortest, count = _shortest(size[row], since[row])
-    enough = np.flatnonzero(count >= LEAST)
-    if not len(enough):
+    times, share = trace.timeline.calls, trace.share
+    first = _first_often(share, size[row])
+    if first is None:
         return (Unknown("gap", "", ("gap=none", "gap=sending call"), f"no process sends {LEAST} times one message right behind another"),)
-    lasts = (times.leave[call] - times.enter[call]).astype("f8")
-    first = sizes[enough[0]]
-    kept = size == first
-    _, alone, others = _shortest(size[kept & ~row], lasts[kept & ~row])
-    _, behind, _ = _shortest(size[kept & row], lasts[kept & row])
-    longer = len(alone) > 0 and behind[0] >= _LONGER * max(alone[0], 1)
-    told = int(count[enough[0]]) + int(others.sum())
+    lasts, kept = times.leave[call] - times.enter[call], size == first
+    g, count = _shortest(share, since[kept & row])
+    alone, others = _shortest(share, lasts[kept & ~row])
+    behind, _ = _shortest(share, lasts[kept & row])
+    longer = others > 0 and behind >= _LONGER * max(alone, 1)
     return (
-        Estimate("g_ns", "", float(shortest[enough[0]]), int(count[enough[0]]), 0),
-        Estimate("gap", "", "sending call" if longer else "none", told, 0),
+        Estimate("g_ns", "", float(g), count, 0),
+        Estimate("gap", "", "sending call" if longer else "none", count + others, 0),
     )
 
 
-def _sends(trace: Trace, most: int) -> tuple[I8, I8, Mask, F8]:
+def _first_often(share: Share, size: I8) -> int | None:
+    """Return the smallest size of which there are enough sends, None without any."""
+    sizes = share.distinct(size)
+    count = share.reduced(np.bincount(np.searchsorted(sizes, size), minlength=len(sizes)), "sum")
+    often = sizes[count >= LEAST]
+    return int(often[0]) if len(often) else None
+
+
+def _sends(trace: Trace, most: int) -> tuple[I8, I8, Mask, I8]:
     """Return calls that send one message of at most `most` bytes, its size, which follow such a call at once, and the time since that.
 
     At once: no later than that call lasted.
@@ -52,16 +58,15 @@ def _sends(trace: Trace, most: int) -> tuple[I8, I8, Mask, F8]:
     usual = (table.mode == STANDARD) & (table.bytes <= most) & (operations.KIND[trace.calls.op[table.send]] != operations.SENDRECV)
     size[table.send[usual]] = table.bytes[usual]
     size[np.bincount(table.send, minlength=len(size)) != 1] = -1
-    call = np.flatnonzero(size >= 0)
+    call = np.flatnonzero((size >= 0) & trace.share.has(location))
     before = np.maximum(call - 1, 0)
     idle = times.enter[call] - times.leave[before]
     row = (call > 0) & (size[before] == size[call]) & (location[before] == location[call])
     row &= idle <= times.leave[before] - times.enter[before]
-    return call, size[call], row, (times.leave[call] - times.leave[before]).astype("f8")
+    return call, size[call], row, times.leave[call] - times.leave[before]
 
 
-def _shortest(size: I8, time: F8) -> tuple[I8, F8, I8]:
-    """Return sizes, the shortest of their times but a few, and how many there are."""
-    order = np.lexsort((time, size))
-    sizes, start, count = np.unique(size[order], return_index=True, return_counts=True)
-    return sizes, time[order][start + (SHORT * (count - 1)).astype("i8")] if len(start) else time[:0], count
+def _shortest(share: Share, time: I8) -> tuple[int, int]:
+    """Return the shortest of some times of all processes but a few, 0 without any, and how many there are."""
+    count = share.total(len(time))
+    return share.ranked(time, int(SHORT * (count - 1))) if count else 0, count

@@ -13,14 +13,18 @@ it before.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE, SAME
 from perwiz.loggps.pairs import SENDS_OF
 from perwiz.loggps.progress import Progressing, progressing, visible_waits
-from perwiz.trace.arrays import I4, I8, U1, Mask
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
+from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE, STANDARD
 from perwiz.trace.trace import Trace
 
@@ -69,46 +73,94 @@ class _Waits:
     tested: I8
     """When a test last found it unfinished; before `sent` if none did."""
     least: I8
-    """The shortest wait that is seen, ns."""
+    """The shortest wait that is seen, ns, and"""
+    shortest: int
+    """of all messages."""
     bytes: I8
+
+    def take(self, rows: I8) -> _Waits:
+        """Return some of them."""
+        columns = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return _Waits(**{name: column if name == "shortest" else column[rows] for name, column in columns.items()})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Table:
+    """Some messages of a trace, rows: of a part those with an end there, of which receivers and senders tell each other."""
+
+    share: Share
+    rows: I8
+    count: int
+    """Messages of the table."""
+    received: I8
+    """Those of the rows, by position, that are received here."""
+
+    def told(self, tell: Callable[[NDArray[Any]], NDArray[Any]], values: Ints) -> Ints:
+        """Return values, one per row, as those processes have them that tell."""
+        every = np.zeros(self.count, values.dtype)
+        every[self.rows] = values
+        return tell(every)[self.rows]
+
+    def by_receivers(self, values: Ints) -> Ints:
+        """Return values per row, given those of the rows received here."""
+        every = np.zeros(len(self.rows), values.dtype)
+        every[self.received] = values
+        return self.told(self.share.told_by_receivers, every)
+
+    def by_senders(self, values: Ints) -> Ints:
+        """Return values of the rows received here, given those per row, which are right of those sent here."""
+        return self.told(self.share.told_by_senders, values)[self.received]
 
 
 def senders(trace: Trace) -> Senders:
-    """Return what the senders of a trace show; its clocks must be treated. Time grows with messages and calls."""
+    """Return what the senders of a trace show, of a part those whose messages are received there; its clocks must be treated.
+
+    Time grows with messages and calls.
+    """
     table, times, calls = trace.messages, trace.timeline.calls, trace.calls
     pairs = distance(trace.locations, calls.location[table.send], calls.location[table.receive_done])
     row = np.flatnonzero((table.mode == STANDARD) & (pairs != SAME) & (table.send_done != NONE) & (table.receive >= 0))
-    send, receive, pairs = table.send[row], table.receive[row], pairs[row]
-    completes, done = table.send_done[row], table.receive_done[row]
-    receiver = calls.location[done]
-    sent, posted = times.enter[send], times.enter[receive]
-    least = visible_waits(trace, trace.timeline)[row]
-    waits = _Waits(sent, times.enter[completes], times.leave[completes], completes, _tested(trace, send), least, table.bytes[row])
+    here = _Table(trace.share, row, len(table), np.flatnonzero(trace.share.has(calls.location[table.receive_done[row]])))
+    every = _waits(trace, row, visible_waits(trace, trace.timeline)[row])
+    row, waits = row[here.received], dataclasses.replace(every.take(here.received), tested=here.by_senders(every.tested))
+    posted, receiver, sent = times.enter[table.receive[row]], calls.location[table.receive_done[row]], waits.sent
     late = posted - sent >= waits.least
-    inside = progressing(trace, trace.timeline, int(least.min(initial=FREE)))
+    inside = progressing(trace, trace.timeline, waits.shortest)
     call = _came_back(inside, receiver, waits)
     back, outside = inside.enter[call], np.where(inside.outside[call] < FREE, inside.outside[call], 0)
     ready = _next_entered(inside, receiver, posted)
-    returned = _held_until(trace, waits, back, ready) & (outside >= _WELL * (back - waits.asked))
+    last = _last_cause(trace, every, here.by_receivers(back), here.by_receivers(ready))
+    last = _Last(*(here.by_senders(column) for column in last))
+    returned = _held_until(waits, back, last) & (outside >= _WELL * (back - waits.asked))
     before = late & returned & (posted - waits.done >= waits.least)
     moved = returned & (inside.back[call] - np.maximum(sent, posted) >= waits.least)
-    kept = late & ~moved & (_held_until(trace, waits, ready, back) | (returned & (waits.done >= posted)))
+    kept = late & ~moved & (_held_until(waits, ready, last) | (returned & (waits.done >= posted)))
     held = late & (kept | moved)
+    usual = _delay(trace.share, (waits.done - np.where(moved, back, ready))[held])
     waited = _waited(inside, receiver, posted, waits) - _waited(inside, receiver, sent, waits)
     return Senders(
-        bytes=table.bytes[row],
-        pairs=pairs,
-        sends=SENDS_OF[calls.op[send]].astype("u1"),
+        bytes=waits.bytes,
+        pairs=pairs[row],
+        sends=SENDS_OF[calls.op[table.send[row]]].astype("u1"),
         gone=(late & _well_before(waits, posted)) | before,
         called=before,
         kept=kept,
-        waited=late & (waited >= np.maximum(waits.least, _LONG * _delay((waits.done - np.where(moved, back, ready))[held]))),
+        waited=late & (waited >= np.maximum(waits.least, _LONG * usual)),
         computed=~late & _well_before(waits, _next_entered(inside, receiver, sent)),
         passed=(posted <= waits.asked)
-        & (times.leave[done] > waits.asked)
+        & (times.leave[table.receive_done[row]] > waits.asked)
         & _well_before(waits, _next_entered(inside, receiver, waits.asked)),
         moved=moved,
     )
+
+
+def _waits(trace: Trace, row: I8, least: I8) -> _Waits:
+    """Return the times of some messages; when they were tested of those sent here."""
+    table, times = trace.messages, trace.timeline.calls
+    send, completes = table.send[row], table.send_done[row]
+    shortest = trace.share.least(int(least.min(initial=FREE)))
+    asked, done = times.enter[completes], times.leave[completes]
+    return _Waits(times.enter[send], asked, done, completes, _tested(trace, send), least, shortest, table.bytes[row])
 
 
 def _tested(trace: Trace, send: I4) -> I8:
@@ -140,13 +192,13 @@ def _came_back(inside: Progressing, location: I4, waits: _Waits) -> I8:
         let go                    15  55  95, least 5
         came back at              10  50  50
     """
-    last = np.maximum.accumulate(np.where(inside.outside >= waits.least.min(initial=FREE), np.arange(len(inside.row)), 0))
+    last = np.maximum.accumulate(np.where(inside.outside >= waits.shortest, np.arange(len(inside.row)), 0))
     return last[np.maximum(inside.first_entered_after(location, waits.done) - 1, inside.first[location])]
 
 
-def _delay(delays: I8) -> float:
+def _delay(share: Share, delays: I8) -> float:
     """Return how long held senders usually take to go on once they may, ns."""
-    return float(np.quantile(delays, _USUAL)) if len(delays) else 0.0
+    return share.quantile(delays, _USUAL) if share.any(len(delays)) else 0.0
 
 
 def _waited(inside: Progressing, location: I4, time: I8, waits: _Waits) -> I8:
@@ -159,7 +211,7 @@ def _waited(inside: Progressing, location: I4, time: I8, waits: _Waits) -> I8:
         waited                     5  10  20
     """
     lasts = inside.leave - inside.enter
-    lasts[lasts < waits.least.min(initial=FREE)] = 0
+    lasts[lasts < waits.shortest] = 0
     before = np.append(0, np.cumsum(lasts))
     call = inside.first_entered_after(location, time)
     last = np.maximum(call - 1, 0)
@@ -173,8 +225,19 @@ def _well_before(waits: _Waits, instant: I8) -> Mask:
     return (wait >= waits.least) & (waits.done - waits.asked < _WELL * wait)
 
 
-def _held_until(trace: Trace, waits: _Waits, instant: I8, other: I8) -> Mask:
-    """Return which senders were held until an instant that is late, and let go then; `other` is another that may have let it go.
+class _Last(NamedTuple):
+    """What may have let go the call that completes a send, per message."""
+
+    instant: I8
+    """The last that let go a send of the call, ns."""
+    bytes: I8
+    """Of the largest of these."""
+    sent: I8
+    """When the last message was sent that the call receives, ns; FREE if it ends a collective."""
+
+
+def _held_until(waits: _Waits, instant: I8, last: _Last) -> Mask:
+    """Return which senders were held until an instant that is late, and let go then.
 
     What completes the send must have waited for it, or tested it, for most of the time, and must not wait for something else: another of
     its sends that was let go later, or is larger, a message that it receives, or a collective.
@@ -184,15 +247,12 @@ def _held_until(trace: Trace, waits: _Waits, instant: I8, other: I8) -> Mask:
     waiting = (waited >= waits.least) & (waited >= after)
     tested = waits.tested - waits.sent
     testing = (tested >= _NEARLY * wait) & (tested <= wait + waits.least) & (after <= wait)
-    last = _last_cause(trace, waits, instant, other)
-    alone = (instant >= last[0]) & (waits.bytes >= last[1]) & (instant - last[2] >= waits.least)
+    alone = (instant >= last.instant) & (waits.bytes >= last.bytes) & (instant - last.sent >= waits.least)
     return (wait >= waits.least) & (after >= 0) & (waiting | testing) & alone
 
 
-def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> tuple[I8, I8, I8]:
-    """Return per message the last instant that let go a send of its completing call, the bytes of the largest, and when the last
-    message that it receives was sent.
-    """
+def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> _Last:
+    """Return what may have let go the call that completes each send, of those sent here; at either of two instants one may have been."""
     table, times = trace.messages, trace.timeline.calls
     sends, receives, largest = np.full((3, len(trace.calls)), -FREE)
     for each in (instant, other):
@@ -202,4 +262,4 @@ def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> tuple[I8
     np.maximum.at(receives, table.receive_done, times.enter[table.send])
     done = trace.members.done
     receives[done[done != NONE]] = FREE
-    return sends[waits.completes], largest[waits.completes], receives[waits.completes]
+    return _Last(sends[waits.completes], largest[waits.completes], receives[waits.completes])

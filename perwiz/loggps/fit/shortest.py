@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perwiz.loggps.fit.ways import Ways
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.numbers import Numbers
+from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -64,10 +67,11 @@ class Points:
         return len(self.size) > 1 and bool(self.size[-1] >= SPAN * max(int(self.size[0]), 1))
 
 
-def points(place: I4, size: I8, time: F8) -> Points:
+def points(place: I4, size: I8, time: F8, share: Share = ALONE) -> Points:
     """Return the shortest times of messages: of many places a tenth may be too fast. A longer message is not faster.
 
-    At most 64 sizes are kept: of those near each other the one of most messages.
+    All messages of a size that one place has are on one process. At most 64 sizes are kept: of those near each other the one of most
+    messages.
 
     The shortest of n times that get longer by chance lies above the shortest possible by as much as the next one lies above it, on average,
     and varies by that (Robson and Whitlock, Biometrika 51, 1964). Of several places there is their difference, over the root of how many
@@ -77,40 +81,70 @@ def points(place: I4, size: I8, time: F8) -> Points:
         size       8   8  64   8  64
         time      30  20  50  25  15    size 8: 15 (what 64 bytes take), 64: 15; of ten places and more, not the least of all
     """
-    groups = Numbers()
-    group = groups.number(place, size)
-    least = np.full(groups.count, np.inf)
-    np.minimum.at(least, group, time)
-    sizes, column, places = np.unique(groups.pairs[:, 1], return_inverse=True, return_counts=True)
-    order = np.lexsort((least, column))
-    first = np.cumsum(places) - places
-    chosen = order[first + (_OUTLIERS * np.maximum(places - 1, 0)).astype("i8")]
-    shortest = least[chosen]
-    messages = np.bincount(column[group], minlength=len(sizes))
-    beyond = np.abs(np.log(np.maximum(least, 1.0) / np.maximum(shortest[column], 1.0)))
-    spread = float(np.median(beyond)) if len(beyond) else 0.0
-    part = np.hypot(_next(group, time, chosen) / np.maximum(shortest, 1.0) - 1, _NORMAL * spread / places**0.5)
+    groups = _groups(place, size, time)
+    groups = share.by_key(groups["size"], groups)
+    every, beyond = _by_size(groups)
+    every = share.rows(every)
+    every = every[np.argsort(every["size"])]
+    sizes, places, shortest = (np.ascontiguousarray(every[name]) for name in ("size", "places", "time"))
+    spread = _median(share, beyond)
+    part = np.hypot(every["next"] / np.maximum(shortest, 1.0) - 1, _NORMAL * spread / places**0.5)
     known = np.isfinite(part)
     off = np.where(known, part, np.median(part[known]) if known.any() else 0.0) * shortest
-    kept = _kept(sizes, messages)
+    kept = _kept(sizes, every["messages"])
     lowest = np.minimum.accumulate(shortest[kept][::-1])[::-1]
     own = np.where(shortest[kept] == lowest, np.arange(len(kept)), len(kept))
     of = kept[np.minimum.accumulate(own[::-1])[::-1]]
-    return Points(sizes[kept], shortest[of], messages[kept], off[of], spread, float(np.median(places)) if len(places) else 1.0)
+    typical = float(np.median(places)) if len(places) else 1.0
+    return Points(sizes[kept], shortest[of], every["messages"][kept], off[of], spread, typical)
 
 
-def _next(group: I4, time: F8, chosen: I8) -> F8:
-    """Return the second shortest time of each chosen group, ns, not a number of one that has a single time."""
-    which = np.full(int(group.max(initial=-1)) + 1, -1)
-    which[chosen] = np.arange(len(chosen))
-    number = which[group]
-    rows = np.flatnonzero(number >= 0)
-    rows = rows[np.lexsort((time[rows], number[rows]))]
-    first = np.searchsorted(number[rows], np.arange(len(chosen)))
-    several = np.bincount(number[rows], minlength=len(chosen)) > 1
-    out = np.full(len(chosen), np.nan)
-    out[several] = time[rows[first[several] + 1]]
+_OF_PLACE = np.dtype([("size", "i8"), ("time", "f8"), ("next", "f8"), ("messages", "i8")])
+_OF_ALL = np.dtype([*_OF_PLACE.descr, ("places", "i8")])
+
+
+def _groups(place: I4, size: I8, time: F8) -> NDArray[Any]:
+    """Return the shortest time of each size and place, the next one, infinite without any, and how many messages there are.
+
+    place   0   0   0   1
+    size    8   8   8   8
+    time   30  20  20  25     (8, 20, 20, 3) (8, 25, infinite, 1)
+    """
+    groups = Numbers()
+    group = groups.number(place, size)
+    out = np.zeros(groups.count, _OF_PLACE)
+    least, following = np.full((2, groups.count), np.inf)
+    taken = np.zeros(groups.count, "i8")
+    np.minimum.at(least, group, time)
+    shortest = np.flatnonzero(time == least[group])
+    taken[group[shortest]] = shortest
+    rest = np.ones(len(time), bool)
+    rest[taken] = False
+    np.minimum.at(following, group[rest], time[rest])
+    out["size"], out["time"], out["next"] = groups.pairs[:, 1], least, following
+    out["messages"] = np.bincount(group, minlength=groups.count)
     return out
+
+
+def _by_size(groups: NDArray[Any]) -> tuple[NDArray[Any], F8]:
+    """Return the row of each size that counts, given all rows of that, and by what part the times of all of them lie beyond it."""
+    sizes, column, places = np.unique(groups["size"], return_inverse=True, return_counts=True)
+    order = np.lexsort((groups["next"], groups["time"], column))
+    first = np.cumsum(places) - places
+    chosen = order[first + (_OUTLIERS * np.maximum(places - 1, 0)).astype("i8")]
+    out = np.zeros(len(sizes), _OF_ALL)
+    for name in ("size", "time", "next"):
+        out[name] = groups[name][chosen]
+    np.add.at(out["messages"], column, groups["messages"])
+    out["places"] = places
+    return out, np.abs(np.log(np.maximum(groups["time"], 1.0) / np.maximum(out["time"][column], 1.0)))
+
+
+def _median(share: Share, values: F8) -> float:
+    """Return the median of values from 0 on of all processes; 0 without any."""
+    count = share.total(len(values))
+    ends = [share.ranked(values.view("i8"), rank) for rank in ((count - 1) // 2, count // 2)] if count else [0]
+    return float(np.median(np.array(ends, "i8").view("f8")))
 
 
 def _kept(sizes: I8, messages: I8) -> I8:
@@ -125,9 +159,9 @@ def _kept(sizes: I8, messages: I8) -> I8:
 
 def ways(seen: Ways, which: Mask) -> Points:
     """Return the shortest ways of some messages that tell; of those of which clocks are sure, if there are any."""
-    told = which & seen.tells
-    told = told & seen.sure if (told & seen.sure).any() else told
-    return points(seen.place[told], seen.bytes[told], np.maximum(seen.way[told], 1.0))
+    told = which & seen.tells & seen.home
+    told = told & seen.sure if seen.share.any((told & seen.sure).any()) else told
+    return points(seen.place[told], seen.bytes[told], np.maximum(seen.way[told], 1.0), seen.share)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -135,11 +169,11 @@ class CallTimes:
     """How long the calls of messages last that send or receive them alone, ns; all columns as long as `Ways.row`."""
 
     send: F8
-    """Infinite where the sending call sends several."""
+    """Infinite where the sending call sends several, or is of another process."""
     blocking_send: Mask
     sender: I4
     receive: F8
-    """Infinite where the completing call completes more, or also sends."""
+    """Infinite where the completing call completes more, or also sends, or is of another process."""
     blocking_receive: Mask
     receiver: I4
 
@@ -154,8 +188,8 @@ class CallTimes:
 
 def _calls(place: I4, seen: Ways, time: F8, which: Mask, blocking: Mask) -> Points:
     which = which & np.isfinite(time)
-    which = which & blocking if (which & blocking).any() else which
-    return points(place[which], seen.bytes[which], time[which])
+    which = which & blocking if seen.share.any((which & blocking).any()) else which
+    return points(place[which], seen.bytes[which], time[which], seen.share)
 
 
 def call_times(trace: Trace, seen: Ways) -> CallTimes:
@@ -168,10 +202,10 @@ def call_times(trace: Trace, seen: Ways) -> CallTimes:
     sends_one = (np.bincount(table.send, minlength=len(calls))[send] == 1) & (kind[send] != operations.SENDRECV)
     receives_one = (completed[done] == 1) & (kind[done] != operations.SENDRECV)
     return CallTimes(
-        send=np.where(sends_one, took[send], np.inf),
+        send=np.where(sends_one & seen.sent, took[send], np.inf),
         blocking_send=kind[send] == operations.SEND,
         sender=calls.location[send],
-        receive=np.where(receives_one, took[done], np.inf),
+        receive=np.where(receives_one & seen.received, took[done], np.inf),
         blocking_receive=kind[done] == operations.RECV,
         receiver=calls.location[done],
     )

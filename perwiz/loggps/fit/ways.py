@@ -15,11 +15,14 @@ from perwiz.clock.latency import distance
 from perwiz.loggps.fit.evidence import telling
 from perwiz.trace.arrays import F8, I4, I8, U1, Mask
 from perwiz.trace.numbers import Numbers
+from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
 _PARTS, _PART = 16, 8
 """Parts of a run at most, and messages of one size between two processes in each of them at least, in one direction."""
+_NEVER = 1 << 61
+"""ns before and after all times."""
 _REVERSED = 0.01
 """Share of messages of a pair in one direction, but at least one, that may come before they are sent where clocks are right."""
 _APART = 3
@@ -28,8 +31,18 @@ _APART = 3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ways:
-    """Messages between two locations, in the order of the table, and how long they were under way; all columns as long as `row`."""
+    """Messages between two locations, in the order of the table, and how long they were under way; all columns as long as `row`.
 
+    Of a part those with an end there: of each pair of locations that has one there all messages, in both directions.
+    """
+
+    share: Share
+    home: Mask
+    """Whether this process looks at its pair: the one that has the first of the two locations."""
+    sent: Mask
+    """Whether it is sent here."""
+    received: Mask
+    """Whether it is received here."""
     row: I8
     """Of messages."""
     pairs: U1
@@ -51,23 +64,26 @@ class Ways:
 
 def ways(trace: Trace) -> Ways:
     """Return the ways of all messages between two locations; clocks may drift slowly."""
-    table, times, location = trace.messages, trace.timeline.calls, trace.calls.location
+    table, times, location, share = trace.messages, trace.timeline.calls, trace.calls.location, trace.share
     row, place, up, count = _between(trace)
     a, b = location[table.send[row]], location[table.receive_done[row]]
+    home = share.has(np.minimum(a, b))
     way, size = (times.leave[table.receive_done[row]] - times.enter[table.send[row]]).astype("f8"), table.bytes[row]
     wrong = _wrong(place, way, up, count)[place]
     forth, back = (_least(place, way, up == side, count) for side in (True, False))
     first = np.zeros(len(table))
     first[row] = np.where(wrong, _signed(_half(forth, back), place, up), 0.0)
     tells = telling(trace, first)[row] & (way > first[row])
-    parts = min(max(len(row) // (2 * _PART * max(count, 1) * max(len(np.unique(size)), 1)), 1), _PARTS)
+    pairs = share.total(len(np.unique(place[home])))
+    parts = min(max(share.total(int(home.sum())) // (2 * _PART * max(pairs, 1) * max(len(share.distinct(size)), 1)), 1), _PARTS)
     sent = times.enter[table.send[row]]
-    part = (sent - sent.min(initial=0)) * parts // (int(np.ptp(sent)) + 1 if len(sent) else 1)
-    place = Numbers().number(place, part)
+    begin, end = share.least(int(sent.min(initial=_NEVER))), share.most(int(sent.max(initial=-_NEVER)))
+    place = Numbers().number(place, (sent - begin) * parts // (max(end - begin, 0) + 1))
     one = ~wrong & (trace.locations.node[a] == trace.locations.node[b]) & (trace.locations.node[a] >= 0)
     compared = one | (~wrong & trace.clocks_compared)
-    ahead, sure = _ahead(place, up, size, np.where(tells, way, np.inf), first[row], one, compared)
-    return Ways(row, distance(trace.locations, a, b), ahead, way - ahead, tells, sure, compared, place, size)
+    ahead, sure = _ahead(share, _Heard(place, up, size, np.where(tells, way, np.inf)), first[row], one, compared)
+    ends = share.has(a), share.has(b)
+    return Ways(share, home, *ends, row, distance(trace.locations, a, b), ahead, way - ahead, tells, sure, compared, place, size)
 
 
 def with_right_clocks(trace: Trace) -> Trace:
@@ -78,15 +94,22 @@ def with_right_clocks(trace: Trace) -> Trace:
     table, times, location = trace.messages, trace.timeline, trace.calls.location
     row, place, up, count = _between(trace)
     way = (times.calls.leave[table.receive_done[row]] - times.calls.enter[table.send[row]]).astype("f8")
-    if not _wrong(place, way, up, count).any():
+    if not trace.share.any(_wrong(place, way, up, count).any()):
         return trace
-    half = _half(*(_least(place, way, up == side, count) for side in (True, False)))
     first = np.unique(place, return_index=True)[1]
-    a, b = location[table.send[row[first]]], location[table.receive_done[row[first]]]
-    offset = _offsets(a, b, _signed(half, place, up)[first], len(trace.locations))
+    ends = location[table.send[row[first]]], location[table.receive_done[row[first]]]
+    pairs = np.empty(count, _AHEAD)
+    pairs["a"], pairs["b"] = np.minimum(*ends), np.maximum(*ends)
+    pairs["ahead"] = _half(*(_least(place, way, up == side, count) for side in (True, False)))
+    pairs = trace.share.rows(pairs[trace.share.has(pairs["a"])])
+    pairs = pairs[np.lexsort((pairs["b"], pairs["a"]))]
+    offset = _offsets(pairs["a"], pairs["b"], pairs["ahead"], len(trace.locations))
     shift = np.rint(offset).astype("i8")
     calls, regions = _moved(times.calls, shift[location]), _moved(times.regions, shift[trace.regions.location])
     return dataclasses.replace(trace, timeline=Timeline(calls, regions, _moved(times.locations, shift), times.origin))
+
+
+_AHEAD = np.dtype([("a", "i4"), ("b", "i4"), ("ahead", "f8")])
 
 
 def _moved(times: Times, shift: I8) -> Times:
@@ -133,17 +156,27 @@ def _wrong(place: I4, way: F8, up: Mask, count: int) -> Mask:
     return np.asarray((messages > 0).all(axis=1) & (early > np.maximum(1, _REVERSED * messages)).any(axis=1))
 
 
-def _ahead(place: I4, up: Mask, size: I8, way: F8, first: F8, one: Mask, compared: Mask) -> tuple[F8, Mask]:
-    """Return how far the receiver's clock is ahead per message, and whether that is sure; `way` is infinite of those that tell nothing.
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Heard:
+    """Messages between two locations, and their ways, infinite of those that tell nothing."""
+
+    place: I4
+    up: Mask
+    size: I8
+    way: F8
+
+
+def _ahead(share: Share, heard: _Heard, first: F8, one: Mask, compared: Mask) -> tuple[F8, Mask]:
+    """Return how far the receiver's clock is ahead per message, and whether that is sure.
 
     Half the difference of both directions of a pair, each measured by how much longer than others of its size its shortest way is. Clocks
     of one node are one, and clocks that were compared are not wrong by as much as a way takes: there nothing is ahead.
     """
     groups = Numbers()
-    group = groups.number(place, size)
-    forth, back = (_least(group, way, up == side, groups.count) for side in (True, False))
+    up, group = heard.up, groups.number(heard.place, heard.size)
+    forth, back = (_least(group, heard.way, up == side, groups.count) for side in (True, False))
     half = _half(forth, back)
-    of_pair = _half(*_beyond_size(groups.pairs, forth, back))
+    of_pair = _half(*_beyond_size(share, groups.pairs, forth, back))
     half = np.where(np.isfinite(half), half, of_pair[groups.pairs[:, 0]])
     apart = np.maximum(forth, back) >= _APART * np.minimum(forth, back)
     right = one | (compared & apart[group])
@@ -151,12 +184,12 @@ def _ahead(place: I4, up: Mask, size: I8, way: F8, first: F8, one: Mask, compare
     return np.where(right, 0.0, np.where(np.isfinite(ahead), ahead, first)), np.isfinite(ahead) | right
 
 
-def _beyond_size(groups: I8, forth: F8, back: F8) -> tuple[F8, F8]:
+def _beyond_size(share: Share, groups: I8, forth: F8, back: F8) -> tuple[F8, F8]:
     """Return per place how much longer than others of their size its shortest ways are, in each direction; groups are (place, size)."""
     place, size = groups.T
-    sizes, column = np.unique(size, return_inverse=True)
+    sizes = share.distinct(size)
     every, places = np.ones(len(place), bool), int(place.max(initial=-1)) + 1
-    mean = _least(column, (forth + back) / 2, every, len(sizes))
+    mean = share.reduced(_least(np.searchsorted(sizes, size), (forth + back) / 2, every, len(sizes)), "min")
     known = np.isfinite(mean)
     expected = np.interp(size, sizes[known], mean[known]) if known.any() else np.zeros(len(size))
     return _least(place, forth - expected, every, places), _least(place, back - expected, every, places)

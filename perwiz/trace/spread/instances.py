@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import distinct
-from perwiz.trace.spread.share import ALONE, Part
+from perwiz.trace.spread.share import AtHome, Part
 from perwiz.trace.table import dtypes
 from perwiz.trace.tables import (
     NONE,
@@ -69,7 +69,7 @@ def whole_instances(trace: Trace, timeline: Timeline) -> Instances:
     times = Times(np.ascontiguousarray(calls["enter"]), np.ascontiguousarray(calls["leave"]))
     whole = dataclasses.replace(
         trace,
-        share=ALONE,
+        share=AtHome(share),
         calls=Calls(**columns),
         collectives=Collectives(**heads, first_member=first.astype("i4")),
         members=Members(of.ravel().astype("i4"), here(members["call"]), here(members["done"])),

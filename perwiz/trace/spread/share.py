@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.arrays import F8, I8, Ints, Mask
 from perwiz.trace.spread.team import How, Team, gathered
 
 Rows = slice | Mask
@@ -72,6 +72,26 @@ class Share:
         """Return the value below which a part of those of all processes lies, as np.quantile does: there must be one."""
         return float(np.quantile(values, part))
 
+    def ranked(self, values: I8, rank: int) -> int:
+        """Return the value with so many before it among those of all processes in order: there must be one."""
+        return int(np.partition(values, rank)[rank])
+
+    def shortest(self, times: F8) -> float:
+        """Return the least of some times of all processes; infinite without any."""
+        return float(self.reduced(np.array([times.min(initial=np.inf)]), "min")[0])
+
+    def distinct(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values that there are on any process, in order."""
+        return np.unique(self.rows(np.unique(values)))
+
+    def by_key(self, key: Ints, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return rows, each on one process: those of one key, 0 or more, together, in no order that says anything."""
+        return rows
+
+    def has(self, locations: Ints) -> Mask:
+        """Return which of some locations are those of this process."""
+        return np.ones(len(locations), bool)
+
     def named(self, calls: Ints) -> Ints:
         """Return rows of calls as the numbers that they have in the whole trace."""
         return calls
@@ -119,6 +139,33 @@ class Whole(Share):
 ALONE = Whole()
 
 
+class AtHome(Whole):
+    """All rows of what is at home on a process, where others have more: these are asked, too."""
+
+    def __init__(self, others: Share) -> None:
+        self._others = others
+
+    def total(self, value: int) -> int:
+        """Return the sum of a whole number over all processes."""
+        return self._others.total(value)
+
+    def any(self, value: object) -> bool:
+        """Return whether it is so on one of them."""
+        return self._others.any(value)
+
+    def reduced(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        """Return sums or extremes over all processes, element by element."""
+        return self._others.reduced(values, how)
+
+    def rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of all processes, one process behind the other."""
+        return self._others.rows(values)
+
+    def by_key(self, key: Ints, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return rows, each on one process: those of one key, 0 or more, together, in no order that says anything."""
+        return self._others.by_key(key, rows)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Peers:
     """Rows of a table that this process and others have, which one tells the others about: per process those that go there, or come."""
@@ -138,6 +185,8 @@ class Peers:
         return out
 
 
+_PIVOTS = 256
+"""Values between which one of all processes is looked for at a time."""
 _BEHIND = 1 << 62
 """Numbers of instances that no trace tells begin here."""
 _OPERATIONS: dict[How, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
@@ -238,23 +287,32 @@ class Part(Share):
         return out
 
     def quantile(self, values: I8, part: float) -> float:
-        """Return the value below which a part of those of all processes lies: between two neighbours, which are found by halving."""
+        """Return the value below which a part of those of all processes lies: between two neighbours."""
         last, ordered = self.total(len(values)) - 1, np.sort(values)
         before = int(last * part)
-        ends = [self._at(ordered, min(rank, last)) for rank in (before, before + 1)]
+        ends = [self.ranked(ordered, min(rank, last)) for rank in (before, before + 1)]
         return float(np.quantile(ends, last * part - before))
 
-    def _at(self, ordered: I8, rank: int) -> int:
-        """Return the value with so many before it among those of all processes in order."""
+    def ranked(self, values: I8, rank: int) -> int:
+        """Return the value with so many before it among those of all processes in order: there must be one."""
+        ordered = np.sort(values)
         bounds = np.iinfo("i8")
         low, high = self.least(int(ordered.min(initial=bounds.max))), self.most(int(ordered.max(initial=bounds.min)))
         while low < high:
-            middle = (low + high) // 2
-            if self.total(int(np.searchsorted(ordered, middle, "right"))) > rank:
-                high = middle
-            else:
-                low = middle + 1
+            pivots = [min(low + number * ((high - low) // _PIVOTS + 1), high) for number in range(_PIVOTS)]
+            before = self.reduced(np.searchsorted(ordered, np.array(pivots, "i8"), "right"), "sum")
+            first = int(np.argmax(before > rank))
+            low, high = pivots[first - 1] + 1 if first else low, pivots[first]
         return low
+
+    def by_key(self, key: Ints, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return rows, each on one process: those of one key, 0 or more, together, in no order that says anything."""
+        home = key % self.team.size
+        return np.concatenate(self.team.exchange([rows[home == peer] for peer in range(self.team.size)]))
+
+    def has(self, locations: Ints) -> Mask:
+        """Return which of some locations are those of this process."""
+        return np.asarray((locations >= self.locations.start) & (locations < self.locations.stop))
 
     def in_all(self, table: str, rows: int) -> int:
         """Return how many rows all processes have together of a table."""
