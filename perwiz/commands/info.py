@@ -23,6 +23,7 @@ examples:
   perwiz info run.alog --iterations   what the program does again and again, how long each time
   perwiz info run.alog --iterations 10..90        what is in these
   perwiz info ranks/ --devices        which ranks of a training job are slow, and what their devices wait for
+  perwiz info ranks/ --devices --plot ranks.png   ranks over steps as a picture
   perwiz info run.otf2 --counters     instructions, cycles, cache misses ... where they were counted
   mpiexec -n 4 perwiz info run.otf2   by four processes, each with its part of the run
 
@@ -43,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
-    options.plot(parser, "draw how long each iteration takes (--iterations)")
+    options.plot(parser, "draw how long each iteration takes (--iterations), or ranks over steps (--devices)")
     options.ending(parser, f"{options.formats()}\n\n{_ENDING.lstrip()}")
 
 
@@ -58,13 +59,15 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.errors import UsageError
     from perwiz.patterns.analysis.devices import devices
     from perwiz.report.info import document as report
+    from perwiz.report.info.devices import DevicesOf
+    from perwiz.report.info.heat import plot as heat
     from perwiz.report.info.plot import plot
     from perwiz.trace.parts.iterations import find
     from perwiz.whatif.run import replayed
 
     listed = args.iterations is True
-    if args.plot and not listed:
-        raise UsageError("--plot: draws how long iterations take, must be given with --iterations")
+    if args.plot and listed == args.devices:
+        raise UsageError("--plot: draws how long iterations take, or ranks over steps, must be given with --iterations or with --devices")
     asked = {
         "--waits": args.waits,
         "--iterations": args.iterations,
@@ -76,10 +79,12 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
     replay = replayed(*files.part(args.trace, None if listed else args.iterations, model, team), args.clock)
-    found = find(replay.trace) if listed or args.plot else None
+    found = find(replay.trace) if listed else None
     used = devices(replay.trace, found or find(replay.trace)) if args.devices else None
     info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found, args.counters, used)
-    outputs = {args.plot: partial(plot, replay.trace, found, width=args.size)} if found is not None else {}
+    over = info.devices if isinstance(info.devices, DevicesOf) else None
+    draw = partial(plot, replay.trace, found) if found is not None else partial(heat, replay.trace, over)
+    outputs = {args.plot: partial(draw, width=args.size)}
 
     def text(info: InfoDocument) -> str:
         return report.text(info, args.regions, args.waits > 0, args.counters)

@@ -207,6 +207,21 @@ def test_canvas__is_painted_in_the_dark_too(browser, regions, panel):
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
+def test_stragglers__a_cell_leads_to_its_step(browser, tmp_path):
+    """Rank 1 loads its batches slowly; its map is painted, and the third step of eight shown on a click."""
+    page = tmp_path / "slow.html"
+    page.write_text(html_report.page(gathered(perwiz.read(str(TRACES / "training-slow")))), encoding="utf-8")
+    opened(browser, page, "stragglers")
+    assert "rank 1: computation 1.34 of the mean" in browser.run("document.getElementById('panel-stragglers').innerText")
+    place = "document.querySelector('#panel-stragglers canvas')"
+    colours = browser.run(f"[...{place}.getContext('2d').getImageData(160, 5, 1, 1).data]")
+    assert colours[2] > colours[0]
+    click = "Object.defineProperties(new Event('click'), {offsetX: {value: 150 + (c.clientWidth - 160) * 2.5 / 8}, offsetY: {value: 5}})"
+    browser.run(f"(() => {{ const c = {place}; c.dispatchEvent({click}); }})()")
+    assert browser.run("perwiz.view.to - perwiz.view.from") < 130e6
+    quiet(browser)
+
+
 def test_headings__none_is_skipped(browser, srtest):
     """As who reads the page aloud goes through them: what is hidden by `display` is left out, what is only out of sight is not."""
     looked_at(browser, srtest, "health")

@@ -12,6 +12,8 @@ from perwiz.cli import main
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CPILOG, HALO, AFTER = (str(TRACES / name) for name in ("cpilog.alog", "halo-before", "halo-after"))
+_PLOT = "--plot: draws how long iterations take, or ranks over steps, must be given with --iterations or with --devices"
+EARLY = str(TRACES / "early_send.log.gz")
 
 
 @pytest.fixture
@@ -82,8 +84,9 @@ def test_cube_and_report(asked, tmp_path):
     ("line", "message"),
     [
         (f"predict {CPILOG} --iterations 2..9", f"--iterations 2..9: {CPILOG} has 5, must be within 1..5"),
-        (f"info {CPILOG} --plot a.png", "--plot: draws how long iterations take, must be given with --iterations"),
-        (f"info {CPILOG} --iterations 2..3 --plot a.png", "--plot: draws how long iterations take, must be given with --iterations"),
+        (f"info {CPILOG} --plot a.png", _PLOT),
+        (f"info {CPILOG} --iterations 2..3 --plot a.png", _PLOT),
+        (f"info {EARLY} --devices --plot a.png", f"a.png: {EARLY} has no steps of several ranks to draw, must repeat something"),
         *(
             (
                 f"predict {CPILOG} --iterations {word}",
@@ -107,6 +110,8 @@ def test_refused(asked, line, message):
 def test_plot(asked, tmp_path):
     code, out, _ = asked(f"info {HALO} --iterations --plot {tmp_path}/it.png -q")
     assert (code, "iterations    50, " in out, (tmp_path / "it.png").stat().st_size > 1000) == (0, True, True)
+    assert asked(f"info {TRACES}/training-job --devices --plot {tmp_path}/heat.png -q")[0] == 0
+    assert (tmp_path / "heat.png").stat().st_size > 1000
 
 
 def test_plot__of_none(asked, tmp_path):

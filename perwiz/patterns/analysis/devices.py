@@ -22,7 +22,6 @@ from perwiz.trace.tables import PROCESS
 from perwiz.trace.trace import Trace
 
 _IDLE, _LAUNCH = operations.OP["device_idle"], operations.OP["device_launch"]
-_STEPS = ("step", "ProfilerStep")
 Spans = tuple[I8, I8]
 """When stretches begin and end, ns."""
 
@@ -40,7 +39,7 @@ class Devices:
     unlaunched: I8
     """Neither, and what comes next is not yet launched."""
     steps: I8
-    """Kernels in each step of training, or else iteration: a row each, a column a process."""
+    """Kernels in each iteration, which are the steps of training: a row each, a column a process."""
     told: bool
     """Whether they are devices; else threads."""
 
@@ -78,8 +77,8 @@ def devices(trace: Trace, found: Iterations | None = None) -> Devices | None:
     of_device = np.zeros(len(trace.locations), bool)
     of_device[trace.calls.location[trace.calls.op == _IDLE]] = True
     told = bool(of_device.any())
-    rows, steps_of = [], _named_steps(trace, first) or _iterations(found, first)
-    for location, stretches in zip(first.tolist(), steps_of, strict=True):
+    rows = []
+    for location, stretches in zip(first.tolist(), _iterations(found, first), strict=True):
         own = trace.locations.process == trace.locations.process[location]
         own &= of_device if told else True
         rows.append(_device(trace, own, stretches))
@@ -94,18 +93,8 @@ def devices(trace: Trace, found: Iterations | None = None) -> Devices | None:
     return Devices(rank, end[rank] - begin[rank], busy, talking, late, np.stack(steps, axis=1), told)
 
 
-def _named_steps(trace: Trace, first: I8) -> list[Spans]:
-    """Return when the steps of training begin and end, per process; none if not all processes have as many."""
-    named = np.isin(trace.region_names, [row for row, name in enumerate(trace.names) if name in _STEPS])
-    rows = [np.flatnonzero(named & (trace.regions.location == location)) for location in first.tolist()]
-    times = trace.timeline.regions
-    if not len(rows[0]) or len({len(one) for one in rows}) > 1:
-        return []
-    return [(times.enter[one], times.leave[one]) for one in rows]
-
-
 def _iterations(found: Iterations | None, first: I8) -> list[Spans]:
-    """Return likewise when iterations begin and end."""
+    """Return when iterations begin and end, per process."""
     if found is None or not len(found):
         return [(np.empty(0, "i8"), np.empty(0, "i8"))] * len(first)
     return [(found.begin[:, location], found.stop[:, location]) for location in first.tolist()]

@@ -6,6 +6,8 @@ import numpy as np
 
 from perwiz import words
 from perwiz.patterns.analysis.devices import Devices
+from perwiz.report.info import stragglers
+from perwiz.report.info.stragglers import StragglersOf
 from perwiz.report.records import Natural, Positive, Record, Share
 from perwiz.trace.trace import Trace
 
@@ -56,6 +58,8 @@ class DevicesOf(Record):
     ranks: list[DeviceOf]
     groups: list[GroupOf]
     """Of several ranks, but not of all."""
+    stragglers: StragglersOf | None
+    """Null of one rank, or without steps."""
 
 
 def devices_of(trace: Trace, found: Devices) -> DevicesOf:
@@ -69,7 +73,8 @@ def devices_of(trace: Trace, found: Devices) -> DevicesOf:
             groups.append(GroupOf(name=name, ranks=int(own.sum()), kernels_ns=int(found.kernels[own].mean())))
     shares = {name: round(getattr(found, name), 6) for name in ("efficiency", "load_balance", "communication", "supply")}
     ranks = [DeviceOf(*map(int, row)) for row in zip(*columns, strict=True)]
-    return DevicesOf(devices=found.told, steps=len(found.steps), ranks=ranks, groups=groups, **shares)
+    over = stragglers.stragglers_of(found.rank, found.steps, comms)
+    return DevicesOf(devices=found.told, steps=len(found.steps), ranks=ranks, groups=groups, stragglers=over, **shares)
 
 
 def lines(told: DevicesOf) -> list[str]:
@@ -94,6 +99,8 @@ def lines(told: DevicesOf) -> list[str]:
             [words.shown(g.name), str(g.ranks), words.duration(g.kernels_ns), f"{g.kernels_ns / mean:.2f}" if mean else "-"] for g in listed
         ]
         out += ["", *words.table(["group", "ranks", f"{kernels} of one", "of mean"], cells)]
+    if told.stragglers:
+        out += ["", *stragglers.lines(told.stragglers, told.steps, kernels)]
     return out
 
 

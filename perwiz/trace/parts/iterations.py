@@ -1,8 +1,9 @@
 """The iterations of a program: what all processes do again and again, one iteration of each beside the same of the others.
 
-Looked for are, in this order: instances of the regions at the top of the call path that repeat; sequences of calls that repeat with their
-partners and sizes; sequences of calls whatever these are. The first counts that lasts nearly as long as the one that lasts longest; in it,
-the loop inside that is nearly all of it, and only interrupted. If none is one of all processes, there are the collective calls of these.
+Steps of training are they, where all processes name as many. Else looked for are, in this order: instances of the regions at the top of
+the call path that repeat; sequences of calls that repeat with their partners and sizes; sequences of calls whatever these are. The first
+counts that lasts nearly as long as the one that lasts longest; in it, the loop inside that is nearly all of it, and only interrupted. If
+none is one of all processes, there are the collective calls of these.
 Each process has its own sequence. That iterations of two belong together shows in messages and collectives: both ends of nearly all are
 in the same iteration, or in neighbours.
 """
@@ -26,6 +27,9 @@ _NEARLY = 0.8
 """Part of the longest-lasting that is as good; of the messages and collectives that must be in one iteration or neighbours."""
 _MATTERS = 0.05
 """Part of the time between MPI_Init and MPI_Finalize that a loop must last."""
+_STEPS = ("step", "ProfilerStep")
+"""Regions that are steps of training."""
+_FEWEST_STEPS = 2
 _EDGES = [operations.OP[name] for name in ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")]
 
 
@@ -82,6 +86,8 @@ class Iterations:
 def find(trace: Trace) -> Iterations:
     """Return the iterations of a trace; none, and why, if it has none."""
     where = processes(trace)
+    if (told := _named(trace, where)) is not None:
+        return told
     ends = trace.timeline.locations
     run = int((ends.leave - ends.enter)[where].sum())
     found = []
@@ -105,6 +111,25 @@ def find(trace: Trace) -> Iterations:
             return result
         whys.append(result)
     return _none(trace, whys[0])
+
+
+def _named(trace: Trace, where: I8) -> Iterations | None:
+    """Return the steps of a training job, if all processes name as many, two or more."""
+    if not operations.DIST[trace.calls.op].any():
+        return None
+    named = np.isin(trace.region_names, [row for row, name in enumerate(trace.names) if name in _STEPS])
+    rows = [np.flatnonzero(named & (trace.regions.location == at)) for at in where.tolist()]
+    count = len(rows[0]) if rows else 0
+    if count < _FEWEST_STEPS or any(len(one) != count for one in rows):
+        return None
+    row, times, shape = np.stack(rows, axis=1), trace.timeline.regions, (count, len(trace.locations))
+    first, end, begin, stop = (np.zeros(shape, "i8") for _ in range(4))
+    first[:, where], end[:, where] = trace.regions.first_call[row], trace.regions.end_call[row]
+    begin[:, where], stop[:, where] = times.enter[row], times.leave[row]
+    counts = np.full(len(where), count)
+    steps = Iterations("regions", (trace.names[trace.region_names[row[0, 0]]],), first, end, begin, stop, where, counts, 0, ())
+    _follow(trace, steps)
+    return steps
 
 
 def comes_first(lasts: list[int], run: int) -> bool:

@@ -6,7 +6,13 @@ import pytest
 from kinetos import put, two_ranks
 from perwiz.formats import files
 from perwiz.patterns.analysis import devices
+from perwiz.report.info import stragglers
 from perwiz.report.info.devices import devices_of, lines
+from perwiz.report.info.heat import span
+from perwiz.report.page.panels import stragglers as panel
+from perwiz.trace.parts import iterations
+from perwiz.trace.trace import Communicators
+from perwiz.whatif.run import replayed
 from samples import TRACES
 
 
@@ -28,8 +34,9 @@ def test_devices__two_ranks(tmp_path):
     """
     trace = files.read(put(tmp_path / "job", *two_ranks()))
     found = devices.devices(trace)
+    assert (found.steps.shape, devices_of(trace, found).stragglers) == ((0, 2), None)
     assert (found.rank.tolist(), found.time.tolist(), found.told) == ([0, 1], [200_000] * 2, True)
-    assert found.kernels.tolist() == found.steps[0].tolist() == [30_000] * 2
+    assert found.kernels.tolist() == [30_000] * 2
     assert (found.exposed.tolist(), found.idle.tolist()) == ([110_000, 70_000], [60_000, 100_000])
     assert found.unlaunched.tolist() == [20_000, 60_000]
     factors = found.load_balance, found.communication, found.supply, found.efficiency
@@ -37,14 +44,47 @@ def test_devices__two_ranks(tmp_path):
     told = lines(devices_of(trace, found))
     assert told[0] == "devices       efficiency 0.150, the product of load balance 1.000, communication 0.214, supply 0.700"
     assert told[2].split() == ["rank", "kernels", "of", "mean", "slowest", "in", "not", "hidden", "idle", "not", "launched"]
-    assert told[3].split() == ["0", "30.00", "us", "1.00", "1", "of", "1", "110.0", "us", "60.00", "us", "20.00", "us"]
+    assert told[3].split() == ["0", "30.00", "us", "1.00", "-", "110.0", "us", "60.00", "us", "20.00", "us"]
 
 
-def test_devices__of_a_table_and_of_threads():
-    """A job whose rank 0 was made slow, and one without devices, whose threads count."""
+def test_devices__of_a_table(golden):
+    """A job whose rank 0 was made slow: it alone is, its stage and replica are not without it. Its two steps are its iterations."""
     job = files.read(str(TRACES / "training-job" / "steps.parquet"))
-    told = devices_of(job, devices.devices(job))
-    assert (told.steps, told.devices, told.ranks[0].slowest) == (2, True, 2)
+    its = iterations.find(job)
+    told = devices_of(job, devices.devices(job, its))
+    assert (len(its), its.body, told.steps, told.devices, told.ranks[0].slowest) == (2, ("step",), 2, True, 2)
     assert {group.name for group in told.groups} >= {"stage-0", "replica-3"}
-    threads = devices.devices(files.read(str(TRACES / "training-slow")))
-    assert (threads.told, threads.steps.shape, int(threads.kernels.argmax())) == (False, (8, 2), 1)
+    over = told.stragglers
+    assert [(one.name, one.slowest, one.group) for one in over.slow] == [("rank 0", 2, "")]
+    assert len(over.ranks) == 16
+    golden("stragglers_of_a_table", "\n".join(stragglers.lines(over, told.steps, "kernels")) + "\n")
+
+
+def test_devices__of_threads():
+    """One without devices, whose threads count, by the steps of the profiler."""
+    trace = files.read(str(TRACES / "training-slow"))
+    found = devices.devices(trace, iterations.find(trace))
+    assert (found.told, found.steps.shape, int(found.kernels.argmax())) == (False, (8, 2), 1)
+    assert found.steps[:, 1].sum() <= found.kernels[1]
+    run = replayed(trace)
+    data = panel.document(run)
+    assert (data["first"], data["last"], data["parts"][0]["names"]) == ([*range(1, 9)], [*range(1, 9)], ["rank 0", "rank 1"])
+    assert data["facts"][0][1].startswith("rank 1: computation 1.34 of the mean, 1.08 to 1.48 in nine of ten draws of its steps")
+
+
+def test_stragglers__of_a_stage():
+    """Ranks 3 to 5 take twice what 0 to 2 take, rank 5 a tenth more: their stage is slow, and in it rank 5."""
+    steps = np.tile([10, 10, 10, 20, 20, 22], (4, 1))
+    groups = Communicators(("world", "front", "back"), np.array([0, 6, 9, 12]), np.array([*range(6), 0, 1, 2, 3, 4, 5], "i4"))
+    over = stragglers.stragglers_of(np.arange(6, dtype="i4"), steps, groups)
+    assert [(one.name, one.ranks, one.group) for one in over.slow] == [
+        ("back", 3, ""),
+        ("rank 5", 1, ""),
+        ("rank 3", 1, "back"),
+        ("rank 4", 1, "back"),
+    ]
+    assert [fact for _, fact in stragglers.facts(over, 4, "kernels")] == [
+        "back: kernels 1.30 of the mean; the median of its 3 ranks",
+        "rank 5: kernels 1.43 of the mean; longest in 4 of 4 steps",
+    ]
+    assert span(over) == pytest.approx(22 / (92 / 6) - 1, abs=1e-3)

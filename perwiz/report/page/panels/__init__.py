@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from perwiz.report.page.analyses import Report
-from perwiz.report.page.panels import curve, efficiency, fixes, health, live, messages, phases, states, waits
+from perwiz.report.page.panels import curve, efficiency, fixes, health, live, messages, phases, states, stragglers, waits
 
 PANELS: tuple[tuple[str, str, Callable[[Report], Any]], ...] = (
     ("fixes", "Fixes", fixes.document),
@@ -16,6 +16,7 @@ PANELS: tuple[tuple[str, str, Callable[[Report], Any]], ...] = (
     ("messages", "Messages", lambda report: messages.document(report.run)),
     ("efficiency", "Efficiency", lambda report: efficiency.document(report.states, report.critical)),
     ("phases", "Over time", lambda report: phases.document(report.states)),
+    ("stragglers", "Stragglers", lambda report: stragglers.document(report.run)),
     ("curve", "Network", lambda report: curve.document(report.run)),
     ("health", "Health", health.document),
 )
