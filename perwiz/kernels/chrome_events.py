@@ -59,6 +59,7 @@ Span = cython.struct(begin=I8, end=I8)
 
 @cython.cfunc
 @cython.inline
+@cython.nogil
 @cython.exceptval(check=False)
 def _behind_space(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
     """Return the next place with something else than space, commas and colons."""
@@ -69,6 +70,7 @@ def _behind_space(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
 
 @cython.cfunc
 @cython.inline
+@cython.nogil
 @cython.exceptval(check=False)
 def _behind_text(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
     """Return the place behind the text whose opening quote is at i, -1 if it does not end."""
@@ -81,6 +83,7 @@ def _behind_text(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _behind(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
     """Return the place behind the value at i, which is not behind its last one, -1 if it does not end."""
@@ -108,6 +111,7 @@ def _behind(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
 
 @cython.cfunc
 @cython.inline
+@cython.nogil
 @cython.exceptval(check=False)
 def _span(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> Span:
     """Return what the value at i, before `end`, holds: a text without its quotes, else the value as it stands."""
@@ -117,6 +121,7 @@ def _span(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> Span:
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _scaled(text: cython.const[cython.uchar][::1], value: Span, shift: I8) -> I8:
     """Return a number times 10 ** shift, what is less than 1 left off; NO_NUMBER for what is none, or beyond 2 ** 61."""
@@ -162,6 +167,7 @@ def _scaled(text: cython.const[cython.uchar][::1], value: Span, shift: I8) -> I8
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _exponent(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
     """Return the exponent at i, 100 for one that is none or too large."""
@@ -181,6 +187,7 @@ def _exponent(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
 
 @cython.cfunc
 @cython.inline
+@cython.nogil
 @cython.exceptval(check=False)
 def _small(text: cython.const[cython.uchar][::1], value: Span) -> I4:
     """Return a number from 0 to below 2 ** 31, -1 for anything else."""
@@ -190,6 +197,7 @@ def _small(text: cython.const[cython.uchar][::1], value: Span) -> I4:
 
 @cython.cfunc
 @cython.inline
+@cython.nogil
 @cython.exceptval(check=False)
 def _count(text: cython.const[cython.uchar][::1], value: Span) -> I8:
     """Return a number from 0 on, -1 for anything else."""
@@ -198,6 +206,7 @@ def _count(text: cython.const[cython.uchar][::1], value: Span) -> I8:
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _slot(
     text: cython.const[cython.uchar][::1],
@@ -224,6 +233,7 @@ def _slot(
 
 @cython.cfunc
 @cython.inline
+@cython.nogil
 @cython.exceptval(check=False)
 def _mixed(text: cython.const[cython.uchar][::1], value: Span, seed: I8) -> I8:
     """Return the bytes mixed, in 40 bits so that interpreted runs agree."""
@@ -237,6 +247,7 @@ def _mixed(text: cython.const[cython.uchar][::1], value: Span, seed: I8) -> I8:
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _number(
     text: cython.const[cython.uchar][::1],
@@ -269,6 +280,7 @@ def _number(
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _blank(details: Detail[::1], row: I8) -> cython.void:
     """Let a detail tell nothing."""
@@ -279,6 +291,7 @@ def _blank(details: Detail[::1], row: I8) -> cython.void:
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _detail(
     text: cython.const[cython.uchar][::1],
@@ -337,6 +350,7 @@ def _detail(
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _fields(
     text: cython.const[cython.uchar][::1],
@@ -438,6 +452,25 @@ def parse(
     Kept are complete events (`X`); of others it counts that there are some. The text may be cut anywhere: what is cut is left, or is bad
     if the text is the `last`.
     """
+    with cython.nogil:
+        _objects(text, last, seed, table, known, bytes, events, details, state)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _objects(
+    text: cython.const[cython.uchar][::1],
+    last: cython.bint,
+    seed: cython.longlong,
+    table: cython.int[::1],
+    known: Text[::1],
+    bytes: cython.uchar[::1],
+    events: Event[::1],
+    details: Detail[::1],
+    state: State[::1],
+) -> cython.void:
+    """Take objects, as `parse` says."""
     end: I8 = len(text)
     while True:
         i: I8 = _behind_space(text, state[0].at, end)

@@ -19,6 +19,8 @@ from perwiz.trace.arrays import U1, Columns
 
 _LONGEST = 64 << 20
 """Bytes of one event, or of one thing beside the list, at most."""
+_SHORT = 1 << 12
+"""Bytes that nearly all things beside the list have at most."""
 _AT_ONCE = 1 << 16
 _PIECE = 4 << 20
 CATEGORIES = ("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kernel", "gpu_memcpy", "gpu_memset", "cuda_sync")
@@ -126,19 +128,20 @@ class _Reader:
 
     def _value(self) -> Any:
         """Take a value that stands beside the list and return it, None for one that is none."""
-        decoder = json.JSONDecoder(strict=False)
+        decoder, size = json.JSONDecoder(strict=False), _SHORT
         while True:
-            text = self._buffer.decode("utf-8", "surrogateescape")
+            text, more = self._buffer[:size].decode("utf-8", "surrogateescape"), size < len(self._buffer)
             try:
                 value, end = decoder.raw_decode(text)
             except (ValueError, RecursionError):
-                if len(self._buffer) > _LONGEST or not self._more():
+                if not more and (len(self._buffer) > _LONGEST or not self._more()):
                     self._fault = "ends in the middle"
                     return None
-                continue
-            if end < len(text) or not self._more():
-                self._buffer = text[end:].encode("utf-8", "surrogateescape")
-                return value
+            else:
+                if end < len(text) or not (more or self._more()):
+                    self._buffer = self._buffer[len(text[:end].encode("utf-8", "surrogateescape")) :]
+                    return value
+            size *= 4
 
     def _list(self) -> None:
         """Take the list of events."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -10,11 +13,14 @@ from perwiz.errors import TraceError
 from perwiz.formats.kineto import events, files
 from perwiz.formats.kineto.rank import Rank
 from perwiz.trace.arrays import I4
+from perwiz.trace.resources import at_once
 from perwiz.words import several
 
 _APART = 3600 * 10**9
 """Time between files that cannot be of one run, ns."""
 _MOST_FAULTS = 20
+_EVENT = 64
+"""Bytes of an event, about, packed or not: so many make a thread worth it."""
 
 
 class Job:
@@ -24,17 +30,25 @@ class Job:
         self.faults: list[str] = []
         self.ranks: list[Rank] = []
         named = files.parts(path)
-        for place, file in enumerate(named):
+        done = itertools.count(1)
+
+        def taken(file: str, place: int) -> Rank | TraceError:
             try:
-                recorded = events.read(file, progress if len(named) == 1 else None)
-                self.ranks.append(Rank(recorded, place))
+                return Rank(events.read(file, progress if len(named) == 1 else None), place)
             except TraceError as error:
-                self.faults.append(str(error))
+                return error
+            finally:
+                if progress and len(named) > 1:
+                    progress(next(done), len(named))
+
+        rows = sum(os.path.getsize(file) for file in named if os.path.isfile(file)) // _EVENT
+        for file, found in zip(named, at_once([partial(taken, file, place) for place, file in enumerate(named)], rows), strict=True):
+            if isinstance(found, TraceError):
+                self.faults.append(str(found))
                 continue
-            if progress:
-                progress(place + 1, len(named))
-            if recorded.fault:
-                self.faults.append(f"{file}: {recorded.fault}: read as far as it goes")
+            self.ranks.append(found)
+            if found.recorded.fault:
+                self.faults.append(f"{file}: {found.recorded.fault}: read as far as it goes")
         if not self.ranks:
             raise TraceError(self.faults[0] if len(named) == 1 else f"{path}: no file can be read ({self.faults[0]})")
         self.ranks.sort(key=lambda rank: rank.rank)

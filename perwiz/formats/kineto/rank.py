@@ -12,6 +12,7 @@ from perwiz.errors import TraceError
 from perwiz.formats.kineto import events, files, names
 from perwiz.formats.kineto.events import ANNOTATION, COPY, KERNEL, SET, SYNC, Recorded
 from perwiz.trace.arrays import I4, I8, U1, Mask
+from perwiz.trace.numbers import distinct_pairs
 from perwiz.trace.tables import NONE
 
 MOST_RANKS = 1 << 20
@@ -87,9 +88,10 @@ class Rank:
         """Number the threads and streams: the first thread is the one with most steps, then most events; others go by their numbers."""
         column = self.recorded.columns
         kept = np.flatnonzero(column["kind"] != SYNC)
-        key = np.stack([_ON_DEVICE[column["kind"]], column["process"], column["thread"]]).astype("i8")[:, kept]
-        keys, which, count = np.unique(key, axis=1, return_inverse=True, return_counts=True)
-        device, which = keys[0] == 1, which.ravel()
+        owner = (_ON_DEVICE[column["kind"]].astype("i8") << 32) + column["process"] + 1
+        pairs, which = distinct_pairs(owner[kept], column["thread"][kept])
+        keys, count = np.stack([pairs[:, 0] >> 32, (pairs[:, 0] & 0xFFFFFFFF) - 1, pairs[:, 1]]), np.bincount(which)
+        device = keys[0] == 1
         steps = np.bincount(which, self._named(b"ProfilerStep#")[column["name"][kept]], len(device))
         told = np.array([_whole(self.texts.raw(int(thread))) for thread in keys[2]], "i8")
         first = np.zeros(len(device), bool)
