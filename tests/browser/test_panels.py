@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import pathlib
 
 import numpy as np
 import pytest
 
 import build
+import perwiz
 from browser.chromium import PATH
 from browser.pages import quiet
 from perwiz.report.page import html
@@ -209,8 +211,8 @@ def test_canvas__is_painted_in_the_dark_too(browser, regions, panel):
 
 def test_stragglers__a_cell_leads_to_its_step(browser, tmp_path):
     """Rank 1 loads its batches slowly; its map is painted, and the third step of eight shown on a click."""
-    page = tmp_path / "slow.html"
-    page.write_text(html_report.page(gathered(perwiz.read(str(TRACES / "training-slow")))), encoding="utf-8")
+    page, slow = tmp_path / "slow.html", pathlib.Path(__file__).parents[2] / "traces" / "training-slow"
+    page.write_text(html_report.page(gathered(perwiz.read(str(slow)))), encoding="utf-8")
     opened(browser, page, "stragglers")
     assert "rank 1: computation 1.34 of the mean" in browser.run("document.getElementById('panel-stragglers').innerText")
     place = "document.querySelector('#panel-stragglers canvas')"

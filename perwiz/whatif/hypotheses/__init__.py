@@ -50,6 +50,13 @@ KINDS = (
         "nothing runs on other streams of a process while these calls of a stream do, such as op:dist_all_reduce: no overlap",
     ),
     Kind(
+        "hide",
+        "waits:Hide",
+        "CALLS",
+        "nothing else of their process waits for these calls of a stream or thread, such as op:dist_all_reduce, but who waits for the whole"
+        " device: full overlap",
+    ),
+    Kind(
         "eager",
         "waits:Eager",
         "CALLS|SIZE",
@@ -160,6 +167,14 @@ KINDS = (
         "these collectives are made by another algorithm, in rounds of messages: allreduce=ring, bcast@solve.c:112=chain:64KiB; best: by"
         " what takes least for its processes and bytes; 'allreduce=ring was linear' says how they were made, else their times and the rules"
         " of MPICH and Open MPI do",
+    ),
+    Kind(
+        "nccl",
+        "collectives:Nccl",
+        "ROUTINE=WAY|bandwidth=FACTOR",
+        "collectives of NCCL take another algorithm or protocol, as its tuning table says: allreduce=tree, allreduce=ring:LL128, all=LL,"
+        " all=best; links FACTOR times as fast (bandwidth=2), latencies as long (latency=0.5); 'allreduce=tree was ring:LL'"
+        " says how they were made, else the table does at the bandwidth that is nearest to the recorded times",
     ),
     Kind(
         "advance",

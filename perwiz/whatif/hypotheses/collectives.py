@@ -1,21 +1,24 @@
-"""Collectives by another algorithm: rounds of messages in place of what was recorded."""
+"""Collectives by another algorithm: rounds of messages in place of what was recorded; those of NCCL by its tuning table."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.loggps import interfaces
+from perwiz.loggps.algorithms import nccl
 from perwiz.loggps.algorithms.play import Group, Instances, Way
 from perwiz.loggps.algorithms.recorded import Fit, Recorded, fit, recorded_ways, suits, telling, ways_of
 from perwiz.loggps.algorithms.routines import ALGORITHMS
 from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import Weighted
+from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -24,7 +27,9 @@ from perwiz.whatif.hypotheses.network import UNITS
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.rounds import alone, put_in, shared, sharing
 
-BEST = "best"
+BEST, ALL = "best", "all"
+_OF_NCCL = re.compile(r"(bandwidth|latency)=([0-9.]+(?:e[-+]?[0-9]+)?)|([a-z_]+)=(\w+)(?::(\w+))?(?:\s+was\s+(\w+)(?::(\w+))?)?")
+_LIKE_NCCL = "must be like allreduce=tree, allreduce=ring:LL128, all=best, bandwidth=2 or latency=0.5"
 GUESSED = "algorithm=guessed"
 """The collectives were made by another algorithm that comes about as near to their times."""
 _OTHERS = 3
@@ -242,3 +247,145 @@ def _made(weighted: Weighted, plan: Plan) -> Weighted:
         return put_in(weighted, plan.instances.play(plan.groups, weighted.network), plan.fit)[0]
     was = [Group(one.group.rows, one.group.kind, one.was.way) for one in plan.changed]
     return sharing(weighted, plan.instances, [*was, *plan.stays], [*plan.groups, *plan.stays], plan.fit.factor)
+
+
+class Made(NamedTuple):
+    """How the collectives of NCCL of a routine, or of all, are to be made, or were."""
+
+    routine: str
+    algorithm: str
+    """Empty: any; or BEST."""
+    protocol: str
+    """Empty: any."""
+
+    def of(self, kind: nccl.Kind) -> list[nccl.Way]:
+        """Return the ways that this is of a kind."""
+        names = [(way, nccl.ALGORITHMS[way.algorithm], nccl.PROTOCOLS[way.protocol]) for way in nccl.ways(kind)]
+        return [way for way, *name in names if self.algorithm in ("", BEST, name[0]) and self.protocol in ("", name[1])]
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """What is asked of the collectives of NCCL: links so many times as fast, latencies so many times as long, ways."""
+
+    bandwidth: float
+    latency: float
+    made: dict[str, Made]
+    """By routine."""
+    was: dict[str, Made]
+
+
+class Nccl(Hypothesis):
+    """`allreduce=tree:LL128`, `bandwidth=2`, `all=best`: collectives of NCCL take another way, or are on other links, by its tuning table.
+
+    What each takes behind its last member becomes as much longer or shorter as the table says; waiting stays what it is.
+    """
+
+    word, stage, joined, varied = "nccl", 3, True, "made=guessed"
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph with other transfers. Raises UsageError for what NCCL does not have, and if there is nothing to change."""
+        return self._made(weighted)
+
+    def others(self, weighted: Weighted) -> list[Weighted]:
+        """Return what else the graph may be: had collectives been made the way that comes next to their times, or over links half or
+        twice as fast where nothing tells how fast they are.
+        """
+        found, asked = nccl.collectives(weighted.trace), self.asked()
+        told = all(one.told for one in nccl.links(found, _were(found, asked)).values())
+        guesses = [(1, 1.0)] * (not asked.was) + [(0, 0.5), (0, 2.0)] * (not told)
+        return [self._made(weighted, *guess) for guess in guesses]
+
+    def _made(self, weighted: Weighted, guess: int = 0, times: float = 1.0) -> Weighted:
+        asked, found = self.asked(), nccl.collectives(weighted.trace)
+        here = {kind.routine for kind in found.kinds}
+        lacking = [routine for routine in asked.made if routine not in (ALL, *here)]
+        if not here or lacking:
+            what = lacking[0] if lacking else "collective"
+            raise UsageError(f"{self}: no {what} on streams that is whole and whose bytes are known, must be one of a trace of NCCL")
+        was, links = _were(found, asked), nccl.links(found, _were(found, asked))
+        more = np.zeros(len(found.kinds))
+        for k, kind in enumerate(found.kinds):
+            bandwidth = links[kind.nodes > 1].bandwidth * (1.0 if links[kind.nodes > 1].told else times)
+            near = sorted(nccl.ways(kind), key=partial(_takes, kind, bandwidth))
+            before = was.get(k) or near[min(guess, len(near) - 1)]
+            more[k] = self._time(kind, asked, before, bandwidth) - nccl.time_ns(kind, before, bandwidth)
+        return _transferred(weighted, found, np.rint(more).astype("i8")[found.kind])
+
+    def _time(self, kind: nccl.Kind, asked: Table, before: nccl.Way, bandwidth: float) -> float:
+        """Return how long a kind takes as asked: the way it was made, unless another is asked for; ns."""
+        made = _of_routine(kind, asked.made)
+        ways = made.of(kind) if made else [before]
+        if not ways:
+            if made and made.routine != ALL:
+                have = ", ".join(map(str, nccl.ways(kind)))
+                raise UsageError(f"{self}: {kind.routine} of NCCL has no {made.algorithm}, must be one of {have}")
+            ways = [before]
+        return min(nccl.time_ns(kind, way, bandwidth * asked.bandwidth, asked.latency) for way in ways)
+
+    def asked(self) -> Table:
+        """Return what is asked. Raises UsageError."""
+        numbers = {"bandwidth": 1.0, "latency": 1.0}
+        made, was = dict[str, Made](), dict[str, Made]()
+        for part in self.argument.split(","):
+            match = _OF_NCCL.fullmatch(part.strip())
+            if not match:
+                raise UsageError(f"{self}: {part.strip()!r} is nothing of NCCL, {_LIKE_NCCL}")
+            if match[1]:
+                numbers[match[1]] = float(match[2])
+                if not 1e-3 <= numbers[match[1]] <= 1e3:
+                    raise UsageError(f"{self}: {match[1]} of {match[2]} times, must be from 0.001 to 1000")
+                continue
+            routine = match[3].lower().replace("_", "")
+            if routine not in (ALL, *nccl.ROUTINES) or routine in made:
+                have = f"{', '.join(nccl.ROUTINES)} or {ALL}"
+                raise UsageError(f"{self}: '{match[3]}', must be one of {have}, and asked once")
+            made[routine] = self._named(routine, match[4], match[5])
+            if match[6]:
+                was[routine] = self._named(routine, match[6], match[7])
+                if not (was[routine].algorithm and was[routine].protocol):
+                    raise UsageError(f"{self}: was '{match[6]}', must be an algorithm and a protocol, such as ring:LL")
+        return Table(**numbers, made=made, was=was)
+
+    def _named(self, routine: str, first: str, second: str | None) -> Made:
+        """Return a way by the names of its algorithm, its protocol or both."""
+        protocols = {name.lower(): name for name in nccl.PROTOCOLS}
+        if second is None and first.lower() in protocols:
+            return Made(routine, "", protocols[first.lower()])
+        algorithm = first.lower()
+        if algorithm in (*nccl.ALGORITHMS, BEST) and (second is None or (second.lower() in protocols and algorithm != BEST)):
+            return Made(routine, algorithm, protocols[second.lower()] if second else "")
+        have = f"{', '.join((*nccl.ALGORITHMS, BEST))}, {', '.join(nccl.PROTOCOLS)} or both, such as ring:LL128"
+        raise UsageError(f"{self}: '{first}{f':{second}' if second else ''}', must be one of {have}")
+
+
+def _takes(kind: nccl.Kind, bandwidth: float, way: nccl.Way) -> float:
+    return nccl.time_ns(kind, way, bandwidth)
+
+
+def _of_routine(kind: nccl.Kind, made: dict[str, Made]) -> Made | None:
+    return made.get(kind.routine) or made.get(ALL)
+
+
+def _were(found: nccl.Collectives, asked: Table) -> dict[int, nccl.Way]:
+    """Return by which way kinds (rows) were made, as far as whoever asks says."""
+    said = ((k, _of_routine(kind, asked.was)) for k, kind in enumerate(found.kinds))
+    return {k: ways[0] for k, one in said if one and (ways := one.of(found.kinds[k]))}
+
+
+def _transferred(weighted: Weighted, found: nccl.Collectives, more: I8) -> Weighted:
+    """Return the graph in which collectives take so many ns longer behind their last member, or shorter; overwrites its weights.
+
+    A member that begins 40 before the last and ends 60 behind it ends 30 behind it if they take 30 less; so does the last.
+    """
+    trace, graph, weight = weighted.trace, weighted.graph, weighted.weight
+    of = np.zeros(len(trace.collectives), "i8")
+    of[found.row] = more
+    longer = of[trace.members.collective]
+    rows = np.flatnonzero(longer)
+    vertex = graph.returned[trace.members.call[rows]]
+    first, count = graph.start[vertex].astype("i8"), np.diff(graph.start)[vertex].astype("i8")
+    edge = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+    changed = np.maximum(weight[edge] + np.repeat(longer[rows], count), np.minimum(weight[edge], 0))
+    weight[edge] = np.where(weight[edge] == CUT, CUT, changed)
+    return weighted

@@ -8,12 +8,12 @@ import numpy as np
 
 from perwiz.errors import GraphError, UsageError
 from perwiz.graph.anew import Anew, carried
-from perwiz.graph.graph import GAP, RENDEZVOUS, START
+from perwiz.graph.graph import GAP, LINK, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
-from perwiz.trace.tables import NONE, STREAM
+from perwiz.trace.tables import EVENT, JOIN, NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
@@ -171,3 +171,34 @@ def held(weighted: Weighted, messages: Mask) -> I8:
     """Return the edges by which some messages, bool per message, hold their senders, those left out that bind nobody."""
     edge = np.flatnonzero((weighted.graph.kind == RENDEZVOUS) & (weighted.weight != CUT))
     return edge[messages[weighted.graph.cause[edge]]]
+
+
+class Hide(Hypothesis):
+    """What these calls of a stream, or of a thread of its own, do runs beside all else of their process: no other stream and no thread
+    waits for their end, but where a thread waits for the whole device. So communication overlaps wholly with computation, at best: what
+    the others need of it, no trace tells.
+    """
+
+    word, stage, effects_may_precede_causes = "hide", 3, True
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which nothing waits for these calls. Raises UsageError if nothing does."""
+        trace, graph = weighted.trace, weighted.graph
+        links = hidden(trace, selectors.calls(trace, self.argument))
+        if not links.any():
+            raise UsageError(f"{self}: no other stream or thread of their process waits for these calls, must be some that one does")
+        edge = np.flatnonzero(graph.kind == LINK)
+        weighted.weight[edge[links[graph.cause[edge]]]] = CUT
+        return weighted
+
+
+def hidden(trace: Trace, calls: Mask) -> Mask:
+    """Return which links let another stream, or thread, of the process wait for the end of calls, bool per link.
+
+    They lead from the idle call right behind such a call, which begins when it ends.
+    """
+    links = trace.links
+    before = np.maximum(links.cause.astype("i8") - 1, 0)
+    location = trace.calls.location
+    same = (location[before] == location[links.cause]) & (location[links.effect] != location[links.cause])
+    return np.asarray(np.isin(links.kind, (EVENT, JOIN)) & same & calls[before] & (links.cause > 0))

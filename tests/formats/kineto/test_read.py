@@ -8,7 +8,7 @@ import pytest
 
 import perwiz
 from kinetos import Rank, put, two_ranks
-from perwiz.errors import TraceError
+from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.kineto import names
 from perwiz.trace import operations, tables
@@ -347,6 +347,20 @@ def test_alone__nothing_beside_collectives(tmp_path):
         perwiz.PerwizError, match=r"^alone op:device_launch: must be calls of a stream, such as collectives, with others of"
     ):
         perwiz.predict(trace, "alone op:device_launch", clock="none")
+
+
+def test_hide__full_overlap(tmp_path):
+    """Worked by hand: the second kernel, of 9, follows the first at 50 instead of the sum, which ends at 80 and not the kernel at 90.
+
+    The host waits for the whole device, so it goes on 10 us earlier. Where nothing waits for a collective there is nothing to hide.
+    """
+    rank = Rank(0, 1).note("ProfilerStep#1", 0, 120).launch("gemm", 10, 20, 30).call("cudaEventRecord", 13).call("cudaStreamWaitEvent", 16)
+    rank.nccl("AllReduce", 20, 52, 28, 1, ranks="[0]").call("cudaEventRecord", 26)
+    rank.call("cudaStreamWaitEvent", 30).launch("next", 34, 81, 9).call("cudaDeviceSynchronize", 60, 32)
+    trace = perwiz.read(put(tmp_path / "job", rank))
+    assert perwiz.predict(trace, ["hide op:dist_all_reduce"], draws=0).gain == 10_000
+    with pytest.raises(UsageError, match="no other stream or thread of their process waits for these calls"):
+        perwiz.predict(perwiz.read(put(tmp_path / "two", *two_ranks())), ["hide op:dist_all_reduce"])
 
 
 def test_domino__a_straggling_device(tmp_path):
