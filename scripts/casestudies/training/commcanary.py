@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import perwiz
+from perwiz.loggps.algorithms import nccl
 
 BALANCED, APART, RECORDED = "no_rank_skew", "no_overlap", "source"
-RANKS = 4
+RANKS, SIZES = 4, (65536, 131072)
 
 
 class Rank:
@@ -79,6 +80,22 @@ def predicted(folder: Path, work: list[list[float]]) -> dict[str, float]:
     return {name: perwiz.predict(trace, one, clock="none", draws=0).predicted.makespan / 1000 for name, one in asked.items()}
 
 
+def ways(alone: dict[str, float]) -> None:
+    """Print what the tuning table makes of the collectives alone: from those of each way, us by `ring-ll128`, those of the others."""
+    kinds = [nccl.Kind("allreduce", RANKS, 1, size) for size in SIZES]
+    known = {str(way).lower().replace(":", "-"): way for way in nccl.ways(kinds[0])}
+    table = {name: sum(4 * nccl.time_ns(kind, way, nccl.ASSUMED[False]) for kind in kinds) / 1000 for name, way in known.items()}
+    print(f"{'alone, from':12} " + " ".join(f"{name:>12}" for name in alone))
+    off = []
+    for name, took in alone.items():
+        said = {other: took + table[other] - table[name] for other in alone}
+        errors = {other: 100 * (said[other] / alone[other] - 1) for other in alone}
+        off += [abs(error) for other, error in errors.items() if other != name]
+        print(f"{name:12} " + " ".join(f"{error:+10.0f} %" for error in errors.values()))
+    order = tau(list(alone.values()), [table[name] for name in alone])
+    print(f"median error {statistics.median(off):.0f} %; Kendall's tau of the six ways {order:.2f}")
+
+
 def tau(one: list[float], other: list[float]) -> float:
     """Return Kendall's tau of two lists."""
     pairs = [(a, b) for a in range(len(one)) for b in range(a)]
@@ -89,16 +106,19 @@ def main() -> None:
     """Print the predictions for each NCCL."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
-    found = []
-    for result in sorted(parser.parse_args().directory.glob("workspaces/*/a-*/result.json")):
+    found, alone, folder_of = [], {}, parser.parse_args().directory
+    named = {cell["id"]: cell["configuration_id"] for cell in json.loads((folder_of / "run_manifest.json").read_text())["cells"]}
+    for result in sorted(folder_of.glob("workspaces/*/a-*/result.json")):
         measured = json.loads(result.read_text())["measurement"]["representations"]
         median = {name: one["metrics"]["median_us"] for name, one in measured.items()}
         source = json.loads((result.parent / "qualification-input-rank-00000/request/source.trace.json").read_text())
+        name = named[result.parts[-3]].removeprefix("nccl-")
+        alone |= {name.partition("-")[2]: median["isolated"]} if "default" not in name else {}
         recipes = [event["compute_recipe_by_rank"] for event in source["events"]]
         work = [[sum(one["source_kernel_duration_us"] for one in recipe[str(r)]) for r in range(RANKS)] for recipe in recipes]
         with tempfile.TemporaryDirectory() as folder:
             put(Path(folder) / "job", work, median["isolated"] / len(work))
-            found.append((result.parts[-3][16:34], median, predicted(Path(folder) / "job", work)))
+            found.append((name, median, predicted(Path(folder) / "job", work)))
     print(f"{'us':18} " + " ".join(f"{name:>34}" for name in (RECORDED, BALANCED, APART)))
     for name, median, said in found:
         print(f"{name:18} " + " ".join(f"{median[v]:10.0f} {said[v]:10.0f} {100 * (said[v] / median[v] - 1):+10.1f} %" for v in said))
@@ -110,6 +130,7 @@ def main() -> None:
         print(f"{variant:18} median error {error}; Kendall's tau over the NCCLs {order:.2f}")
     agree = sum(sorted(said, key=said.get) == sorted(said, key=median.get) for _, median, said in found)
     print(f"the three variants in the measured order under {agree} of {len(found)} NCCLs")
+    ways(alone)
 
 
 if __name__ == "__main__":
