@@ -419,6 +419,8 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "scale a=b=2",
         "typical all but rank:3,step",
         "alone op:dist_all_reduce",
+        "hide op:dist_all_reduce",
+        "nccl allreduce=tree:LL128",
         "speed rank:3=2.0",
         "speed node:a=b=2.0",
         "zero-poll op:MPI_Test",
@@ -460,7 +462,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 23
+    assert len(KINDS) == len(set(KINDS)) == 25
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -471,8 +473,8 @@ def test_parse__nothing_to_be_about(text):
 
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
-    kinds = "zero-wait, zero-time, zero-poll, alone, eager, progress, balance-time, balance-messages, balance-threads, threads, schedule"
-    kinds += ", parallel, overlap, dynamic, scale, typical, speed, network, links, placement, collective, advance, move"
+    kinds = "zero-wait, zero-time, zero-poll, alone, hide, eager, progress, balance-time, balance-messages, balance-threads, threads"
+    kinds += ", schedule, parallel, overlap, dynamic, scale, typical, speed, network, links, placement, collective, nccl, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)
