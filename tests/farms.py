@@ -17,13 +17,13 @@ from perwiz.whatif.run import replayed, under
 LATENCY, WORK = 12, 500
 
 
-def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=()):
+def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), takes="recv"):
     """Return a farm: rank 0 gives task k, `lengths[k]` ns, to whoever brings a result, or asks, first, and at last an end to each worker.
 
     Every call takes 500 ns beyond waiting, a message 12. `unasked` workers get a first task without asking; worker w computes
     `factor[w - 1]` times as long. The master hears by a receive from anybody, perhaps behind a "probe", or one that it posts and waits for,
-    before it answers the one before ("ahead") or behind ("wait"). Regions of these names, in turn, are around what a worker does from its
-    receive on.
+    before it answers the one before ("ahead") or behind ("wait"). Workers get their tasks by a receive, or one that they post and "wait" for.
+    Regions of these names, in turn, are around what a worker does from that on.
     """
     b, given = Builder(workers + 1), iter([*lengths, *[None] * workers])
     factor, names = factor or [1] * workers, itertools.cycle(regions)
@@ -42,7 +42,13 @@ def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=()):
         master.answers(worker, tag)
         if name:
             b.enter(worker, name, free[worker])
-        b.recv(worker, 0, tag=tag, at=(free[worker], begin))
+        if takes == "wait":
+            posted = free[worker] + WORK
+            request = b.irecv(worker, 0, tag=tag, at=(free[worker], posted))
+            begin = max(begin, posted + WORK)
+            b.wait(worker, request, at=(posted, begin))
+        else:
+            b.recv(worker, 0, tag=tag, at=(free[worker], begin))
         free[worker] = begin
         if length is not None:
             ask(worker, begin + round(length * factor[worker - 1]))

@@ -1,7 +1,7 @@
 """Dynamic work distribution: a master that answers requests with tasks, and workers that ask for the next one.
 
-A task is what a worker does from the return of the receive that gets it until it is entered for the next one. The k-th answer carries
-task k, to whoever asks for it; after the last ones, one per worker, each worker goes on with what it did behind its own last one. A master
+A task is what a worker does from the return of the call in which it gets it, a receive or the wait for one posted right before, until that
+is entered for the next one. The k-th answer carries task k, to whoever asks for it; after the last ones, one per worker, each worker goes on with what it did behind its own last one. A master
 may keep tasks and workers waiting (`queues`).
 """
 
@@ -22,6 +22,8 @@ from perwiz.whatif.rematch.counters import Counters, counters
 from perwiz.whatif.rematch.queues import Queue, probe_of, queue_of
 
 _TAKES = np.isin(operations.KIND, (operations.RECV, operations.SENDRECV))
+_POSTS = operations.KIND == operations.IRECV
+_WAIT = operations.OP["MPI_Wait"]
 
 
 class Farm(NamedTuple):
@@ -92,8 +94,8 @@ def tasks(trace: Trace) -> Tasks:
         number = np.full(len(table), NONE)
         number[given] = count + np.arange(len(given))
         of_workers = np.flatnonzero(np.isin(location, farm.workers))
-        received = np.sort(table.receive[farm.answer])
-        task = number[farm.answer[np.argsort(table.receive[farm.answer])]]
+        received = np.sort(table.receive_done[farm.answer])
+        task = number[farm.answer[np.argsort(table.receive_done[farm.answer])]]
         behind = np.searchsorted(received, of_workers, "right")
         for row, out in ((behind - 1, begins), (np.searchsorted(received, of_workers) - 1, goes_on)):
             own = (row >= 0) & (location[received[np.maximum(row, 0)]] == location[of_workers])
@@ -174,9 +176,10 @@ def _answered(trace: Trace, request: I8, answer: I8) -> I8 | None:
 def _moves(trace: Trace, workers: I8, request: I8, answer: I8, once: bool = True) -> bool:
     """Return whether anybody could run the tasks: they need nothing but their answer, and give nothing but requests, one each if `once`."""
     table, location = trace.messages, trace.calls.location
-    received = table.receive[answer]
-    alone = (received == table.receive_done[answer]).all() and len(np.unique(received)) == len(answer)
-    if not alone or not _TAKES[trace.calls.op[received]].all():
+    posted, received, op = table.receive[answer], table.receive_done[answer], trace.calls.op
+    waited = _POSTS[op[posted]] & (op[received] == _WAIT) & (received == posted + 1)
+    alone = (received == posted) & _TAKES[op[received]] | waited
+    if not alone.all() or len(np.unique(received)) < len(answer):
         return False
     received = np.sort(received)
     inside = np.zeros(len(location), bool)  # entered in a task

@@ -69,8 +69,9 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, tur
     edge = _edges(graph, count, graph.kind == TO_RECEIVER)
     of_tasks = _numbered(tasks, count)[0]
     m = np.flatnonzero((choices.anew | of_tasks) & (edge != NONE) & (weight[edge] != CUT))
-    posted = graph.entered[np.where(choices.probe >= 0, choices.probe, table.receive)]
-    held, found = _held_and_found(weighted, choices, posted)
+    posts = np.where(choices.probe >= 0, choices.probe, table.receive)
+    held, found = _held_and_found(weighted, choices, graph.entered[posts])
+    posted = graph.entered[np.where(of_tasks, table.receive_done, posts)]
     turn = _turns(weighted, turns, m, np.where(choices.probe >= 0, found, edge))
     into = np.append(weight, 0)
     receives = _posted(weighted, recorded, choices, tasks, m, (posted, edge))
@@ -100,7 +101,7 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, tur
 
     told = m[turn.found]  # a probe tells of them, and the receive behind it stays
     comes = (np.setdiff1d(edge[m], edge[told]), held[m][held[m] >= 0], found[m][found[m] >= 0])
-    begins = graph.returned[np.append(table.receive[m[of_tasks[m]]], tasks.counters.fetch)], turn.begins, pieces["first"]
+    begins = graph.returned[np.append(table.receive_done[m[of_tasks[m]]], tasks.counters.fetch)], turn.begins, pieces["first"]
     fixed = _fixed(weighted, tasks, turn, (*comes, turn.behind, *(graph.start[vertices] for vertices in begins)))
     choosing, choice, order = _choosing(weighted, m[choices.chosen[m]], turns)
     by_entry = np.argsort(choice["entered"], kind="stable")
@@ -175,7 +176,7 @@ def _posted(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, m:
     of_tasks = _numbered(tasks, len(table))[0]
     receives = rows_of(RECEIVE, len(m))
     receives["posted"], receives["location"] = posted[m], trace.calls.location[table.receive[m]]
-    receives["block"] = np.where(of_tasks[m], tasks.goes_on[table.receive[m]], NONE)
+    receives["block"] = np.where(of_tasks[m], tasks.goes_on[table.receive_done[m]], NONE)
     receives["source"], receives["comm"] = choices.source[m], table.comm[m]
     receives["tag"] = np.where(of_tasks[m], ANY, choices.tag[m])
     receives["chosen"] = choices.chosen[m]
@@ -209,18 +210,18 @@ def _sent(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, m: I
     """
     into, (held, found) = np.append(weighted.weight, 0), of
     trace, graph, table = weighted.trace, weighted.graph, weighted.trace.messages
-    location, receive = trace.calls.location, table.receive[m]
+    location, receive, done = trace.calls.location, table.receive[m], table.receive_done[m]
     _, task, answers = _numbered(tasks, len(table))
     messages = rows_of(MESSAGE, len(m))
     messages["send"], messages["source"], messages["target"] = graph.entered[table.send[m]], location[table.send[m]], location[receive]
     messages["answers"], messages["block"] = row[answers[m]], tasks.goes_on[table.send[m]]
     messages["begins"] = task[m]
-    messages["goes_on"] = np.where(task[m] >= 0, graph.returned[receive], NONE)
+    messages["goes_on"] = np.where(task[m] >= 0, graph.returned[done], NONE)
     for number, farm in enumerate(tasks.farms):
         messages["ends"][np.isin(m, farm.answer[-len(farm.workers) :])] = number * len(trace.locations)
     messages["tag"], messages["comm"] = table.tag[m], table.comm[m]
     messages["rank"][np.lexsort((m, receive))] = np.arange(len(m))
-    messages["own"] = weighted.weight[graph.start[graph.returned[receive]]]
+    messages["own"] = weighted.weight[graph.start[graph.returned[done]]]
     messages["held"] = np.where(held >= 0, graph.targets(held), NONE)
     messages["later"] = _later(weighted, recorded, choices, m)
     messages["found"], messages["holds"] = into[found], into[held]
@@ -268,7 +269,7 @@ def _places(weighted: Weighted, tasks: Tasks, slowness: F8) -> np.ndarray[Any, A
     count = farms + int(fetched.round.max(initial=-1)) + 1
     places = rows_of(PLACE, max(count, 1) * size)
     places["slowness"] = np.tile(slowness, max(count, 1))
-    lasts = [table.receive[farm.answer[-len(farm.workers) :]].astype("i8") for farm in tasks.farms]
+    lasts = [table.receive_done[farm.answer[-len(farm.workers) :]].astype("i8") for farm in tasks.farms]
     last = np.concatenate([*lasts, fetched.fetch[fetched.ends]])
     of = np.repeat(np.arange(farms), [len(rows) for rows in lasts])
     place = np.append(of, farms + fetched.round[fetched.ends]) * size + location[last]
@@ -439,7 +440,7 @@ def _slots(weighted: Weighted, found: Open, matched: Matched, real: I8) -> I8:
     out[carried] = found.along[taken[carried]]
     last = np.full(graph.vertices, NONE)
     own = found.message[(programs.messages["ends"] >= 0) & (found.message >= 0)]
-    last[graph.returned[table.receive[own]]] = found.edge[own]
+    last[graph.returned[table.receive_done[own]]] = found.edge[own]
     ends = programs.messages["ends"][taken] >= 0
     out[ends] = last[programs.places["end"][programs.messages["ends"][taken[ends]] + _taker(receive[ends], matched.seat)]]
     chosen = np.flatnonzero((matched.completed[real] >= 0) & ~goes_on)

@@ -86,7 +86,9 @@ def handed_out(trace: Trace) -> Handed:
     """Return what of a trace is matched anew."""
     found, handed = choices(trace), tasks(trace)
     moving = [location for farm in handed.farms for location in (farm.master, *farm.workers)]
-    found = with_queues(found, trace, handed.queues)
+    chosen = found.chosen.copy()
+    chosen[np.append(handed.answer, handed.last)] = False  # who waits for a task chooses none
+    found = with_queues(dataclasses.replace(found, chosen=chosen), trace, handed.queues)
     return Handed(found, handed, turns(trace, found, np.array(moving, "i8")).and_of(handed.queues))
 
 

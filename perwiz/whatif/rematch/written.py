@@ -171,12 +171,14 @@ def _calls(trace: Trace, rows: _Rows, ends: dict[str, I8], done: I8) -> Any:
         (rows.location[receive] != calls.location[table.receive])
         | (rows.location[send] != calls.location[table.send])
         | (rows.returned[ends["receive_done"]] != table.receive_done)
+        | (rows.entered[receive] != table.receive)
     )
     for at, to, which in ((send, receive, ~_RECEIVES), (receive, send, _RECEIVES)):
         row = at[others]
-        told = which[columns["op"][row]] & (columns["peer"][row] >= 0)
+        own = which[columns["op"][row]]
+        told = own & (columns["peer"][row] >= 0)
         columns["peer"][row[told]] = process[rows.location[to[others[told]]]]
-        tagged = told & (columns["tag"][row] >= 0)
+        tagged = own & (columns["tag"][row] >= 0)
         columns["tag"][row[tagged]] = table.tag[others[tagged]]
     return type(calls)(**columns)
 

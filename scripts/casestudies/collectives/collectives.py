@@ -13,6 +13,7 @@ best in more than one run of ten.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import pathlib
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.loggps.weigh import Weighted
 from perwiz.record import build
 from perwiz.trace import operations
+from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.run import replayed
 
@@ -119,6 +121,13 @@ def compiled(out: pathlib.Path, mpi: Smpi | OpenMpi) -> None:
     subprocess.run([mpi.compiler, "-O1", "-w", str(HERE / "loop.c"), *recorder, "-o", str(out / "loop")], check=True)
 
 
+def on_hosts(folder: str) -> Trace:
+    """Return a recorded run with a node for each process: SMPI's hosts all tell the name of this machine."""
+    trace = perwiz.read(folder)
+    places = dataclasses.replace(trace.locations, node=trace.locations.process)
+    return dataclasses.replace(trace, nodes=tuple(f"n{number}" for number in range(len(places))), locations=places)
+
+
 def took(weighted: Weighted, routine: str, times: int) -> float:
     """Return the median time of the collectives of the loop, ns: MPI_Init makes some of its own before."""
     calls, time = weighted.trace.calls, sweep(weighted.graph, weighted.weight)
@@ -130,7 +139,8 @@ def took(weighted: Weighted, routine: str, times: int) -> float:
 def study(out: pathlib.Path, mpi: Smpi | OpenMpi, routine: str, size: int, model: str | None) -> tuple[list[float], list[bool]]:
     """Print what is predicted from each run of a routine; return the errors, and whether what is best comes out well."""
     folders = {algorithm: recorded(out, mpi, routine, algorithm, size) for algorithm in SMPI[routine]}
-    runs = {algorithm: replayed(perwiz.read(str(folder)), model, clock="none") for algorithm, folder in folders.items()}
+    read = on_hosts if isinstance(mpi, Smpi) else perwiz.read
+    runs = {algorithm: replayed(read(str(folder)), model, clock="none") for algorithm, folder in folders.items()}
     measured = {algorithm: took(run.weighted, routine, mpi.times) for algorithm, run in runs.items()}
     print(f"{routine} of {size} bytes: " + ", ".join(f"{algorithm} {ns / 1e3:.0f} us" for algorithm, ns in measured.items()))
     errors, well = [], []
