@@ -22,8 +22,8 @@ def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), 
 
     Every call takes 500 ns beyond waiting, a message 12. `unasked` workers get a first task without asking; worker w computes
     `factor[w - 1]` times as long. The master hears by a receive from anybody, perhaps behind a "probe", or one that it posts and waits for,
-    before it answers the one before ("ahead") or behind ("wait"). Workers get their tasks by a receive, or one that they post and "wait" for.
-    Regions of these names, in turn, are around what a worker does from that on.
+    before it answers the one before ("ahead") or behind ("wait"). Workers get their tasks by a receive, or one that they post and
+    "wait" for. Regions of these names, in turn, are around what a worker does from that on.
     """
     b, given = Builder(workers + 1), iter([*lengths, *[None] * workers])
     factor, names = factor or [1] * workers, itertools.cycle(regions)

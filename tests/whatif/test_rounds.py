@@ -178,6 +178,12 @@ def test_rounds_on_shared_interfaces():
     assert leaves(trace, ONE, "collective alltoall=linear was pairwise") == [410] * 4
 
 
+def test_receives_posted_at_once():
+    """Rank 0 comes at 100, when the others' messages move at once, for 10; then it lets them go. By dissemination all are done at 120."""
+    trace = collective("Barrier", (120,) * 4, 0, (100, 0, 0, 0))
+    assert leaves(trace, ONE, "collective barrier=linear was dissemination") == [110, 120, 120, 120]
+
+
 def test_messages_beside_a_collective_share_its_interfaces():
     """Ranks 0 and 1 of a node send two messages of 101 bytes each to 3 and 4 of another, in an alltoall, and 2 sends 201 bytes to 5.
 

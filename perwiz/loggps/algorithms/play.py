@@ -297,12 +297,12 @@ class Instances:
 
     def _inside(self, rows: I8, messages: Messages, member: I8, number: I8) -> Inside:
         """Return the messages of instances whose edges have these numbers, one instance per line."""
-        edge, own, held, sends = (number[:, edge].ravel() for edge in messages[:4])
+        edge, own, held, sends, posts = (number[:, edge].ravel() for edge in messages[:5])
         sender, receiver = (self.location[member[:, end].ravel()] for end in (messages.sender, messages.receiver))
         lines, each = len(member), len(messages.bytes)
         sizes = self._sizes(rows, messages.bytes, messages.sender, messages.receiver, member)
         size = np.tile(messages.bytes, lines) if sizes is None else sizes.ravel()
-        return Inside(edge, own, held, sends, sender, receiver, size, np.ones(lines * each), np.repeat(rows, each))
+        return Inside(edge, own, held, sends, posts, sender, receiver, size, np.ones(lines * each), np.repeat(rows, each))
 
     def _sizes(self, rows: I8, size: I8, sender: I8, receiver: I8, member: I8) -> I8 | None:
         """Return the bytes of messages of instances, one per line, where they differ from `size`: in an alltoallv of messages to all.

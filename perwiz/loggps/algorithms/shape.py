@@ -50,6 +50,8 @@ class Messages(NamedTuple):
     """By which it lets its sender go on, if it is synchronous."""
     sends: I8
     """What its sender has to do meanwhile."""
+    posts: I8
+    """One that begins where its receive is posted."""
     sender: I8
     receiver: I8
     bytes: I8
@@ -70,6 +72,8 @@ class Shape:
         self.vertices = processes
         self._parts: list[Edges] = []
         self._count = 0
+        self._posted = np.full(processes, -1, "i8")
+        """Per process the first of its edges since it takes what it posted receives for at once, -1: it does not."""
 
     def edges(self) -> Edges:
         """Return all edges, by target."""
@@ -98,7 +102,11 @@ class Shape:
         edge = self._add(before[sending], now[receiving], MESSAGE, 1, size, sender, receiver, -1)
         held = self._add(before[receiving], now[sending], HELD, 1, size, sender, receiver, -1)
         self.now[taking] = now
-        self._note(Messages(edge, own[receiving], held, own[sending], sender, receiver, size))
+        begun = self._posted[taking] if take == TAKE else np.full(len(taking), -1)
+        posts = self._posted[taking] = np.where(begun < 0, own, begun)
+        if take != TAKE:
+            self._posted[taking] = -1
+        self._note(Messages(edge, own[receiving], held, own[sending], posts[receiving], sender, receiver, size))
 
     def at_once(self, sender: I8, receiver: I8, size: int) -> None:
         """Let one process send to or receive from others, all messages at once: in turn."""
@@ -181,8 +189,8 @@ class EachMessage(Shape):
         whole = Messages(*(np.concatenate(column) for column in zip(*self._messages, strict=True)))
         number = np.empty(self._count, "i8")
         number[np.argsort(np.concatenate([part.target for part in self._parts]), kind="stable")] = np.arange(self._count)
-        edge, own, held, sends = (number[column] for column in whole[:4])
-        return whole._replace(edge=edge, own=own, held=held, sends=sends)
+        edge, own, held, sends, posts = (number[column] for column in whole[:5])
+        return whole._replace(edge=edge, own=own, held=held, sends=sends, posts=posts)
 
     def ring(self, size: int) -> None:
         """Add rounds around a ring."""
@@ -214,7 +222,7 @@ class EachMessage(Shape):
         own[taking] = self._add(before[taking], now[taking], cost, 1, size, FARTHEST, FARTHEST, -1)
         edge = self._add(before[sender], now[receiver], MESSAGE, 1, size, sender, receiver, -1)
         held = self._add(before[receiver], now[sender], HELD, 1, size, sender, receiver, -1)
-        self._note(Messages(edge, own[receiver], held, own[sender], sender, receiver, np.full(len(edge), size)))
+        self._note(Messages(edge, own[receiver], held, own[sender], own[receiver], sender, receiver, np.full(len(edge), size)))
 
     def _apart(self, apart: range, times: int, size: int) -> None:
         """Let each send to the one so many places behind it, one round after the other, all `times`."""

@@ -192,7 +192,7 @@ def _of_inside(trace: Trace, net: Net, model: Model, inside: Inside) -> _Part:
         messages,
         inside.factor[message],
         net.source[edge].astype("i8"),
-        net.source[inside.own[message]].astype("i8"),
+        net.source[inside.posts[message]].astype("i8"),
         net.targets(edge),
         model.is_synchronous(messages) | (model.progress == POSTED),
     )

@@ -25,7 +25,7 @@ class Depending(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Inside:
-    """Messages inside of collectives, one per row; `edge`, `own`, `held` and `sends` are edges of a graph, -1 none."""
+    """Messages inside of collectives, one per row; `edge` to `posts` are edges of a graph, -1 none."""
 
     edge: I8
     """By which it lets its receiver go on."""
@@ -35,6 +35,8 @@ class Inside:
     """By which it lets its sender go on, if it is synchronous."""
     sends: I8
     """What its sender has to do meanwhile."""
+    posts: I8
+    """One that begins where its receive is posted."""
     sender: I4
     """Location."""
     receiver: I4
@@ -72,7 +74,7 @@ class Inside:
     def at(self, number: I8) -> Inside:
         """Return them as edges of another graph: `number` of each edge there is."""
         numbers = np.append(number, NONE)
-        return dataclasses.replace(self, **{name: numbers[getattr(self, name)] for name in ("edge", "own", "held", "sends")})
+        return dataclasses.replace(self, **{name: numbers[getattr(self, name)] for name in ("edge", "own", "held", "sends", "posts")})
 
 
 def joined(parts: list[Inside | None]) -> Inside:

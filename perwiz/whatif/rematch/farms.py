@@ -1,8 +1,8 @@
 """Dynamic work distribution: a master that answers requests with tasks, and workers that ask for the next one.
 
 A task is what a worker does from the return of the call in which it gets it, a receive or the wait for one posted right before, until that
-is entered for the next one. The k-th answer carries task k, to whoever asks for it; after the last ones, one per worker, each worker goes on with what it did behind its own last one. A master
-may keep tasks and workers waiting (`queues`).
+is entered for the next one. The k-th answer carries task k, to whoever asks for it; after the last ones, one per worker, each worker goes
+on with what it did behind its own last one. A master may keep tasks and workers waiting (`queues`).
 """
 
 from __future__ import annotations
