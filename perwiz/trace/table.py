@@ -6,6 +6,9 @@ The declaration (dtype, unit, meaning) checks the table when it is made and prin
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Any, dataclass_transform
 
 import numpy as np
@@ -19,9 +22,10 @@ def column(meaning: str, unit: str = "") -> Any:
     return dataclasses.field(metadata={"meaning": meaning, "unit": unit})
 
 
-def dtypes(record: type) -> dict[str, np.dtype[Any]]:
+@cache
+def dtypes(record: type) -> Mapping[str, np.dtype[Any]]:
     """Return the dtype of each column of a dataclass, read off its annotations: the names of perwiz.trace.arrays."""
-    return {field.name: arrays.dtype(str(field.type)) for field in dataclasses.fields(record)}
+    return MappingProxyType({field.name: arrays.dtype(str(field.type)) for field in dataclasses.fields(record)})
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(column,))

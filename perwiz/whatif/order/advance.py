@@ -50,12 +50,13 @@ def try_earlier(weighted: Weighted, call: int, region: str | None = None, text: 
     """Return what `move_earlier` does, `text` as what was asked; while the call still waits, the last block is one that stays, and why."""
     now = recorded_rows(weighted)
     before = len(now.moves)
+    wait = _Wait(now, call)
     for _ in range(_PARTNERS):
-        wait = _Wait(now, call)
         fixed = wait.fixed(region)
         if fixed is None:
             break
-        now = fixed
+        wait = fixed
+    now = wait.weighted
     moves = tuple(dataclasses.replace(move, asked=text) for move in now.moves[before:] + wait.stays())
     return dataclasses.replace(now, moves=now.moves[:before] + moves)
 
@@ -93,8 +94,8 @@ class _Wait:
         location = int(self.weighted.trace.calls.location[self.partner])
         return (Moved(partner, partner, partner, partner - 1, location, self._why()),)
 
-    def fixed(self, region: str | None) -> Reordered | None:
-        """Return the graph with the partner's block moved, None if that helps nothing."""
+    def fixed(self, region: str | None) -> _Wait | None:
+        """Return what is left of the wait with the partner's block moved, None if that helps nothing."""
         trace = self.weighted.trace
         location = trace.calls.location
         if self.partner < 0 or location[self.partner] == location[self.call]:
@@ -113,8 +114,8 @@ class _Wait:
             return None
         return self._tried(program, blocks.swapped(place.ahead, place.behind), self._move(place))
 
-    def _tried(self, program: Program, order: I8, move: Moved) -> Reordered | None:
-        """Return the graph in another order of steps, None if the call waits there as long as here, or the order waits for itself.
+    def _tried(self, program: Program, order: I8, move: Moved) -> _Wait | None:
+        """Return the wait in another order of steps, None if the call waits there as long as here, or the order waits for itself.
 
         That is known only then where what was sent in place holds its sender: until whichever call comes there.
         """
@@ -124,10 +125,10 @@ class _Wait:
             self._why = lambda: "would deadlock"
             return None
         after = _Wait(result, int(np.flatnonzero(self.weighted.call == self.call)[0]))
-        return result if after.length < self.length else None
+        return after if after.length < self.length else None
 
-    def _posted(self, program: Program) -> Reordered | None:
-        """Return the graph in which the partner posts ahead of the computation before it; None if that helps nothing.
+    def _posted(self, program: Program) -> _Wait | None:
+        """Return the wait in the graph in which the partner posts ahead of the computation before it; None if that helps nothing.
 
         It goes back to the call before, past regions that hold nothing but computation, and neither out of a region nor into one.
         """
