@@ -20,6 +20,7 @@ from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.hypotheses.placement import Placement
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
+from perwiz.whatif.links import has_links
 from perwiz.whatif.run import Run, graph_of, protocol, swept_makespan
 
 
@@ -122,6 +123,8 @@ class Asker:
         """What answers questions with these changes of messages; this one where the graph has all that they need."""
         self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
         """What was asked last of computation, and the weights of the edges that hold it."""
+        self._before: tuple[Sequence[Hypothesis], Weighted] = ((), self.weighted)
+        """What an order was last asked on top of, and the graph under that."""
 
     @cached_property
     def segments(self) -> Segments:
@@ -144,7 +147,7 @@ class Asker:
         if other is not self:
             return other.changed(hypotheses)
         if any(isinstance(hypothesis, Move | Advance | Collective | Placement) for hypothesis in hypotheses):
-            return apply(self.weighted, hypotheses)
+            return self._in_order(in_turn)
         weighted = self._under(messages)
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
@@ -164,6 +167,16 @@ class Asker:
                 length = hypothesis.lengths(self.segments, length)
             self._computation = tuple(computation), self.segments.gaps(length)
         return self._computation[1]
+
+    def _in_order(self, in_turn: Sequence[Hypothesis]) -> Weighted:
+        """Return the graph under hypotheses that change its edges; what an order is asked on top of is made once for several in a row."""
+        *before, last = in_turn
+        if not before or not isinstance(last, Advance):
+            return apply(self.weighted, in_turn)
+        if self._before[0] != before:
+            self._before = before, apply(self.weighted, before)
+        under = self._before[1]
+        return apply(self.weighted, in_turn) if has_links(under) else apply(under, [last])  # delays on links are those of the whole
 
     def _for(self, messages: tuple[Hypothesis, ...]) -> Asker:
         """Return what answers questions that change messages: this, or the same of a graph with the edges that only they suppose."""
