@@ -264,9 +264,10 @@ def _holds(change: Change, other: Change) -> bool:
         return change.by == "program" and other.by == "site"
     if change.kind == other.kind == "threads":
         return change.word == other.word and "program" in (change.by, other.by)  # done twice it would gain twice
+    said = ("advance", "zero-wait") if change.kind == "order" else (change.word,)  # what is waited for comes earlier: nobody waits
     if (
-        change.word not in (other.word, "zero-time")  # a call without its time has no wait either
-        or "order" in (change.kind, other.kind)
+        (other.word not in said and change.word != "zero-time")  # a call without its time has no wait either
+        or (other.kind == "order" != change.kind)
         or change.calls is None
         or other.calls is None
         or len(other.calls) > len(change.calls)
