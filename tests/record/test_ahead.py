@@ -33,6 +33,7 @@ def placed(prefix, name, **changes):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mpi", mpis.installed()[:1] or [None], ids=lambda one: one.name if one else "none", indirect=True)
 def test_mpi__no_compiler_and_no_home(mpi, built, tmp_path, capsys):
     """The launcher and the program are all that the path of this "node" has; nothing can be made below its home."""
     assert cli.main(["record", "--build", "prefix", "--mpicc", mpi.mpicc]) == 0
