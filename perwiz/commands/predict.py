@@ -85,7 +85,7 @@ def _together(args: argparse.Namespace, team: Team) -> int:
     """Return the exit code, after asking what several processes can tell. Raises UsageError for what they cannot."""
     from perwiz.report.together import document as report
     from perwiz.whatif.hypotheses.base import parse
-    from perwiz.whatif.together import predict
+    from perwiz.whatif.of_parts import predict
 
     asked = {f"--{name}": getattr(args, name) for name in ("iterations", "runs", "log", "topology", "output", "plot")}
     asked |= {f"--engine {args.engine}": args.engine != "sweep", f"--semantics {args.semantics}": args.semantics != "perwiz"}

@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.loggps.links import flows
 from perwiz.loggps.links.inside import Depending
-from perwiz.loggps.links.together import Spread, Works, together
+from perwiz.loggps.links.simulated import Spread, Works, simulated
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
@@ -29,7 +29,7 @@ def delayed(weighted: Weighted, was: I8) -> I8 | None:
     np.maximum.at(longest, edge, was[message])
     floor = np.zeros(graph.vertices, "i8")
     net = Spread(graph.start, graph.source, graph.kind, weighted.weight, floor, Depending(edge, row[message]), longest[edge])
-    run = together(net, found, works=_works(weighted, row, was))
+    run = simulated(net, found, works=_works(weighted, row, was))
     if run is None:
         return None
     out = np.zeros(len(was), "i8")

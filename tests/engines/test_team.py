@@ -33,9 +33,9 @@ from perwiz.report.together import document as report_together
 from perwiz.trace.spread.cut import bounds_of, cut
 from perwiz.trace.tied import tied_part
 from perwiz.whatif.health import health
+from perwiz.whatif.of_parts import predict as predict_together
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
-from perwiz.whatif.together import predict as predict_together
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = "calls wait for each other in a circle, which is told apart by one process alone; must be asked of one \\(without mpiexec\\)"

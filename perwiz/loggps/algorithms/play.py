@@ -19,7 +19,7 @@ from perwiz.loggps.algorithms.routines import ALGORITHMS, KIN, each_message, sha
 from perwiz.loggps.algorithms.shape import FARTHEST, HELD, EachMessage, Edges, Messages
 from perwiz.loggps.links import flows
 from perwiz.loggps.links.inside import Depending, Inside, joined
-from perwiz.loggps.links.together import Spread, together
+from perwiz.loggps.links.simulated import Spread, simulated
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
@@ -113,7 +113,7 @@ class Played:
         waiting = inside.depending(trace, model, row != NONE)
         of_flows, none = Depending(waiting.edge, row[waiting.message]), np.zeros(len(waiting.edge), "i8")
         kind, weight = np.full(len(self.source), COLLECTIVE, "u1"), self.weights(factor)
-        run = together(Spread(self.starts, self.source.astype("i4"), kind, weight, floor, of_flows, none), found, begun)
+        run = simulated(Spread(self.starts, self.source.astype("i4"), kind, weight, floor, of_flows, none), found, begun)
         if run is None:
             raise AssertionError("rounds that wait for themselves")
         delay, beside = np.zeros(len(inside), "i8"), np.zeros(len(trace.messages), "i8")

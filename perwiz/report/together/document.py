@@ -11,7 +11,7 @@ from perwiz.report import blocks
 from perwiz.report.predict.document import Process, Zeroed
 from perwiz.report.predict.text import process_lines, zeroed
 from perwiz.report.records import Health, Makespan, Model, Natural, Positive, ReplayError, SharesOf, TraceDocument
-from perwiz.whatif.together import Prediction
+from perwiz.whatif.of_parts import Prediction
 
 _UNTOLD = "several processes tell neither how sure this is nor what to do instead, and keep who got which message: one process alone tells"
 

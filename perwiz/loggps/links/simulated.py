@@ -51,7 +51,7 @@ class Works(NamedTuple):
     """and which of these calls has it."""
 
 
-class Together(NamedTuple):
+class Simulated(NamedTuple):
     """What a run comes to."""
 
     delay: I8
@@ -60,7 +60,7 @@ class Together(NamedTuple):
     """Per vertex, ns."""
 
 
-def together(net: Spread, found: Flows, begun: I8 | None = None, works: Works | None = None) -> Together | None:
+def simulated(net: Spread, found: Flows, begun: I8 | None = None, works: Works | None = None) -> Simulated | None:
     """Return the delays of flows, and when vertices happen. Those flows that begin at no vertex do so at `begun`.
 
     None if vertices wait for messages that wait for them, which no program that ran does.
@@ -86,7 +86,7 @@ def together(net: Spread, found: Flows, begun: I8 | None = None, works: Works | 
     of_graph = net.start, net.source, net.kind, net.weight, CUT, changed
     rows = _works(works, vertices, journeys)
     happened = kernel.run(*of_graph, vertices, out, ready, causes, journeys, ties, rows, *found.links, *found.desk())
-    return Together(np.asarray(journeys.delay[:-1]), np.asarray(vertices.time)) if happened == count else None
+    return Simulated(np.asarray(journeys.delay[:-1]), np.asarray(vertices.time)) if happened == count else None
 
 
 def _causes(found: Flows, vertices: Records, journeys: Records) -> Records:
