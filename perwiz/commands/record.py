@@ -64,8 +64,8 @@ are kept apart, 31 deep: what is in others belongs to the region around them. A 
 To count every job without this command, set PERWIZ_PROFILE (file, syslog or both), PERWIZ_PROFILE_FILE and PERWIZ_COUNTERS for programs
 that have the recorder linked or preloaded. PERWIZ_SYSLOG is the socket of syslog (default: /dev/log).
 
-exit codes: that of the command (of mpiexec, 128 + N if signal N ended it); 2 if perwiz could not start it. What could not be recorded is
-said on standard error
+exit codes: that of the command (of mpiexec, 128 + N if signal N ended it), 4 if that is 0 but nothing was recorded; 2 if perwiz could not
+start it. What could not be recorded is said on standard error
 """
 
 
@@ -168,7 +168,7 @@ def _profile(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
         noted = profile.close_target(target)
     lines = profile.outcome(target, noted) if noted else [f"{target.file or 'syslog'}: {_nothing(mpicc)}"]
     _say(launch.ended(code, command) + lines)
-    return launch.exit_code(code)
+    return launch.exit_code(code, bool(noted))
 
 
 def _library(command: list[str], mpicc: str | None) -> str:
@@ -255,4 +255,4 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str | None) -> 
             calibrate.write(place, measured)
         with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
             recorded_sites.resolve(folder)
-    return launch.exit_code(code)
+    return launch.exit_code(code, any_recorded)

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 
-from perwiz.errors import UsageError
+from perwiz.errors import INCOMPLETE, UsageError
 from perwiz.record import programs
 
 MARKER, VERSION = "run.json", 1
@@ -105,9 +105,12 @@ def check(command: list[str]) -> None:
             raise UsageError(f"{word}: linked statically, so the recorder cannot get in front of it; link it with $({flags})")
 
 
-def exit_code(code: int) -> int:
-    """Return the exit code that stands for how a command ended, as a shell does: 128 + N for one that signal N ended."""
-    return code if code >= 0 else 128 - code
+def exit_code(code: int, recorded: bool) -> int:
+    """Return the exit code that stands for how a command ended, as a shell does: 128 + N for one that signal N ended.
+
+    If it ended well but nothing was recorded, that of an incomplete trace.
+    """
+    return INCOMPLETE if code == 0 and not recorded else code if code >= 0 else 128 - code
 
 
 def outcome(folder: str, stopped: dict[int, list[int]], threads: bool = False, of_mpi: bool = True, counters: bool = False) -> list[str]:

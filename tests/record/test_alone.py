@@ -145,7 +145,7 @@ def test_posix__ends_otherwise(of_posix, how, code, lasting):
 def test_nothing__no_threads(record, built, monkeypatch, model):
     monkeypatch.setenv("XDG_CACHE_HOME", str(built))
     code, folder, _, said = record(["true"], f"--{'openmp' if model == 'omp' else 'pthreads'}")
-    assert (code, said) == (0, f"perwiz: run: nothing was recorded: {LOOK[model]}; if it is a program of MPI: --mpicc FILE\n")
+    assert (code, said) == (4, f"perwiz: run: nothing was recorded: {LOOK[model]}; if it is a program of MPI: --mpicc FILE\n")
     assert not os.path.exists(folder)
 
 

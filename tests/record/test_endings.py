@@ -39,7 +39,7 @@ def test_one_dies__the_rest_is_readable(ending, how):
 
 def test_never_initialised(ending, mpi):
     code, folder, _, said = ending("never")
-    assert code == 0
+    assert code == 4
     assert said == f"perwiz: run: nothing was recorded: no process came through the MPI_Init of the MPI of {mpi.mpicc}\n"
     assert not os.path.exists(folder)
 

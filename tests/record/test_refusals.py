@@ -71,9 +71,9 @@ def test_refused__directory_that_exists(monkeypatch, capsys):
 def test_directories__are_made(monkeypatch):
     """The command finds one in others that were not there; as it records nothing the run is taken away, and they stay."""
     monkeypatch.setattr("perwiz.record.build.built", lambda mpicc, what="": pathlib.Path("lib.so"))
-    assert cli.main(["record", "-o", "runs/today/1", "--", "sh", "-c", "test -d runs/today/1"]) == 0
+    assert cli.main(["record", "-o", "runs/today/1", "--", "sh", "-c", "test -d runs/today/1"]) == 4
     assert os.listdir("runs/today") == []
-    assert cli.main(["record", "-o", "2", "--", "sh", "-c", "test -d 2"]) == 0
+    assert cli.main(["record", "-o", "2", "--", "sh", "-c", "test -d 2"]) == 4
 
 
 def test_refused__directory_in_a_file(monkeypatch, capsys):
@@ -97,9 +97,9 @@ def test_refused__static_program(monkeypatch, capsys):
 
 @pytest.mark.parametrize("options", [["-o", "run"], ["--profile", "-o", "out.txt"]])
 @pytest.mark.parametrize(
-    ("does", "code", "how"), [("exit 0", 0, ""), ("exit 7", 7, "ended with exit code 7"), ("kill -9 $$", 137, "was ended by SIGKILL")]
+    ("does", "code", "how"), [("exit 0", 4, ""), ("exit 7", 7, "ended with exit code 7"), ("kill -9 $$", 137, "was ended by SIGKILL")]
 )
-def test_exit_code__that_of_the_command(monkeypatch, capsys, options, does, code, how):
+def test_exit_code__that_of_the_command_unless_nothing_was_recorded(monkeypatch, capsys, options, does, code, how):
     monkeypatch.setattr("perwiz.record.build.built", lambda mpicc, what="": pathlib.Path("lib.so"))
     command = script("app", does)
     assert cli.main(["record", *options, "--mpicc", "cc", "--", command]) == code
