@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perwiz.formats.goal import text
 from perwiz.formats.goal.schedule import CALC, Schedule
 from perwiz.kernels.semantics_events import COLLECTIVE
-from perwiz.loggps.schedules import Meetings
+from perwiz.loggps.schedules import Meetings, behind
 
 
 def text_of(blocks):
@@ -107,4 +107,7 @@ def met(program, ranks):
     zero, op = np.zeros(len(rank), "i4"), np.flatnonzero(np.diff(rank, prepend=-1) == 0).astype("i4")
     columns = (kind.astype("u1"), rank, size, peer.astype("i4"), tag.astype("i4"), zero, zero, op, op - 1, np.zeros(len(op), "u1"))
     processes = np.array([len(members) for _, _, members, _ in program])
-    return Schedule("x", ranks, *columns), Meetings(processes, np.array([what == "posted" for _, what, _, _ in program]))
+    comms = [frozenset(members) for _, _, members, _ in program]
+    comm, reduces = np.array([comms.index(one) for one in comms]), np.array([what == "reduce" for _, what, _, _ in program])
+    posts = np.array([what == "posted" for _, what, _, _ in program])
+    return Schedule("x", ranks, *columns), Meetings(processes, posts, behind(comm, reduces))

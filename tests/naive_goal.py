@@ -370,16 +370,19 @@ def collectives(program, c, times, node, inner):
     """
     now = [0] * len(node)
     several = len(set(node)) < len(node)
+    reduces = collections.Counter()
     for before, what, members, size in program:
         on = collections.Counter(node[r] for r in members)
+        comm = frozenset(members)
         busy = max(c["L"] * (len(on) > 1), inner["L"] * (len(on) < len(members)))
         at = [now[r] + before + (busy if what in ("reduce", "posted") else 0) for r in members]
         if what == "reduce":
             moves = [size * (inner if node[r] == node[members[0]] else c)["G"] for r in members]
             there = [time + takes for time, takes in zip(at[1:], moves[1:], strict=True)]
             ends = [max(at[0], *there), *there]
+            reduces[comm] += 1
         else:
-            parts = [(c, len(on), len(set(node)) > 1), (inner, max(on.values()), several)]
+            parts = [(c, len(on), len(set(node)) > 1), (inner, max(on.values()) * (1 + reduces.pop(comm, 0)), several)]
             takes = sum((2 * cost["L"] + size * cost["G"]) * times(count) for cost, count, there in parts if there)
             ends = [max(at) + takes] * len(members)
         for r, end in zip(members, ends, strict=True):

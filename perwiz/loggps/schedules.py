@@ -61,11 +61,27 @@ class Meetings:
     processes: I8
     posts: Mask
     """Whether they are nonblocking."""
+    behind: I8
+    """How many MPI_Reduce of the same communicator come right before each."""
 
     @classmethod
     def none(cls) -> Meetings:
         """Return no collectives."""
-        return cls(np.zeros(0, "i8"), np.zeros(0, bool))
+        return cls(np.zeros(0, "i8"), np.zeros(0, bool), np.zeros(0, "i8"))
+
+
+def behind(comm: Ints, to_root: Mask) -> I8:
+    """Return how many that go to a root come right before each collective of the same communicator.
+
+    Of one communicator, r those to a root: r r a a r b gives 0 1 2 0 0 1.
+    """
+    order, rows = np.argsort(comm, kind="stable"), np.arange(len(comm))
+    reduces, first = to_root[order], np.diff(comm[order], prepend=-2) != 0
+    before: I8 = np.cumsum(reduces) - reduces
+    since = np.maximum.accumulate(np.where(first, rows, np.where(np.append(False, ~reduces[:-1]), rows - 1, 0)))
+    out = np.zeros(len(comm), "i8")
+    out[order] = before - before[since]
+    return out
 
 
 class _Listed(Shape):
@@ -168,7 +184,7 @@ class _Builder:
             ("waits that were shorter than the model says", lowered),
         ]
         operations_of = self.trace.collectives.op
-        meetings = Meetings(instances.processes(self.trace), _POSTS[operations_of])
+        meetings = Meetings(instances.processes(self.trace), _POSTS[operations_of], self._behind())
         whole = self._whole()
         return Scheduled(whole, losses.counted(self.trace, _KINDS, others), meetings, self._nodes(whole.ranks))
 
@@ -253,6 +269,13 @@ class _Builder:
         awaited = np.flatnonzero(call != done)
         self.needs.append((done[awaited], number[awaited]))
         return int(complete.sum())
+
+    def _behind(self) -> I8:
+        """Return, per collective, how many MPI_Reduce of its communicator come right before it."""
+        table = self.trace.collectives
+        known, out = np.flatnonzero(_MEETS[table.op]), np.zeros(len(table), "i8")
+        out[known] = behind(table.comm[known], (table.op[known] == _REDUCE) & (table.root[known] >= 0))
+        return out
 
     def _play(self, routine: str, algorithm: str, p: int, size: int, of: I8, first: I8, base: int) -> None:
         """Add the messages of instances alike, `of` rows of collectives."""

@@ -103,7 +103,8 @@ def _meet(ops: np.recarray, schedule: Schedule, model: Model, meetings: Meetings
     Behind the last member, the fan in of what is sent and the fan out of what is received, between their n nodes, if the run has several,
     and within the one with most of them, n, if it has one of several ranks: (L + bytes G) f each, where f is 1, n - 1 or log2 n, rounded
     up. Those that are nonblocking keep their processor for L before they wait, the larger one if they have both; so do members of
-    MPI_Reduce, which send their bytes to the root.
+    MPI_Reduce, which send their bytes to the root, and are counted once more among the members of a node in the next collective of their
+    communicator: Dimemas forgets them only at the end of that.
     """
     mine = np.flatnonzero(schedule.kind == COLLECTIVE)
     of, size, count = schedule.tag[mine], schedule.size[mine], len(meetings.processes)
@@ -111,6 +112,7 @@ def _meet(ops: np.recarray, schedule: Schedule, model: Model, meetings: Meetings
     place, members = np.unique(np.stack([of, node[schedule.rank[mine]]]), axis=1, return_counts=True)
     nodes, most = np.bincount(place[0], minlength=count), np.zeros(count, "i8")
     np.maximum.at(most, place[0], members)
+    most *= 1 + meetings.behind
     nodes += meetings.processes - np.bincount(of, minlength=count)  # those whose calls are not there
     to_root, longest, takes = schedule.peer[mine] != NONE, np.zeros(len(mine)), np.zeros(len(mine))
     shared = len(np.unique(node)) < len(node)

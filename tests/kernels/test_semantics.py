@@ -13,6 +13,7 @@ import naive_goal
 from perwiz.formats.goal.schedule import CALC, RECV, SEND
 from perwiz.loggps import semantics
 from perwiz.loggps.keys import NO_LIMIT
+from perwiz.loggps.schedules import behind
 
 COSTS = st.fixed_dictionaries(
     {"L": st.sampled_from([0, 10, 2500]), "o": st.sampled_from([0, 3, 1500]), "g": st.sampled_from([0, 5, 1000])}
@@ -90,6 +91,13 @@ def test_simulate_dimemas__by_hand():
     assert (found.end.tolist(), found.stuck) == ([170, 70], 0)
     schedule, meetings = goals.met([(40, "all", [0, 3], 100), (0, "reduce", [0, 1, 2], 8)], 4)
     assert semantics.simulate(schedule, model, "dimemas", meetings).end.tolist() == [170, 18, 18, 160]
+
+
+def test_behind__by_hand():
+    """Of communicator 3 r r a a r b, of 5 one to a root between them."""
+    comm, to_root = np.array([3, 3, 5, 3, 3, 3, 3]), np.array([True, True, True, False, False, True, False])
+    assert behind(comm, to_root).tolist() == [0, 1, 0, 2, 0, 0, 1]
+    assert behind(comm[:0], to_root[:0]).tolist() == []
 
 
 @given(goals.texts(wild=False, chained=True), COSTS)
