@@ -199,6 +199,28 @@ class Varies(Record):
     """Of the program, 0 if it has none; fewer than 8 tell no gain."""
 
 
+class Unusual(Location):
+    """Computation, or the work in a call, that took longer than it usually does."""
+
+    call: str | None
+    """The call, or the one that follows the computation; null if none does."""
+    routine: str
+    computes: bool
+    """Whether it is computation."""
+    took_ns: Natural
+    longer_ns: Natural
+    """Of them, beyond what is usual."""
+
+
+class ByChance(Record):
+    """Why the recorded run gains less than half, or more than twice, of what drawn runs gain on average."""
+
+    hides: bool
+    """Whether it gains less, as something hides the gain in it; else more, as something makes it."""
+    piece: Unusual | None
+    """What that is; null if it is no single piece of the run."""
+
+
 class GainBetween(Record):
     """Between which gains on the recorded run the true one lies."""
 
@@ -214,6 +236,8 @@ class GainBetween(Record):
     """As the machine may be, as far as the trace leaves it open."""
     deviation_ns: Natural
     """Standard deviation of the drawn ones."""
+    chance: ByChance | None
+    """Null if the recorded run gains about what drawn ones do."""
 
 
 class Span(Record):

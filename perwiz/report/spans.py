@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from perwiz import words
 from perwiz.report.blocks import Facts
 from perwiz.report.machine import pairs
-from perwiz.report.records import GainBetween, Possible, Span, Varies
+from perwiz.report.records import ByChance, GainBetween, Possible, Span, Unusual, Varies
+from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.collectives import GUESSED
 from perwiz.whatif.hypotheses.dynamic import DEALT
 from perwiz.whatif.hypotheses.network import POLLED
 from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.sure import span as whatif
+from perwiz.whatif.sure.chance import Chance
 from perwiz.whatif.sure.parts import BLOCKS, FEW
 from perwiz.whatif.sure.variations import HELD
 
@@ -47,9 +47,22 @@ def span(value: whatif.Span) -> Span:
         varies=Varies(varies.what, round(varies.relative, 6), varies.stretches, varies.iterations) if varies else None,
         others=[Possible(changes=list(other.changes), makespan_ns=other.makespan) for other in value.others],
         stops=list(value.stops),
-        gain=GainBetween(*dataclasses.astuple(value.gain)) if value.gain else None,
+        gain=_gain(value.gain) if value.gain else None,
         costs_ns=value.costs,
     )
+
+
+def _gain(gain: whatif.Gain) -> GainBetween:
+    between, open_ = (gain.least, gain.most, gain.draws, gain.mean), (gain.least_open, gain.most_open)
+    return GainBetween(*between, *open_, gain.deviation, _by_chance(gain.chance) if gain.chance else None)
+
+
+def _by_chance(chance: Chance) -> ByChance:
+    piece = chance.piece
+    if piece is None:
+        return ByChance(chance.hides, None)
+    call = f"e{piece.call}" if piece.call != NONE else None
+    return ByChance(chance.hides, Unusual(piece.rank, piece.thread, call, piece.routine, piece.computes, piece.took, piece.longer))
 
 
 def sure(span: Span | None, recorded: int) -> bool:
@@ -78,7 +91,19 @@ def texts(span: Span, answer: int) -> list[str]:
     mean = f", {words.duration(span.gain.mean_ns)} on average" if " to " in drawn and inside else ""
     costs = f", +-{words.duration(span.costs_ns)} by costs" if span.costs_ns > _LITTLE * abs(span.gain.mean_ns) else ""
     ends = f"; {machine} as the machine may be" if " to " in machine else ""
-    return [text(span, answer), f"gain {drawn} in nine of ten runs drawn anew{mean}{costs}{ends}"]
+    chance = [_chance(span.gain.chance)] if span.gain.chance and (mean or span.gain.chance.piece) else []
+    return [text(span, answer), f"gain {drawn} in nine of ten runs drawn anew{mean}{costs}{ends}", *chance]
+
+
+def _chance(chance: ByChance) -> str:
+    """Return in words why the recorded run gains another amount than drawn ones do on average."""
+    piece, does = chance.piece, "hides" if chance.hides else "makes"
+    if piece is None:
+        return f"chance {does} much of it: this run, as recorded, gains {'less than half' if chance.hides else 'more than twice'} of that"
+    who, call = f"rank {words.rank(piece.rank, piece.thread)}", f"{piece.routine} {piece.call}"
+    what = f"computation of {who}{f' before {call}' * bool(piece.call)}" if piece.computes else f"{call} ({who})"
+    took, longer = words.duration(piece.took_ns), words.duration(piece.longer_ns)
+    return f"what took long once {does} much of it: {what}, {took} here, {longer} more than usual"
 
 
 def _few(span: Span) -> str:

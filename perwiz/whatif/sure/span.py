@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.loggps.weigh import Weighted
+from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.trace.arrays import F8
 from perwiz.trace.resources import remembered
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
+from perwiz.whatif.sure.chance import Chance, chance, differs
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
 from perwiz.whatif.sure.variations import HELD, Variation, held, off, single, varied
@@ -56,6 +57,8 @@ class Gain:
     """As the machine may be, as far as the trace leaves it open."""
     deviation: int
     """Standard deviation of the drawn ones."""
+    chance: Chance | None = None
+    """Why drawn runs gain another amount than the recorded one; None if they do not, see `chance.differs`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,7 +229,7 @@ def spans(run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), dou
         for one in found:
             if combined is not None and changes in one.together():
                 one.tell("", combined)
-    return [one.span(answers) for one in found]
+    return [one.span(answers, run) for one in found]
 
 
 class _Found:
@@ -266,8 +269,8 @@ class _Found:
         sides = ([possible.changes[0] for unknown, possible in sorted(side.items()) if unknown] for side in (self._least, self._most))
         return [tuple(changes) for changes in sides if len(changes) > 1]
 
-    def span(self, answers: Answers) -> Span:
-        """Return the smallest and the largest makespan."""
+    def span(self, answers: Answers, run: Run) -> Span:
+        """Return the smallest and the largest makespan, given the recorded run, whose weights are read without."""
         now, noise = self._answer.makespan, answers.noise
         around = noise.around(self._answer.drawn, now)
         ends = [min(self._least.values(), key=_makespan, default=None), max(self._most.values(), key=_makespan, default=None)]
@@ -275,7 +278,20 @@ class _Found:
         times = [now, *map(_makespan, others)]
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
         gain, costs = answers.gain(self._answer, times, (least, most)), round(_NINE * math.hypot(*self._costs))
+        gain = dataclasses.replace(gain, chance=self._chance(answers, run, gain.mean)) if gain else None
         return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs)
+
+    def _chance(self, answers: Answers, run: Run, mean: int) -> Chance | None:
+        """Return why drawn runs gain another amount than the recorded one, if they do: one that is no single piece only where the mean that
+        is told differs, too.
+        """
+        gained = answers.recorded.makespan - self._answer.makespan
+        drawn = round(float(paired(answers.recorded.drawn, self._answer.drawn).mean()))
+        if not differs(gained, drawn, answers.part):
+            return None
+        recorded, again = (weigh(run.trace, run.trace.timeline, run.graph, run.machine.model) for _ in range(2))
+        found = chance(answers.noise, recorded, self._answer.question(again), gained, drawn)
+        return found if found.piece or differs(gained, mean, answers.part) else None
 
 
 def _makespan(possible: Possible) -> int:

@@ -298,7 +298,7 @@ def test_text__nothing_that_was_tried_pays():
 def test_text__not_sure_to_gain():
     """Of 10 to 400 in runs drawn anew, of which fitted costs take less than 10, it gains for sure; else it says so first."""
     block = document(uneven_and_late(), kinds=["balance"])
-    gain = GainBetween(least_ns=10, most_ns=400, draws=200, mean_ns=100, least_open_ns=10, most_open_ns=400, deviation_ns=1)
+    gain = GainBetween(least_ns=10, most_ns=400, draws=200, mean_ns=100, least_open_ns=10, most_open_ns=400, deviation_ns=1, chance=None)
 
     def told(**now):
         return lines(with_span(block, **{"gain": gain, **now}), "first change")
