@@ -201,6 +201,12 @@ def write(jobs: Mapping[str | None, Callable[[str], None]]) -> None:
                 job(stack.enter_context(replacing(path, format_of(path).files)))
 
 
+def _chosen(args: argparse.Namespace, document: Versioned) -> bool:
+    """Return whether a directory was named and the document is about a file in it: then even a short answer says of which."""
+    path = getattr(args, "trace", None)
+    return isinstance(path, str) and os.path.isdir(path) and getattr(document, "trace", path) != path
+
+
 def finish(
     args: argparse.Namespace,
     document: D,
@@ -221,5 +227,5 @@ def finish(
     if args.json:
         print(to_json(document))
     else:
-        terminal.show(partial(text, document), getattr(args, "quiet", None))
+        terminal.show(partial(text, document), getattr(args, "quiet", None), _chosen(args, document))
     return INCOMPLETE if incomplete else DONE

@@ -15,11 +15,11 @@ _ANSWERS = (r"first change", r"best ", r".*, (?:error|change) [-+\d]", r"predict
 """How the answer begins, the first that is there."""
 
 
-def show(made: Callable[[], str], quiet: bool | None = None) -> None:
+def show(made: Callable[[], str], quiet: bool | None = None, titled: bool = False) -> None:
     """Print a text, made for the width it is shown at.
 
     With `quiet` False or True it is a report, whose title, answer and other parts have empty lines between them; one without is the answer.
-    True prints the answer alone, under the title if that says that the trace is incomplete.
+    True prints the answer alone, under the title if that says that the trace is incomplete, or if it must be `titled`.
     """
     from perwiz.trace.resources import launched
 
@@ -30,7 +30,7 @@ def show(made: Callable[[], str], quiet: bool | None = None) -> None:
         if quiet is not None:
             title, answer, *rest = text.split("\n\n") if "\n\n" in text else ("", text)
             told = coloured(answer) if terminal and _has_colours() else answer
-            above = [title] if title and ("(INCOMPLETE" in title or not quiet) else []
+            above = [title] if title and ("(INCOMPLETE" in title or titled or not quiet) else []
             below = [] if quiet else [*rest, *(pointer(text) if terminal else [])]
             text = "\n\n".join([*above, told, *below])
     print(text)

@@ -328,6 +328,12 @@ def shares_of(trace: Trace, makespan: int) -> int:
     return after if after is not None and 0 < after < makespan else makespan
 
 
+def without_launches(asked: str, recorded: int, makespan: int, whole: int) -> str:
+    """Return what a question gains that lets no launch of a device be late, ns, as part of `whole`."""
+    why = "late launches (device_idle) may hide what a straggler costs; without them"
+    return f"{why}: {asked}: {gained(recorded, makespan, whole)}"
+
+
 def gained(recorded: int, predicted: int, whole: int) -> str:
     """Return how much shorter a makespan is: `gain 12.50 ms (12.5 %)`, `loss 3 ns (3.0 %)`; the share is of the whole, none of nothing."""
     gain = recorded - predicted

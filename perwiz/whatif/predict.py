@@ -19,13 +19,15 @@ from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
-from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, parse_all
+from perwiz.whatif.hypotheses.base import Asked, Hypothesis, apply, change, parse, parse_all
+from perwiz.whatif.hypotheses.computation import Typical
 from perwiz.whatif.hypotheses.threads import Threads, taken_away
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.order.tables import scatter
 from perwiz.whatif.overload import OnLinks, on_links
+from perwiz.whatif.ranking.computation import NEVER_LATE, training_devices
 from perwiz.whatif.ranking.instead import Instead, instead
 from perwiz.whatif.rematch.redrawn import Again
 from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
@@ -84,6 +86,8 @@ class Prediction(Shown):
     """Links that are overloaded in the predicted run."""
     instead: Instead | None
     """What somebody can do about the waits that are taken away; None unless that alone is asked."""
+    launched: int | None
+    """Makespan, ns, with NEVER_LATE beside; None unless usual operations are asked for in a training job, and that is not."""
 
     def __repr__(self) -> str:
         asked = "; ".join(map(str, self.hypotheses)) or "no hypothesis"
@@ -131,12 +135,13 @@ def predict(
         lambda: doubts_of(base),
         lambda: answered(base, (), draws) if asked else None,
         lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
+        lambda: _launched(base, asked),
     )
-    doubts, known, beside = at_once(tasks, base.graph.edges)
+    doubts, known, beside, launched = at_once(tasks, base.graph.edges)
     changed = under(base, asked, engine)
     choices = matching(base, changed)
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
-    return between(base, changed, asked, engine, doubts, known, choices, anew, beside)
+    return between(base, changed, asked, engine, doubts, known, choices, anew, beside, launched)
 
 
 def between(
@@ -149,6 +154,7 @@ def between(
     choices: Matching,
     anew: tuple[Run, Rematched] | None = None,
     beside: Instead | None = None,
+    launched: int | None = None,
 ) -> Prediction:
     """Return the prediction that a recorded run and what hypotheses make of it are, with doubts of the former and how much it varies.
 
@@ -170,7 +176,7 @@ def between(
         health=base.health(),
         matching=choices,
         rematched=anew[1] if anew else None,
-        predicted=_forwards(changed.recorded_rows()),
+        predicted=forwards(changed.recorded_rows()),
         size=size if order is None else size[order.message],
         waits_before=base.waits,
         waits_after=_left(trace, changed.waits, hypotheses),
@@ -184,10 +190,19 @@ def between(
         sharing=sharing(base.weighted, changed.weighted, changed.time),
         links=on_links(changed.weighted, changed.time, trace),
         instead=beside,
+        launched=launched,
     )
 
 
-def _forwards(timeline: Timeline) -> Timeline:
+def _launched(base: Run, asked: Sequence[Hypothesis]) -> int | None:
+    """Return the makespan, ns, of a training job under hypotheses with NEVER_LATE beside; None unless usual operations are asked for."""
+    typical = any(isinstance(one, Typical) for one in asked) and NEVER_LATE not in map(str, asked)
+    if not typical or not training_devices(base.trace).any():
+        return None
+    return swept_makespan(apply(base.weighted, [*asked, parse(NEVER_LATE)]))
+
+
+def forwards(timeline: Timeline) -> Timeline:
     """Return a timeline in which no region begins behind its end, as one around the receive of a task may that another process runs."""
     regions = timeline.regions
     return dataclasses.replace(timeline, regions=Times(np.minimum(regions.enter, regions.leave), regions.leave))

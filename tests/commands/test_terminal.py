@@ -266,3 +266,10 @@ def test_terminal__a_real_one_of_70_columns():
     lines = text.decode().splitlines()
     assert lines[5] == "doubtful      39.87 ms of the critical path (9.7 %): 2 of 15 messages"
     assert too_long(text.decode(), 70) == []
+
+
+def test_quiet__says_which_trace_of_a_directory(perwiz):
+    """Of one that is an archive itself it does not."""
+    quiet = perwiz("predict traces/allreduce-ring -q --draws 0")[1]
+    assert quiet.startswith("traces/allreduce-ring/trace.alog.gz: no hypothesis\n\nrecorded ")
+    assert perwiz("predict traces/npb-is.S-4 -q --draws 0")[1].startswith("recorded ")

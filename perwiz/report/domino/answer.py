@@ -163,9 +163,8 @@ def _launches(domino: DominoDocument) -> Facts:
     """Return the command that says what a straggler costs if no launch is late, and what it answers."""
     if domino.launches is None:
         return []
-    gain = blocks.gained(domino.replayed_ns, domino.launches.makespan_ns, domino.shares_of_ns)
-    why = "late launches (device_idle) may hide what a straggler costs; without them"
-    return [("launches", f"{why}: {domino.predict} {' '.join(domino.launches.changes)}: {gain}")]
+    asked = f"{domino.predict} {' '.join(domino.launches.changes)}"
+    return [("launches", blocks.without_launches(asked, domino.replayed_ns, domino.launches.makespan_ns, domino.shares_of_ns))]
 
 
 def _none_pays(domino: DominoDocument, line: Line, bound: Line) -> Facts:

@@ -16,7 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from perwiz.errors import PerwizError, UsageError
-from perwiz.report.page.analyses import changed
+from perwiz.report.page.analyses import predicted
+from perwiz.report.page.panels import live
 from perwiz.report.page.panels.timeline import Answered
 from perwiz.whatif.hypotheses.base import Hypothesis, parse_all
 from perwiz.whatif.run import Run
@@ -36,13 +37,13 @@ class Answers:
     timeline: Answered
 
     def answer(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Return what the run becomes under hypotheses, receives keeping what they took: makespan, ns, and its timeline.
+        """Return what the run becomes under hypotheses, as `perwiz predict` says: makespan, ns, its timeline, and what receives take.
 
         Raises PerwizError, and UsageError for one that names a file.
         """
         asked = [checked(one) for one in parse_all(list(texts), self.run.trace)]
-        run = changed(self.run, asked)
-        return {"makespan": run.makespan, "timeline": self.timeline.of(run)}
+        run, anew = predicted(self.run, asked)
+        return {"makespan": run.makespan, "timeline": self.timeline.of(run), "note": live.taken(anew) if anew else ""}
 
 
 def checked(hypothesis: Hypothesis) -> Hypothesis:

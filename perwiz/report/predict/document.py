@@ -204,6 +204,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     zeroed: Zeroed
     instead: Instead | None
     """Beside zero wait, which is what there is to gain at best; null unless that alone is asked, of calls that wait for a known one."""
+    never_late_ns: Natural | None
+    """With `--zero-time op:device_idle` beside, as late launches may hide what usual operations gain in a training job; null elsewhere."""
     order: list[Moved]
     """In the order they are moved."""
     matching: Matching
@@ -265,6 +267,7 @@ def document(
         calls_moved=int(moved.sum()),
         zeroed=Zeroed(calls=len(zeroed), waiting_calls=int((zeroed > 0).sum()), wait_ns=int(zeroed.sum())),
         instead=_instead(prediction),
+        never_late_ns=prediction.launched,
         order=[order.moved(trace, move) for move in prediction.order.moves] if prediction.order else [],
         matching=order.choices(trace, prediction.matching, prediction.rematched),
         waiting_ns=int(before.time.sum()),

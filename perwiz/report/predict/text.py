@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perwiz import words
+from perwiz.loggps.semantics import DIMEMAS
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
@@ -10,10 +11,12 @@ from perwiz.report.domino.records import negligible
 from perwiz.report.predict import algorithms, order, teams
 from perwiz.report.predict.document import Instead, Links, PredictDocument, Process, Recorded, Semantics, Widened, Zeroed
 from perwiz.whatif.hypotheses.network import EagerLimit
+from perwiz.whatif.ranking.computation import NEVER_LATE
 from perwiz.whatif.sure.logged import LEAST
 from perwiz.whatif.sure.recordings import LEAST as RECORDINGS
 from perwiz.whatif.timed import TOLD
 
+_NOT_OF_A_CFG = "buses (any number here), several machines, and of collectives sizes MIN, MAX, MEAN and a model per phase or routine"
 _PROCESSES = 16
 """Rows of the longest table of processes."""
 _WHOLE = 4000
@@ -55,6 +58,8 @@ def _said(told: Semantics, asked: bool) -> Facts:
     if told.unended:
         unseen = f"{words.several(told.unended, 'rank')} end{'s' * (told.unended == 1)} with no computation: {told.profile}"
         facts.append(("", f"{unseen} counts only computations that nothing needs, and takes 0 ns for others"))
+    if told.profile in DIMEMAS:
+        facts.append(("", f"of a .cfg not taken: {_NOT_OF_A_CFG}"))
     return facts
 
 
@@ -172,6 +177,7 @@ def _effect(predict: PredictDocument) -> Facts:
     """Return what the hypotheses touch: the waits they zero, and how many calls move."""
     facts = [("zeroed", zeroed(predict.zeroed))] if predict.zeroed.calls else []
     facts += _beside(predict, predict.instead) if predict.instead else []
+    facts += _launches(predict, predict.never_late_ns) if predict.never_late_ns is not None else []
     if predict.deadlocks:
         stopped = "messages would be synchronous and stop the program for good; their senders are not held here"
         facts.append(("deadlock", f"{predict.deadlocks} {stopped}"))
@@ -186,6 +192,14 @@ def _effect(predict: PredictDocument) -> Facts:
         facts += teams.pieces(predict.hypotheses) if predict.gain_ns <= 0 else []
         facts += [*order.move_facts(predict.order, predict.hypotheses), *order.choice_facts(predict.matching)]
     return facts
+
+
+def _launches(predict: PredictDocument, makespan: int) -> Facts:
+    """Return what is gained if no launch is late, too; nothing if that is no more."""
+    if negligible(predict.predicted_ns - makespan, predict.shares_of_ns):
+        return []
+    told = blocks.without_launches(f"{blocks.option(NEVER_LATE)} beside", predict.recorded_ns, makespan, predict.shares_of_ns)
+    return [("launches", told)]
 
 
 def zeroed(told: Zeroed) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from perwiz import words
 from perwiz.formats.devices import COPIES
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8
+from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -30,6 +30,8 @@ _TRIED = 6
 """Processes, and nodes, that are tried: the slowest."""
 _MOST = 1e9
 """The largest factor that can be asked for."""
+NEVER_LATE = "zero-time op:device_idle"
+"""The question that lets no launch of a device be late."""
 
 
 def balance(asker: Asker) -> list[Change]:
@@ -174,19 +176,25 @@ def without_launches(asker: Asker) -> tuple[str, str, int] | None:
 
     Of one rank, if that gains nearly as much as any group; late launches alone hide a straggler: all else waits for them as recorded.
     """
-    never = "zero-time op:device_idle"
     asked = [f"typical {text}" for _, text, _ in _stragglers(asker)]
-    gain = [asker.run.makespan - asker.makespan(parse(never), parse(text)) for text in asked]
+    gain = [asker.run.makespan - asker.makespan(parse(NEVER_LATE), parse(text)) for text in asked]
     most = max(gain, default=0)
-    return next(((never, text, asker.run.makespan - one) for text, one in zip(asked, gain, strict=True) if one >= CLOSE * most > 0), None)
+    enough = ((NEVER_LATE, text, asker.run.makespan - one) for text, one in zip(asked, gain, strict=True) if one >= CLOSE * most > 0)
+    return next(enough, None)
+
+
+def training_devices(trace: Trace) -> Mask:
+    """Return the locations, bool each, that are devices of a training job: streams that are launched to; none of other programs."""
+    device = np.zeros(len(trace.locations), bool)
+    device[trace.calls.location[trace.calls.op == operations.OP["device_idle"]]] = True
+    return device & operations.DIST[trace.calls.op].any()
 
 
 def _stragglers(asker: Asker) -> list[tuple[str, str, str]]:
     """Return (by, selector, in words) of the ranks of a training job, and of its process groups, whose devices compute longest."""
     segments, trace = asker.segments, asker.run.trace
-    device = np.zeros(len(trace.locations), bool)
-    device[trace.calls.location[trace.calls.op == operations.OP["device_idle"]]] = True
-    if not (device.any() and operations.DIST[trace.calls.op].any()):
+    device = training_devices(trace)
+    if not device.any():
         return []
     within = device[segments.location]
     process = trace.locations.process[segments.location[within]]

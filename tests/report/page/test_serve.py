@@ -15,7 +15,9 @@ import pytest
 
 import naive_html
 import perwiz
+from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.report.page.panels import live
 from perwiz.report.page.panels.timeline import Answered, Moments, Overlays, Shown, document
 from perwiz.report.page.serve import Answers, Server
 from perwiz.whatif.run import replayed
@@ -88,6 +90,22 @@ def test_question__as_predict(server, answers):
     np.testing.assert_array_equal(enter, said.predicted.calls.enter - said.predicted.locations.enter.min())
     assert asked(server, ["speed rank:2=2"])[0] == asked(server, [])[0] == 200
     assert json.loads(asked(server, [])[1])["makespan"] == answers.run.makespan
+
+
+def test_answer__receives_take_what_comes_first():
+    """Of a farm as `perwiz predict` says: its tasks go to whoever asks next; a page that answers itself says what it keeps."""
+    run = replayed(perwiz.read(f"{SRTEST.removesuffix('srtest.alog')}farm.alog.gz"))
+    shown = Shown(run.trace, [Moments("measured", run.trace.timeline, run.waits)])
+    found = Answers(run, Answered(shown, Overlays(), 1)).answer(["speed rank:1=0.5"])
+    said = perwiz.predict(run.trace, ["speed rank:1=0.5"], draws=0)
+    assert found["makespan"] == said.predicted.makespan != said.rematched.kept
+    moved, kept = said.rematched.moved, words.duration(said.rematched.kept)
+    told = f"{moved} of 48 tasks go to another process (drawn where they were recorded); with what was recorded: {kept}"
+    assert found["note"] == f"{len(said.rematched.receives)} receives take another message, which then comes first; {told}"
+    assert live.document(run, "")["keep"] == (
+        "51 wildcard receives keep here what they got; perwiz predict, without --keep-matches, lets them take what then comes first, "
+        "and may answer otherwise"
+    )
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ async function livePanel(box, data) {
   data.sites.forEach((row, k) => { row.number = k + 1; });
   if (!page.served) data.bounded = data.bounded && run.bands.path.length === run.doc.bands.all;
   const graph = data.graph && unit === 1 ? await liveLoad(data.graph, run, line) : null, question = liveQuestion(data, run), {ticked} = question;
-  const answer = node("p", {class: "answer", "aria-live": "polite"}), code = node("code", {class: "command"}), widgets = [], chosen = node("span", {});
+  const answer = node("p", {class: "answer", "aria-live": "polite"}), code = node("code", {class: "command"}), matches = node("p", {class: "quiet matches"}), widgets = [], chosen = node("span", {});
   const more = page.served ? node("input", {type: "search", class: "further", placeholder: "balance-time all", "aria-label": "another question",
     title: "what perwiz predict asks with an option, without the two dashes; several with ; between", onchange: () => { question.further = more.value; soon(); }}) : null;
   let mine = null, due = 0, asking = 0;
@@ -88,14 +88,15 @@ async function livePanel(box, data) {
   const update = () => {
     due = 0;
     const options = question.options(), began = performance.now();
-    if (!graph || question.further) return ask(options, began);
+    if (!graph || question.further || (page.served && data.keep && options.length)) return ask(options, began);
+    asking++;
     const swept = liveSwept(graph, question.asked()), makespan = liveMakespan(graph, swept.time);
     if (options.length || mine) {
       mine = mine || add("predicted here");
       liveShow(graph, swept, mine);
       changed(mine, named(options));
     }
-    return told(options, makespan, began);
+    return told(options, makespan, began, data.keep);
   };
 
   const named = (options) => options.length ? "predicted: " + options.join(" ") : "predicted: nothing is changed";
@@ -103,21 +104,23 @@ async function livePanel(box, data) {
   // Asks who serves the page; only what was asked last is shown.
   const ask = async (options, began) => {
     const turn = ++asking, reply = await fetch("ask", {method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify(question.texts())});
-    const {error, makespan, timeline} = await reply.json();
+    const {error, makespan, timeline, note} = await reply.json();
     if (turn !== asking) return;
     if (error) return void answer.replaceChildren(node("span", {role: "alert"}, error));
     if (options.length || mine) {
       mine = mine || add("predicted here");
       await replace(mine, timeline, named(options));
     }
-    told(options, makespan, began);
+    told(options, makespan, began, note);
   };
 
-  const told = (options, makespan, began) => {
+  // `note`: what receives take that could take other messages.
+  const told = (options, makespan, began, note) => {
     const gain = line.makespan - makespan;
     answer.replaceChildren(node("b", {}, time(line.makespan)), " recorded", ...(options.length ? [" \u2192 ", node("b", {}, time(makespan)), " predicted, ",
       gain < 0 ? "loss " : "gain ", node("b", {}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")")] : ": tick what is not to wait, or drag"));
-    code.textContent = options.length ? [data.command, ...options].join(" ") + data.keep : "";
+    code.textContent = options.length ? [data.command, ...options].join(" ") + (page.served || !data.keep ? "" : " --keep-matches") : "";
+    matches.textContent = options.length ? note : "";
     copy.hidden = nothing.hidden = !options.length;
     box.dataset.makespan = makespan;
     box.dataset.tick = (performance.now() - began).toFixed(1);
@@ -157,7 +160,7 @@ async function livePanel(box, data) {
   const scales = data.bounded ? data.computing.map((one) => row(node("span", {}, one.name), slider("time of " + one.name, (factor) => factor ? "takes " + short(factor) + " of its time" : "as recorded",
     (factor) => { if (factor) question.scales.set(one, short(factor)); else question.scales.delete(one); }))) : [];
   if (more) widgets.push(() => { more.value = question.further; });
-  box.append(...[node("div", {class: "asked"}, answer, node("p", {}, code, " ", copy, " ", nothing)), node("p", {}, chosen),
+  box.append(...[node("div", {class: "asked"}, answer, matches, node("p", {}, code, " ", copy, " ", nothing)), node("p", {}, chosen),
     more ? node("p", {}, node("label", {}, "another question ", more)) : null,
     node("div", {class: "whatifs"}, list("Calls that do not wait", "They go on as if their partners had come; the partners come when they did.", sites),
       list("Inside a region nothing waits", "Calls made in it, at any depth.", regions),

@@ -16,11 +16,13 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.matching import matching
 from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.rematch.rematched import Rematched
 from perwiz.whatif.run import Run
 
 SITES, REGIONS = 250, 60
 """Call sites and regions that can be ticked, those that wait longest."""
 _NAME = 120
+_DIFFERS = "perwiz predict, without --keep-matches, lets them take what then comes first, and may answer otherwise"
 
 
 def document(run: Run, ask: str, others: Sequence[tuple[Change, Run]] = ()) -> PanelData:
@@ -38,7 +40,7 @@ def document(run: Run, ask: str, others: Sequence[tuple[Change, Run]] = ()) -> P
     location = trace.calls.location
     order = np.lexsort((table.send, location[table.receive_done], location[table.send]))
     return out | {
-        "keep": _chooses(run),
+        "keep": _kept(run),
         "site_of": column(at),
         "sites": sites,
         "regions": _regions(run),
@@ -117,7 +119,24 @@ def _told(name: str) -> bool:
     return name.isprintable()
 
 
-def _chooses(run: Run) -> str:
-    """Return the option that keeps what receives took, where they could take other messages in another run."""
+def _kept(run: Run) -> str:
+    """Return what a page that answers itself keeps of the recorded run and `perwiz predict` does not; empty if that is nothing."""
     found = matching(run, run)
-    return " --keep-matches" if found.wildcards or found.waits or found.possible or found.fetches else ""
+    kinds = (
+        (found.wildcards, "wildcard receive", ""),
+        (found.possible, "receive", " that may be wildcards"),
+        (found.waits, "wait", " for some of several requests"),
+        (found.fetches, "call", " that take tasks from a counter"),
+    )
+    told = " and ".join(f"{words.several(number, noun)}{which}" for number, noun, which in kinds if number)
+    return f"{told} keep here what they got; {_DIFFERS}" if told else ""
+
+
+def taken(anew: Rematched) -> str:
+    """Return in words what receives take in a run whose receives are matched anew."""
+    if anew.reason:
+        return f"receives keep what they got: {anew.reason}"
+    receives = f"{words.several(len(anew.receives), 'receive')} take another message, which then comes first" if len(anew.receives) else ""
+    moved = f"{anew.moved} of {words.several(anew.tasks, 'task')} go to another process (drawn where they were recorded)"
+    tasks = moved if anew.moved else ""
+    return "; ".join(filter(None, (receives, tasks, f"with what was recorded: {words.duration(anew.kept)}")))

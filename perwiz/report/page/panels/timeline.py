@@ -21,6 +21,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import LINKS
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.predict import forwards
 from perwiz.whatif.run import Run
 from perwiz.whatif.waits import Waits
 
@@ -100,7 +101,7 @@ class Answered:
     def of(self, run: Run) -> PanelData:
         """Return the timeline of another run of these calls."""
         order = None if run.order is None else np.argsort(run.order.call)
-        first, then = self._run.shown.moments[0], Moments("asked", run.recorded_rows(), run.waits, order)
+        first, then = self._run.shown.moments[0], Moments("asked", forwards(run.recorded_rows()), run.waits, order)
         return _timelines(self._run.over([first, then]), 0, self._unit)[1]
 
 
