@@ -54,7 +54,7 @@ def _who(limits: Limits) -> str:
 
 
 def limits(limits: Limits, part: blocks.Part) -> Facts:
-    """Return in words what the time is made of, what matters most first, parts of 0 left out.
+    """Return in words what the time is made of, what matters most first, parts below 0.1 % left out.
 
     `part` is that of the run that is asked about, if not all is.
     """
@@ -67,7 +67,8 @@ def limits(limits: Limits, part: blocks.Part) -> Facts:
         "late start (others began before)": limits.start_ns,
         "MPI_Finalize and what follows": limits.end_ns,
     }
-    told = ", ".join(f"{name} {_share(spent, limits.time_ns)}" for name, spent in sorted(parts.items(), key=lambda row: -row[1]) if spent)
+    largest = [(name, _share(spent, limits.time_ns)) for name, spent in sorted(parts.items(), key=lambda row: -row[1]) if spent]
+    told = ", ".join(f"{name} {share}" for name, share in largest if share != "<0.1 %")
     of = f"of {blocks.whole_of(limits.time_ns, part) if limits.after_init or part else f'the {words.duration(limits.time_ns)} recorded'}"
     computation = f"computation {_share(limits.computation_ns, limits.time_ns)}" if limits.computation_ns else ""
     facts = [("limited by", f"{'; '.join(filter(None, (told, computation))) or 'nothing'}, {of}")]
@@ -138,7 +139,7 @@ def _share(part: int, whole: int) -> str:
 def best(domino: DominoDocument) -> Facts:
     """Return the first change, what to do for it, and how sure that is, or why there is none; then what there is to gain at best."""
     if not domino.answerable:
-        return [("first change", "cannot be answered: the waits were not recorded, they count as computation")]
+        return [("first change", "cannot be answered: the waits were not recorded, they count as computation; see perwiz record")]
     kinds_of: dict[str, list[str]] = {}
     for row in domino.not_tried:
         kinds_of.setdefault(row.why, []).append(row.kind)

@@ -13,6 +13,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.teams import phases
 from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
 
 REMEDIES = {
@@ -21,6 +22,8 @@ REMEDIES = {
     " (pin processes, move the job)",
     "slow processes": "see why these processes compute longer: more work than the others (decompose anew), or slower cores or a crowded"
     " node (pin processes, move the job)",
+    "work of a farm": "tasks go to whoever asks already, so the last ones tell: hand out the longest first, or make them smaller; or see"
+    " whether these processes are slower (cores, crowded nodes)",
     "wrong order": "do what the others wait for first: move that computation and its MPI_Send or MPI_Isend ahead of what nobody waits for",
     "late sender": "send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of waiting",
     "late put": "put earlier: shmem_put_nbi as soon as the data are there, the flag behind shmem_fence; or compute before shmem_wait_until",
@@ -172,6 +175,8 @@ def situation(run: Run, change: Change) -> str:
         return "one thread alone"
     if change.by == "setting":
         return "progress" if change.word == "progress" else "eager limit"
+    if change.kind in ("balance", "slowest") and _hands_out(run.trace):
+        return "work of a farm"
     if change.kind == "slowest" and change.by in ("class", "node"):
         return "slow processes"
     if change.kind == "threads" and change.word == "scale":
@@ -192,6 +197,11 @@ def situation(run: Run, change: Change) -> str:
     longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
     found = _of_wait(*divmod(longest, len(operations.OPS)))
     return "serialisation" if found == "late sender" and _in_chains(run, calls) else found
+
+
+def _hands_out(trace: Trace) -> bool:
+    """Return whether processes get their work as they ask for it."""
+    return bool(len(handed_out(trace).tasks.home))
 
 
 def _lacks_members(trace: Trace, calls: I8 | None) -> bool:

@@ -292,10 +292,14 @@ def _traffic(info: InfoDocument) -> Facts:
     idle = f"idle {words.duration(info.idle_ns)} ({words.percent(info.idle_ns, info.streams_ns)} of theirs)"
     on_streams = sum(row.waiting_ns for row in info.routines) - info.waiting_ns
     beside = f" of the processes, {words.duration(on_streams)} of the streams," if info.streams and on_streams > 0 else ""
+    beside = blocks.as_recorded(info.health) + beside
     messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     return [
         ("calls", f"{info.calls}, {words.duration(inside)} in them ({share} {_of(info)}){begun}"),
-        ("waiting", f"{words.duration(info.waiting_ns)} ({waiting}){beside} under model {words.shown(info.model)}{unknown}"),
+        (
+            "waiting",
+            f"{words.duration(info.waiting_ns)} ({waiting}){beside} under model {words.shown(info.model)}{unknown}",
+        ),
         *([("streams", idle)] if info.streams else []),
         ("messages", f"{messages.matched}, {words.size(messages.bytes)}" if messages.matched else "none"),
         ("collectives", str(info.collectives or "none")),

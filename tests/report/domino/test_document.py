@@ -18,14 +18,16 @@ from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.change import meaning
 from perwiz.report.domino.records import Launches, Line, first_bound, first_line, pays
-from perwiz.report.domino.remedies import REMEDIES
+from perwiz.report.domino.remedies import REMEDIES, situation
 from perwiz.report.domino.text import pace, text
 from perwiz.report.records import GainBetween, Possible
 from perwiz.trace.trace import Counts
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order, ranking
 from perwiz.whatif.ranking import plan as plans
+from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.plan import plan, target
+from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import greedy
 from perwiz.whatif.worth.domino import COUNTED, domino
 
@@ -815,6 +817,15 @@ def test_text__nothing_that_can_be_done():
     block = document(falling(), kinds=["wait"])
     assert lines(block, "first change") == "none: nothing of these kinds that somebody can do as it stands gains anything"
     assert lines(block, "at best").startswith("--zero-wait site:MPI_Recv: 750 ns, gain 84 ns (10.1 %)")
+
+
+def test_remedy__of_a_farm():
+    """Work that is handed out already is not told to be handed out."""
+    trace = farm(lengths(12))
+    run = replayed(trace, hand_model(), "none")
+    assert situation(run, Change("balance", "program", "balance-time all", "", 0)) == "work of a farm"
+    assert situation(run, Change("slowest", "rank", "speed rank:1=2", "", 0)) == "work of a farm"
+    assert situation(replayed(falling(), hand_model(), "none"), Change("slowest", "rank", "speed rank:1=2", "", 0)) == "slow process"
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,9 @@ def test_head__what_is_not_tried(monkeypatch):
 def test_head__of_an_incomplete_trace_where_nothing_gains():
     head = html_report.head(gathered(perwiz.read(str(TRACES / "p_m3.alog.gz")), model="default"))
     assert (head["predicted"], head["incomplete"]) == (None, True)
-    assert head["best"] == [["first change", "cannot be answered: the waits were not recorded, they count as computation"]]
+    assert head["best"] == [
+        ["first change", "cannot be answered: the waits were not recorded, they count as computation; see perwiz record"]
+    ]
     assert head["holes"] == ["sends and receives logged outside MPI states, their waits not recorded: 18104"]
 
 

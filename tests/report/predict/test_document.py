@@ -104,6 +104,7 @@ def test_document__by_hand():
         "calls": 2,
         "calls_moved": 1,
         "zeroed": {"calls": 1, "waiting_calls": 1, "wait_ns": 1012},
+        "never_late_ns": None,
         "instead": {
             "rank": 0,
             "thread": 0,
