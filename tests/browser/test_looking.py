@@ -139,13 +139,34 @@ def test_alike__ranks_by_what_they_do(browser, tmp_path):
     rows = browser.run("perwiz.view.rows().map((row) => [row.label, row.members])")
     assert [label for label, _ in rows] == ["4 \u2248 rank 0", "8 \u2248 rank 1"]
     assert sorted(rows[0][1]) == [0, 3, 6, 9]
+    x, y = browser.run("[perwiz.view.gutter + 500 / perwiz.view.to * 800, 20 + perwiz.view.rows()[0].y]")
+    colours = browser.run(
+        f"[0, 12].map((down) => [...document.querySelector('.area canvas').getContext('2d').getImageData({x}, {y} + down, 1, 1).data])"
+    )
+    assert colours == [[134, 141, 149, 255], [214, 214, 214, 255]], "computation, and its outline"
 
 
-def test_phone__lanes_are_as_wide_as_it(browser, srtest):
+def test_phone__lanes_are_as_wide_as_it_and_two_fingers_zoom(browser, srtest):
+    """Fingers that go from 60 to 180 dots apart show a third of the time, with the moment between them where it was."""
     browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
     browser.open(srtest)
     assert browser.run("document.querySelector('.area canvas').clientWidth") > 300
     assert browser.run("document.documentElement.scrollWidth") <= 390
+    x, y = browser.run(
+        "(() => { const r = document.querySelector('.area canvas').getBoundingClientRect(); return [r.x + 230, r.y + 40]; })()"
+    )
+    shown = (
+        "(() => { const v = perwiz.view, span = v.to - v.from, plot = document.querySelector('.area canvas').clientWidth - v.gutter;"
+        " return [span, v.from + (230 - v.gutter) / plot * span]; })()"
+    )
+    span, middle = browser.run(shown)
+    for kind, apart in (("touchStart", 60), ("touchMove", 100), ("touchMove", 180), ("touchEnd", None)):
+        points = [{"x": x + side * apart / 2, "y": y, "id": k} for k, side in enumerate((-1, 1))] if apart else []
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+        browser.frame()
+    assert browser.run(shown) == [pytest.approx(span / 3, rel=0.02), pytest.approx(middle, abs=span / 60)]
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
     browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
 
 

@@ -265,12 +265,19 @@ const page = window.perwiz = (function () {
       window.print();
     };
     tabs.append(node("button", {type: "button", class: "printing", title: "draw all panels, then print", onclick: whole}, "print all"));
+    const shut = [];
     window.addEventListener("beforeprint", () => {
       listed.forEach(({id}) => { document.getElementById("panel-" + id).hidden = false; draw(id); });
-      document.querySelectorAll("details").forEach((one) => { one.open = true; });
+      shut.push(...document.querySelectorAll("details:not([open])"));
+      shut.forEach((one) => { one.open = true; });
+      tell("paper", true);
       again();
     });
-    window.addEventListener("afterprint", () => open((tabs.querySelector("[aria-selected=true]") || {id: "tab-" + listed[0].id}).id.slice(4)));
+    window.addEventListener("afterprint", () => {
+      shut.splice(0).forEach((one) => { one.open = false; });
+      tell("paper", false);
+      open((tabs.querySelector("[aria-selected=true]") || {id: "tab-" + listed[0].id}).id.slice(4));
+    });
     const first = listed.length ? open(listed[0].id) : null;
     if (panels.timeline) await panels.timeline.draw(document.getElementById("timeline"), data("timeline"));
     await first;

@@ -125,7 +125,7 @@ async function livePanel(box, data) {
     box.dataset.makespan = makespan;
     box.dataset.tick = (performance.now() - began).toFixed(1);
   };
-  const soon = () => { if (!due) due = setTimeout(update, 0); };
+  const soon = () => { if (!due) due = requestAnimationFrame(update); };  // one sweep a frame, however often a slider tells
   const copy = page.copying(() => code.textContent), nothing = node("button", {type: "button", onclick: () => { question.clear(); widgets.forEach((reset) => reset()); update(); }}, "nothing");
 
   const tick = (some, what, label) => {
@@ -192,7 +192,7 @@ function liveAlone(graph, siteOf) {
       const mask = new Uint8Array(graph.calls);
       for (let call = 0; call < graph.calls; call++) mask[call] = siteOf[call] === one.number ? 1 : 0;
       const gain = graph.line.makespan - liveMakespan(graph, liveSwept(graph, {waits: mask, speeds: [], scales: []}).time);
-      out.textContent = gain > 0 ? "; alone gains " + time(gain) : "; alone gains nothing";
+      out.textContent = gain > 0 ? "alone gains " + time(gain) : "alone gains nothing";
     });
     return out;
   };

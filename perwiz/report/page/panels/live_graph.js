@@ -8,6 +8,7 @@ async function liveLoad(doc, run, line) {
   const graph = liveVertices(doc, run, line);
   graph.doc = doc;
   graph.message = cols;
+  graph.sizes = liveSizes(run.messages, cols);
   liveEdges(graph, cols);
   liveOrder(graph);
   graph.costs = liveCosts(doc.model, {});
@@ -15,6 +16,26 @@ async function liveLoad(doc, run, line) {
   liveSplit(graph);
   graph.network = doc.network.why ? null : await liveNetwork(doc.network);
   return graph;
+}
+
+// Messages that cost the same: of each the number `of` of its row of costs, size and whether it waits.
+function liveSizes({bytes}, {row, waits}) {
+  const of = new Int32Array(bytes.length), all = [], known = new Map();
+  for (let k = 0; k < of.length; k++) {
+    const key = 2 * row[k] + (waits[k] ? 1 : 0);
+    let same = known.get(key);
+    if (!same) known.set(key, same = new Map());
+    let number = same.get(bytes[k]);
+    if (number === undefined) same.set(bytes[k], number = all.push([row[k], bytes[k], waits[k]]) - 1);
+    of[k] = number;
+  }
+  return {of, all};
+}
+
+// What each of the sizes costs.
+function livePriced({all}, costs, posted) {
+  const per = (price) => Float64Array.from(all, ([row, bytes, waits]) => price(row, bytes, waits));
+  return {ready: per((row, bytes, waits) => costs.ready(row, bytes, waits && !posted)), request: per(costs.request), send: per(costs.send), receive: per(costs.receive)};
 }
 
 async function liveNetwork(doc) {
@@ -85,21 +106,17 @@ function liveOrder(graph) {
 // What the model says of each edge, -Infinity where it binds nobody; `own` per call that of its own request.
 function liveLags(graph, costs, cols, network) {
   const {slot} = graph, {messages} = graph.run, {posted} = graph.doc.model, count = messages.send.length, lag = new Float64Array(graph.edges);
-  const own = new Float64Array(graph.calls);
+  const own = new Float64Array(graph.calls), {of} = graph.sizes, {ready, request} = livePriced(graph.sizes, costs, posted);
   for (let k = 0; k < count; k++) {
-    const row = cols.row[k], bytes = messages.bytes[k];
-    if (slot[k] >= 0) lag[slot[k]] = costs.ready(row, bytes, cols.waits[k] && !posted);
-    if (cols.waits[k] && !cols.done[k]) own[messages.send[k]] = costs.request(row, bytes);
-    if (posted && !cols.posted[k]) own[messages.receive[k]] = Math.max(own[messages.receive[k]], costs.request(row, bytes));
+    if (slot[k] >= 0) lag[slot[k]] = ready[of[k]];
+    if (cols.waits[k] && !cols.done[k]) own[messages.send[k]] = request[of[k]];
+    if (posted && !cols.posted[k]) own[messages.receive[k]] = Math.max(own[messages.receive[k]], request[of[k]]);
   }
   let probe = 0, gap = 0;
   for (let k = 0; k < cols.lag.length; k++) {
     const at = slot[count + k];
     lag[at] = cols.lag[k] < 0 ? -Infinity : cols.lag[k];
-    if (cols.kind[k] === LIVE_PROBE) {
-      const k = cols.probed[probe++];
-      lag[at] = costs.ready(cols.row[k], messages.bytes[k], cols.waits[k] && !posted);
-    }
+    if (cols.kind[k] === LIVE_PROBE) lag[at] = ready[of[cols.probed[probe++]]];
     if (cols.kind[k] === LIVE_GAP && network) lag[at] = costs.gap(network.gapRow[gap], network.gapBytes[gap++]);
   }
   return {lag, own};
@@ -131,11 +148,11 @@ function liveSplit(graph) {
 // Per call, what the model explains of its work.
 function liveWork(graph, costs, collectives) {
   const {messages} = graph.run, {done, posted, waits, row} = graph.message, work = new Float64Array(graph.calls);
-  const sends = new Float64Array(graph.calls), receives = new Float64Array(graph.calls);
+  const sends = new Float64Array(graph.calls), receives = new Float64Array(graph.calls), {of} = graph.sizes, price = livePriced(graph.sizes, costs, graph.doc.model.posted);
   for (let k = 0; k < messages.send.length; k++) {
-    const send = messages.send[k], receive = messages.receive[k], bytes = messages.bytes[k], completes = waits[k] && done[k] >= 0;
-    work[completes ? send + done[k] : send] += costs.send(row[k], bytes, waits[k]);
-    work[receive] += costs.receive(row[k], bytes, waits[k]);
+    const send = messages.send[k], receive = messages.receive[k], completes = waits[k] && done[k] >= 0;
+    work[completes ? send + done[k] : send] += price.send[of[k]];
+    work[receive] += price.receive[of[k]];
     if (completes && done[k]) sends[send] = Math.max(sends[send], costs.postSend(row[k]));
     if (posted[k]) receives[receive - posted[k]] = Math.max(receives[receive - posted[k]], costs.postReceive(row[k]));
   }
@@ -161,6 +178,10 @@ function liveReweighed(graph, {L, G}) {
     for (let k = start[v]; k < start[v + 1]; k++) {
       if (weight[k] === -Infinity) continue;
       const gap = kind[k] === LIVE_GAP, lag = gap ? weight[k] : weight[k] - behind;
+      if (old.lag[k] === now.lag[k]) {
+        if (!gap) weight[k] += rest - behind;
+        continue;
+      }
       weight[k] = (gap ? 0 : rest) + liveScaled(Math.max(lag, 0), old.lag[k], now.lag[k]) + Math.min(lag, 0);
     }
   }

@@ -114,7 +114,21 @@ page.panel("timeline", {async draw(box, doc) {
       for (const some of lines) if (some.run === run) setTimeout(tlIdle, 50, some, tlJobs(top).filter(({key}) => !some.levels.has(key)), some.version);
     }
     view.top = 0;
+    view.gutter = yes ? 116 : 92;  // room for how many are like which
     again();
+  }
+
+  // As wide as paper, and as high as the rows need: painted at once, for what is printed is what is there.
+  function paper(yes) {
+    view.paper = yes;
+    box.classList.toggle("paper", yes);
+    for (const one of panes) {
+      const rows = one.timeline ? one.layout.rows : [], lanes = rows.filter((row) => row.kind !== "open").length, stacked = rows.some((row) => row.bar < row.height);
+      const needs = TL_AXIS + 4 + TL_HEAD * (rows.length - lanes) + lanes * Math.max(5, Math.min(stacked ? 56 : 18, 340 / lanes));
+      one.canvas.parentNode.style.flex = yes && lanes ? "none" : "";
+      one.canvas.parentNode.style.height = yes && lanes ? Math.ceil(needs) + "px" : "";
+    }
+    paint();
   }
 
   function layout(one) {
@@ -132,7 +146,7 @@ page.panel("timeline", {async draw(box, doc) {
 
   function paint() {
     due = 0;
-    const began = performance.now(), ratio = window.devicePixelRatio || 1;
+    const began = performance.now(), ratio = Math.max(window.devicePixelRatio || 1, view.paper ? 2 : 1);
     view.ratio = ratio;
     view.ink = view.ink || tlInk();
     const shown = panes.filter((one) => one.timeline);
@@ -239,6 +253,7 @@ page.panel("timeline", {async draw(box, doc) {
     tl.remember();
   });
   page.on("show", (place) => { show(place.call === undefined ? place : {...place, call: data.runs[place.run || 0].ofId(place.call)}); });
+  page.on("paper", paper);
   page.on("colours", () => { view.ink = null; again(); });
 
   function step(by) {

@@ -68,10 +68,11 @@ function tlListen(one, tl) {
   const fingers = new Map();
   let drag = null;
 
-  // Of two fingers: how far they are apart, and the moment between them.
+  // Of two fingers: how far they are apart, how far right between them is in what is seen (0 to 1), and the moment there.
   function pinched() {
-    const [a, b] = fingers.values(), area = canvas.getBoundingClientRect(), per = (view.to - view.from) / (area.width - view.gutter);
-    return {apart: Math.max(10, Math.abs(a - b)), middle: view.from + ((a + b) / 2 - area.left - view.gutter) * per, span: view.to - view.from};
+    const [a, b] = fingers.values(), area = canvas.getBoundingClientRect(), span = view.to - view.from;
+    const at = ((a + b) / 2 - area.left - view.gutter) / (area.width - view.gutter);
+    return {apart: Math.max(10, Math.abs(a - b)), at, span, moment: view.from + at * span};
   }
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -90,9 +91,9 @@ function tlListen(one, tl) {
     if (!drag) return hover(event);
     if (fingers.has(event.pointerId)) fingers.set(event.pointerId, event.clientX);
     if (drag.pinch && fingers.size === 2) {
-      const now = pinched();
+      const {apart, at} = pinched(), {pinch} = drag, span = pinch.span * pinch.apart / apart;
       drag.moved = true;
-      return tl.zoom(drag.pinch.span * drag.pinch.apart / now.apart / (view.to - view.from), now.middle);
+      return tl.bound(pinch.moment - at * span, pinch.moment + (1 - at) * span);
     }
     if (drag.range !== null) {
       drag.moved = true;

@@ -7,7 +7,7 @@ function tlPixel(name) {
 }
 
 function tlInk() {
-  const ink = {kinds: Uint32Array.from(TL_COLOURS, (name) => tlPixel("--" + name)), idle: tlPixel("--idle"), paper: tlPixel("--paper")};
+  const ink = {kinds: Uint32Array.from(TL_COLOURS, (name) => tlPixel("--" + name)), idle: tlPixel("--idle"), edge: tlPixel("--edge"), paper: tlPixel("--paper")};
   ink.on = [...ink.kinds].map((c) => (c & 255) * 0.3 + (c >> 8 & 255) * 0.59 + (c >> 16 & 255) * 0.11 > 125 ? "#000" : "#fff");
   for (const name of ["text", "quiet", "line", "paper", "band", "message", "path", "chosen"]) ink[name + "Css"] = page.colour("--" + name);
   return ink;
@@ -59,10 +59,11 @@ function tlAlive(timeline, members, t0, dt, width) {
   return [Math.max(0, Math.floor((begin - t0) / dt)), Math.min(width, Math.ceil((end - t0) / dt))];
 }
 
+// The bars of a row. Computation is light, so that calls stand out of it, and has an outline that is seen on the paper.
 function tlBars(pixels, width, height, row, view, acc, alive, ink) {
   const gap = row.height >= 8 ? 2 : row.height >= 4 ? 1 : 0;
   const top = Math.round((row.y - view.top) * view.ratio), tall = Math.max(1, Math.round((row.height - gap) * view.ratio));
-  const edges = new Int32Array(TL_KINDS);
+  const outlined = tall >= 4 * view.ratio, edges = new Int32Array(TL_KINDS), low = Math.max(0, top + tall - height), high = Math.min(tall, top + tall);
   for (let x = alive[0]; x < alive[1]; x++) {
     let sum = 0, best = 0;
     for (let kind = 0; kind < TL_KINDS; kind++) {
@@ -76,16 +77,14 @@ function tlBars(pixels, width, height, row, view, acc, alive, ink) {
       cover += acc[x * TL_KINDS + kind];
       edges[kind] = Math.round(Math.min(1, cover) * tall);
     }
-    const least = sum > 0 && edges[TL_WAIT - 1] === 0 ? 1 : 0;
-    for (let y = 0; y < tall; y++) {
-      const at = top + tall - 1 - y;
-      if (at < 0 || at >= height) continue;
-      let colour = ink.idle;
-      if (y < least) colour = ink.kinds[best];
-      else if (y < edges[TL_WAIT]) colour = ink.kinds[TL_WAIT];
-      else for (let kind = 0; kind <= TL_IDLE; kind++) if (y < edges[kind]) { colour = ink.kinds[kind]; break; }
-      pixels[at * width + x] = colour;
-    }
+    let y = low, at = (top + tall - 1 - y) * width + x;
+    const up = (until, colour) => { for (const end = Math.min(until, high); y < end; y++, at -= width) pixels[at] = colour; };
+    if (sum > 0 && edges[TL_WAIT - 1] === 0) up(1, ink.kinds[best]);
+    up(edges[TL_WAIT], ink.kinds[TL_WAIT]);
+    for (let kind = 0; kind <= TL_IDLE; kind++) up(edges[kind], ink.kinds[kind]);
+    if (outlined) up(1, ink.edge);
+    up(outlined ? tall - 1 : tall, (x === alive[0] && x) || (x === alive[1] - 1 && x < width - 1) ? ink.edge : ink.idle);
+    up(tall, ink.edge);
   }
 }
 
