@@ -125,14 +125,27 @@ def anew(trace, *texts, engine="sweep"):
 
 def farm_of_requests(lengths, workers=3, factor=()):
     """Return a farm whose master has a receive for each worker, and waits for any of them; as `farm`, every worker asks first."""
+    given = iter([*lengths, *[None] * workers])
+    return _of_requests(workers, lambda _: next(given), factor)
+
+
+def _of_requests(workers, following, factor, works=0, answers_first=False):
+    """Return such a farm: `following` gives the next task of a worker, ns, or None; the master works `works` ns times its number first."""
     b, factor = Builder(workers + 1), factor or [1] * workers
-    coming, free, now, given = [], [WORK] * (workers + 1), 0, iter([*lengths, *[None] * workers])
-    requests = {}
+    coming, free, now, requests = [], [WORK] * (workers + 1), 0, {}
 
     def post(worker):
         nonlocal now
         requests[worker] = b.irecv(0, worker, tag=2, at=(now, now + WORK))
         now += WORK
+
+    def answer(worker):
+        nonlocal now
+        begin = max(free[worker], now + LATENCY) + WORK
+        b.send(0, worker, tag=1, at=(now, now + WORK))
+        b.recv(worker, 0, tag=1, at=(free[worker], begin))
+        now += WORK
+        return begin
 
     for worker in range(1, workers + 1):
         b.send(worker, 0, tag=2, at=(0, WORK))
@@ -141,19 +154,17 @@ def farm_of_requests(lengths, workers=3, factor=()):
     while coming:
         arrived, worker = heapq.heappop(coming)
         b.wait(0, requests[worker], at=(now, max(now, arrived) + WORK))
-        now = max(now, arrived) + WORK
-        length = next(given)
-        if length is not None:
-            post(worker)
-        begin = max(free[worker], now + LATENCY) + WORK
-        b.send(0, worker, tag=1, at=(now, now + WORK))
-        b.recv(worker, 0, tag=1, at=(free[worker], begin))
-        now += WORK
-        if length is not None:
-            end = begin + round(length * factor[worker - 1])
-            b.send(worker, 0, tag=2, at=(end, end + WORK))
-            free[worker] = end + WORK
-            heapq.heappush(coming, (end + LATENCY, worker))
+        now = max(now, arrived) + WORK + works * worker
+        length = following(worker)
+        begin = answer(worker) if answers_first or length is None else None
+        if length is None:
+            continue
+        post(worker)
+        begin = begin or answer(worker)
+        end = begin + round(length * factor[worker - 1])
+        b.send(worker, 0, tag=2, at=(end, end + WORK))
+        free[worker] = end + WORK
+        heapq.heappush(coming, (end + LATENCY, worker))
     return _any_of(b.trace())
 
 
@@ -217,12 +228,12 @@ def fixed_farm(of, hears="recv", factor=()):
     It hears them by a receive from anybody, perhaps behind a "probe", or one that it posts and waits for, before it answers the last one
     ("ahead") or behind ("wait"), or by a receive for each, "waitany"; and works 100 ns times the number of the worker before it answers.
     """
+    workers, lefts = len(of), [iter([*tasks, None]) for tasks in of]
     if hears == "waitany":
-        return _fixed_farm_of_requests(of, factor)
-    workers = len(of)
+        return _of_requests(workers, lambda worker: next(lefts[worker - 1]), factor, works=100, answers_first=True)
     b, factor = Builder(workers + 1), factor or [1] * workers
     coming, free, master = [], [WORK] * (workers + 1), _Master(b, hears)
-    lefts, left = [iter([*tasks, None]) for tasks in of], sum(map(len, of)) + workers
+    left = sum(map(len, of)) + workers
     for worker in range(1, workers + 1):
         b.send(worker, 0, tag=2, at=(0, WORK))
         heapq.heappush(coming, (LATENCY, worker))
@@ -241,40 +252,6 @@ def fixed_farm(of, hears="recv", factor=()):
             free[worker] = end + WORK
             heapq.heappush(coming, (end + LATENCY, worker))
     return master.trace()
-
-
-def _fixed_farm_of_requests(of, factor):
-    workers = len(of)
-    b, factor = Builder(workers + 1), factor or [1] * workers
-    coming, free, now, requests = [], [WORK] * (workers + 1), 0, {}
-    left = [iter([*tasks, None]) for tasks in of]
-
-    def post(worker):
-        nonlocal now
-        requests[worker] = b.irecv(0, worker, tag=2, at=(now, now + WORK))
-        now += WORK
-
-    for worker in range(1, workers + 1):
-        b.send(worker, 0, tag=2, at=(0, WORK))
-        heapq.heappush(coming, (LATENCY, worker))
-        post(worker)
-    while coming:
-        arrived, worker = heapq.heappop(coming)
-        b.wait(0, requests[worker], at=(now, max(now, arrived) + WORK))
-        now = max(now, arrived) + WORK + 100 * worker
-        length = next(left[worker - 1])
-        begin = max(free[worker], now + LATENCY) + WORK
-        b.send(0, worker, tag=1, at=(now, now + WORK))
-        b.recv(worker, 0, tag=1, at=(free[worker], begin))
-        now += WORK
-        if length is None:
-            continue
-        post(worker)
-        end = begin + round(length * factor[worker - 1])
-        b.send(worker, 0, tag=2, at=(end, end + WORK))
-        free[worker] = end + WORK
-        heapq.heappush(coming, (end + LATENCY, worker))
-    return _any_of(b.trace())
 
 
 def _any_of(trace):
