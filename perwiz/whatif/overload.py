@@ -71,11 +71,11 @@ def on_links(weighted: Weighted, time: I8, recorded: Trace | None = None) -> OnL
         int(np.sum(apart & ~beyond)),
         int(beyond.sum()),
         int(there.sum()),
-        _guessed(recorded or weighted.trace, weighted.model) if there.any() else (),
+        _guessed(recorded or weighted.trace, weighted.model, weighted.places is not weighted.trace.locations) if there.any() else (),
     )
 
 
-def _guessed(trace: Trace, model: Model) -> tuple[str, ...]:
+def _guessed(trace: Trace, model: Model, anywhere: bool) -> tuple[str, ...]:
     """Return the routines of collectives whose messages share links or interfaces of which nothing tells how they were made."""
-    found, ops = shared(trace, model), Instances(trace).kinds.op
+    found, ops = shared(trace, model, anywhere), Instances(trace).kinds.op
     return tuple(dict.fromkeys(operations.OPS[int(ops[kind])] for kind, one in found.ways.items() if not one.told))

@@ -50,12 +50,15 @@ class Sharing:
     """Per row of collectives, what all costs are multiplied by."""
 
 
-def matter(instances: Instances, model: Model) -> Mask:
-    """Return the collectives whose messages may delay one another so that it counts, bool per row: of several nodes, and not too small."""
+def matter(instances: Instances, model: Model, anywhere: bool = False) -> Mask:
+    """Return the collectives whose messages may delay one another so that it counts, bool per row: of several nodes, and not too small.
+
+    `anywhere` they may be of one node, too, if their processes are to be on others.
+    """
     kinds = instances.kinds
     row = model.letters(Sent(kinds.size, pairs=np.full(len(kinds.op), METAHOST, "u1")))
     loads = kinds.processes * kinds.size * row.G > _LITTLE * np.asarray(row.L)
-    return np.asarray((loads & (np.maximum(kinds.nodes, kinds.metahosts) > 1))[instances.kind])
+    return np.asarray((loads & (anywhere | (np.maximum(kinds.nodes, kinds.metahosts) > 1)))[instances.kind])
 
 
 def share(weighted: Weighted) -> bool:
@@ -63,9 +66,12 @@ def share(weighted: Weighted) -> bool:
     return has_links(weighted) or (interfaces.shared(weighted.network) and len(weighted.size) == len(weighted.trace.messages))
 
 
-def shared(trace: Trace, model: Model) -> Sharing:
-    """Return the collectives of a trace whose messages share links, as its times tell under a model how they were made; found once."""
-    return _shared(trace, alone(trace, model))
+def shared(trace: Trace, model: Model, anywhere: bool = False) -> Sharing:
+    """Return the collectives of a trace whose messages share links, as its times tell under a model how they were made; found once.
+
+    `anywhere`: also those of one node.
+    """
+    return _shared(trace, alone(trace, model), anywhere)
 
 
 def alone(trace: Trace, model: Model) -> Model:
@@ -74,9 +80,9 @@ def alone(trace: Trace, model: Model) -> Model:
 
 
 @remembered(2)
-def _shared(trace: Trace, model: Model) -> Sharing:
+def _shared(trace: Trace, model: Model, anywhere: bool) -> Sharing:
     instances = Instances(trace)
-    rows = np.flatnonzero(instances.playable & matter(instances, model) & (instances.processes**2 <= MOST))
+    rows = np.flatnonzero(instances.playable & matter(instances, model, anywhere) & (instances.processes**2 <= MOST))
     if not len(rows):
         return Sharing(rows, {}, np.ones(len(instances.count)))
     ways = recorded_ways(instances, model, rows, {})
@@ -96,12 +102,13 @@ def _not_too_many(instances: Instances, rows: I8, ways: Mapping[int, Way]) -> I8
 
 def unchanged(weighted: Weighted) -> Weighted:
     """Return the graph with rounds whose messages share in place of the hubs of collectives, made as in the recorded run."""
-    found = shared(weighted.trace, weighted.model)
+    moved = weighted.places is not weighted.trace.locations
+    found = shared(weighted.trace, weighted.model, moved)
     if not len(found.rows):
         return weighted
     instances = Instances(weighted.trace)
     groups = instances.groups(found.rows, {kind: one.way for kind, one in found.ways.items()})
-    there = instances if weighted.places is weighted.trace.locations else Instances(weighted.placed)
+    there = Instances(weighted.placed) if moved else instances
     return sharing(weighted, there, groups, groups, found.factor)
 
 

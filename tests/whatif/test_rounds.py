@@ -171,6 +171,13 @@ def test_alltoall_at_once__on_shared_interfaces(model):
     assert leaves(trace, model, asked[0], "network interfaces=2") == [213] * 4
 
 
+def test_collectives_of_one_node_on_several():
+    """Three rounds of exchanges in pairs within the node, 110 ns each. Of ranks dealt to two nodes two have messages between these: 210."""
+    trace = collective("Alltoall", (330,) * 4, 404, nodes=(0, 0, 0, 0))
+    found = predict(trace, ["placement cyclic:2x2"], ONE, clock="none", draws=0)
+    assert (found.predicted.calls.leave.tolist(), found.links.shared, found.links.beyond) == ([530] * 4, 1, 0)
+
+
 def test_rounds_on_shared_interfaces():
     """Of a pairwise exchange the middle round has two messages out of each node: 110 + 210 + 110. Alone on the nodes 110 each."""
     trace = collective("Alltoall", (430,) * 4, 404, nodes=(0, 0, 1, 1))

@@ -128,7 +128,7 @@ class Collective(Hypothesis):
         rows = np.flatnonzero(asked >= 0)
         given = {**(made or {}), **_given(instances, rows, asked, clauses, str(self))}
         alike = np.flatnonzero(instances.chosen & np.isin(instances.kind, instances.kind[rows]))
-        others = shared(trace, model) if network.topology is not None or interfaces.shared(network) else None
+        others = shared(trace, model, there is not instances) if network.topology is not None or interfaces.shared(network) else None
         model, network = alone(trace, model), alone(there.trace, network)
         was = recorded_ways(instances, model, alike, given)
         fitted = fit(instances, model, alike, {kind: recorded.way for kind, recorded in was.items()})
