@@ -178,7 +178,7 @@ def drawn(trace, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(build.programs(regions=False), st.data())
 def test_laws(trace, data):
     """The engines agree; the graph of what became has its times; unchanged it is the sweep, and so where no choice changes."""
