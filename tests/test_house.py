@@ -88,6 +88,8 @@ def names(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 def imports_below(node: ast.AST, path: str, late: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield from (Import(path, child.lineno, name, late) for name in names(child))
         only_types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")

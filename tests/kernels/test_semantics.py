@@ -4,7 +4,7 @@ import collections
 import dataclasses
 
 import numpy as np
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import build
@@ -28,7 +28,22 @@ def test_simulate__twin(content, cost):
     assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.simulate(schedule, cost)
 
 
+def met(early, late):
+    """Return a schedule of one message, whose sender and receiver each begin with a computation."""
+    sender = f"rank 0 {{\nl0: calc {early}\nl1: send 8b to 1 tag 0\nl1 requires l0\nl2: calc 1\nl2 requires l1\n}}\n"
+    receiver = f"rank 1 {{\nl0: calc {late}\nl1: recv 8b from 0 tag 0\nl1 requires l0\nl2: calc 5\n}}\n"
+    return f"num_ranks 2\n{sender}{receiver}"
+
+
+AT_ONCE = {"L": 10, "o": 3, "g": 5, "G": 1, "O": 2, "S": 10**6}
+
+
 @given(goals.texts(units=2), COSTS)
+@example(met("0", "5000"), AT_ONCE)
+@example(met("5000", "0"), AT_ONCE)
+@example(met("0", "5000"), AT_ONCE | {"S": 0})
+@example(met("5000", "0"), AT_ONCE | {"S": 0})
+@example(met("0", "12"), AT_ONCE)
 def test_simulate_atlahs__twin(content, cost):
     schedule = goals.read(content)
     found = semantics.simulate(schedule, build.hand_model(**cost), "atlahs")

@@ -1,7 +1,7 @@
 """Servers that share themselves equally, against the naive twin."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import naive
@@ -30,6 +30,7 @@ def test_share__nobody():
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60), st.integers(0, 25)), max_size=14))
+@example([(0, 0, 3), (0, 0, 20), (0, 0, 9), (0, 0, 6), (0, 0, 25)])
 def test_share__twin(jobs):
     jobs = sorted(jobs, key=lambda job: job[:2])
     expected = naive.share(jobs)
