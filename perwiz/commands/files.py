@@ -204,7 +204,8 @@ def write(jobs: Mapping[str | None, Callable[[str], None]]) -> None:
 def _chosen(args: argparse.Namespace, document: Versioned) -> bool:
     """Return whether a directory was named and the document is about a file in it: then even a short answer says of which."""
     path = getattr(args, "trace", None)
-    return isinstance(path, str) and os.path.isdir(path) and getattr(document, "trace", path) != path
+    inside = f"{path.rstrip(os.sep)}{os.sep}" if isinstance(path, str) else ""
+    return bool(inside) and os.path.isdir(inside) and str(getattr(document, "trace", "")).startswith(inside)
 
 
 def finish(

@@ -99,7 +99,7 @@ def _chance(chance: ByChance) -> str:
     """Return in words why the recorded run gains another amount than drawn ones do on average."""
     piece, does = chance.piece, "hides" if chance.hides else "makes"
     if piece is None:
-        return f"chance {does} much of it: this run, as recorded, gains {'less than half' if chance.hides else 'more than twice'} of that"
+        return f"chance {does} much of it: this run, as recorded, gains far {'less' if chance.hides else 'more'} than that"
     who, call = f"rank {words.rank(piece.rank, piece.thread)}", f"{piece.routine} {piece.call}"
     what = f"computation of {who}{f' before {call}' * bool(piece.call)}" if piece.computes else f"{call} ({who})"
     took, longer = words.duration(piece.took_ns), words.duration(piece.longer_ns)

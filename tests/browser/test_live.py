@@ -77,6 +77,8 @@ def test_choices__keep_what_receives_took(browser, tmp_path):
     browser.run("document.querySelector('[aria-label=\"rank 1 does not wait\"]').click()")
     browser.until("document.querySelector('#panel-live code.command').textContent")
     assert browser.run("document.querySelector('#panel-live code.command').textContent").endswith("--zero-wait rank:1 --keep-matches")
+    kept = browser.run("document.querySelector('#panel-live .matches').textContent")
+    assert kept.startswith("51 wildcard receives keep here what they got; perwiz predict, without --keep-matches, lets them take")
 
 
 def test_names__are_quoted_for_a_shell(browser, tmp_path):

@@ -59,4 +59,4 @@ def test_chance__of_no_single_piece():
     prediction, gain = found(steps(), "speed rank:1=2")
     several = dataclasses.replace(prediction.span, gain=dataclasses.replace(gain, chance=Chance(hides=True)))
     said = spans.texts(spans.span(several), prediction.predicted.makespan)[-1]
-    assert said == "chance hides much of it: this run, as recorded, gains less than half of that"
+    assert said == "chance hides much of it: this run, as recorded, gains far less than that"
