@@ -13,6 +13,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
 from perwiz.trace.defects import REASONS
 from perwiz.trace.resources import remembered
+from perwiz.trace.spread.tally import Tally
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Counts, Trace
 from perwiz.trace.unrecorded import unrecorded
@@ -124,43 +125,69 @@ class Health:
 @remembered(2)
 def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None) -> Health:
     """Return the health of a trace under its timeline; `clocks` tells how that came about from the recorded one."""
-    reasons, numbers = np.unique(trace.defects.reason, return_counts=True)
+    remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
+    told = tally(trace).of_all(trace.share)
+    _, off = unrecorded(trace)
+    switched = trace.share.total(len(off)), trace.share.total(int((off.leave - off.enter).sum()))
+    return state(trace, told, switched, clocks.recorded if clocks else remaining, remaining, contradictions, _correction(clocks))
+
+
+def tally(trace: Trace) -> Tally:
+    """Return what the rows of this process, or of a window of time, come to of what `state` tells."""
     lost = _unexplained(trace)
     kind = operations.KIND[trace.calls.op]
     talks = (
         lost & np.isin(kind, (operations.SEND, operations.RECV, operations.SENDRECV, operations.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
     )
-    share = trace.share
-    times, lasts = trace.timeline.calls, trace.timeline.locations.leave - trace.timeline.locations.enter
+    times = trace.timeline.calls
     lost, talks = (_own(trace, which) for which in (lost, talks))
-    unknown = np.bincount(trace.calls.location[lost], (times.leave - times.enter)[lost], len(lasts))
-    unknown = share.of_locations(unknown)
+    sums = {
+        "unknown": np.bincount(trace.calls.location[lost], (times.leave - times.enter)[lost], len(trace.locations)),
+        "talks": talks.sum(),
+        "to_nobody": (talks & _to_nobody(trace)).sum(),
+        "unknown_receives": _unknown_receives(trace),
+        "endless": _endless(trace, np.flatnonzero(lost & (kind == operations.COMPLETE))),
+        "lost": lost.sum(),
+    }
+    return Tally.of(sums, {"met": _met(trace)})
+
+
+def state(
+    trace: Trace,
+    told: Tally,
+    switched_off: tuple[int, int],
+    recorded: Violations,
+    remaining: Violations,
+    contradictions: int = 0,
+    correction: Correction | None = None,
+) -> Health:
+    """Return the health of a trace of which is told what all of its rows come to, how often and how long the measurement was switched
+    off, and how recorded times and those used break the clock condition; of its tables only locations and defects are looked at.
+    """
+    lasts, unknown = trace.timeline.locations.leave - trace.timeline.locations.enter, told.sums["unknown"]
     silent = trace.counts.silent_processes * trace.timeline.makespan
-    remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
-    before = clocks.recorded if clocks else remaining
-    disagreed = bool(before) or trace.timeline.origin.kind == "corrected"
-    _, off = unrecorded(trace)
+    disagreed = bool(recorded) or trace.timeline.origin.kind == "corrected"
+    reasons, numbers = np.unique(trace.defects.reason, return_counts=True)
+    alone = int((told.most["met"] == 0).sum())
     return Health(
         counts=trace.counts,
         faults=trace.faults,
-        off=share.total(len(off)),
-        off_time=share.total(int((off.leave - off.enter).sum())),
-        unknown_receives=_unknown_receives(trace),
+        off=switched_off[0],
+        off_time=switched_off[1],
+        unknown_receives=told["unknown_receives"],
         own_clocks=len(np.unique(trace.locations.process)) if disagreed and unsynchronised(trace) else 0,
         predicted=trace.timeline.origin.effects_may_precede_causes,
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=remaining,
-        recorded=before,
-        correction=_correction(clocks),
+        recorded=recorded,
+        correction=correction,
         contradictions=contradictions,
-        untied=_untied(trace),
-        endless=_endless(trace, np.flatnonzero(lost & (kind == operations.COMPLETE))),
-        partnerless=max(
-            share.total(int(talks.sum())) - max(share.total(int((talks & _to_nobody(trace)).sum())), trace.counts.to_nobody), 0
-        ),
+        untied=alone if len(told.most["met"]) > 1 else 0,
+        endless=told["endless"],
+        partnerless=max(told["talks"] - max(told["to_nobody"], trace.counts.to_nobody), 0),
         not_modelled=float((unknown.sum() + silent) / max(lasts.sum() + silent, 1)),
         not_modelled_most=float((unknown / np.maximum(lasts, 1)).max(initial=0)),
-        calls_not_modelled=share.total(int(lost.sum())),
+        calls_not_modelled=told["lost"],
     )
 
 
@@ -184,7 +211,7 @@ def _correction(clocks: Treated | None) -> Correction | None:
 def _endless(trace: Trace, waits: I8) -> int:
     """Return how many waits complete no request on locations with requests that nothing completes; others had nothing to wait for."""
     waits = waits[_open(trace)[trace.calls.location[waits]]]
-    return trace.share.total(len(_without(waits, trace.requests.completed_by, len(trace.calls))))
+    return len(_without(waits, trace.requests.completed_by, len(trace.calls)))
 
 
 def _without(calls: Ints, others: I4, count: int) -> I8:
@@ -203,7 +230,7 @@ def _open(trace: Trace) -> Mask:
     out = np.zeros(len(trace.locations), bool)
     out[calls.location[nameless]] = True
     out[calls.location[requests.posted_by[requests.completed_by == NONE]]] = True
-    return out
+    return trace.share.left_open(out)
 
 
 def _partial(trace: Trace) -> Mask:
@@ -225,22 +252,22 @@ def _unknown_receives(trace: Trace) -> int:
     kind = operations.KIND[trace.calls.op]
     posts = trace.requests.posted_by[trace.requests.cancelled == 0]
     lost = _without(posts[kind[posts] == operations.IRECV], trace.messages.receive, len(kind))
-    return trace.share.total(int((trace.calls.comm[lost] == NONE).sum()))
+    own = _own(trace, np.ones(len(kind), bool))
+    return int((own[lost] & (trace.calls.comm[lost] == NONE)).sum())
 
 
-def _untied(trace: Trace) -> int:
-    """Return how many processes, of several, take part in no message with another and in no tied collective of several."""
+def _met(trace: Trace) -> Mask:
+    """Return which processes take part in a message with another or in a tied collective of several, bool per process."""
     calls, table, members = trace.calls, trace.messages, trace.members
     ranks, process = np.unique(trace.locations.process, return_inverse=True)
-    alone = np.ones(len(ranks), bool)
+    met = np.zeros(len(ranks), bool)
     for piece in chunks(len(table)):
         sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))
-        alone[sender[sender != receiver]] = alone[receiver[sender != receiver]] = False
+        met[sender[sender != receiver]] = met[receiver[sender != receiver]] = True
     size = np.diff(np.append(trace.collectives.first_member, len(members)))
     several = (trace.share.of_instances(size) > 1) & operations.OF_PROCESSES[trace.collectives.op]
-    alone[process[calls.location[members.call[np.repeat(several, size) & _known_members(trace)]]]] = False
-    alone = trace.share.reduced(alone.view("u1"), "min")
-    return int(alone.sum()) if len(ranks) > 1 else 0
+    met[process[calls.location[members.call[np.repeat(several, size) & _known_members(trace)]]]] = True
+    return met
 
 
 def _known_members(trace: Trace) -> Mask:

@@ -10,12 +10,13 @@ from perwiz.errors import UsageError
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.weigh import Misfit
 from perwiz.trace.arrays import I8
+from perwiz.trace.spread.tally import Tally
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.hypotheses.waits import ZeroWait
-from perwiz.whatif.run import Start, replayed, under
+from perwiz.whatif.run import Run, Start, replayed, under
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,43 +53,69 @@ def predict(trace: Trace, hypotheses: Asked, model: Start, clock: str = "clc") -
     The makespan and all counts are those that `perwiz.whatif.predict.predict` has of the whole run if it keeps matches.
     Raises UsageError for a hypothesis that needs more than a part, and as that.
     """
+    asked = checked(hypotheses, trace)
+    base = replayed(trace, model, clock, asked)
+    trace, misfit, state = base.trace, base.weighted.misfit, base.health()
+    told, after = tally(base, asked)
+    return prediction(trace, base.machine, asked, after, told.of_all(trace.share), misfit, state)
+
+
+def checked(hypotheses: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
+    """Return hypotheses, parsed. Raises UsageError for one that needs more than a part of a run."""
     asked = parse_all(hypotheses, trace)
     for one in asked:
         if not one.of_parts:
             raise UsageError(f"--{one.word}: is not asked by several processes together, must be asked by one (without mpiexec)")
-    base = replayed(trace, model, clock, asked)
-    trace, share, waits, off = base.trace, base.trace.share, base.waits, base.replay_error
+    return asked
+
+
+def tally(base: Run, asked: tuple[Hypothesis, ...]) -> tuple[Tally, Timeline]:
+    """Return what the rows of this process, or of a window of time, come to of a `Prediction`, and when it happens under hypotheses.
+
+    The recorded run `base` is changed to the predicted one.
+    """
+    trace, waits, own, off = base.trace, base.waits, base.trace.share.calls, base.replay_error
     selected = np.zeros(len(trace.calls), bool)
     for one in asked:
         if isinstance(one, ZeroWait):
             selected |= selectors.calls(trace, one.argument)
-    zeroed = waits.time[share.calls][selected[share.calls]]
-    misfit, state = base.weighted.misfit, base.health()
+    zeroed = waits.time[own][selected[own]]
     changed = under(base, asked)
-    before, after, own = trace.timeline, changed.recorded_rows(), share.calls
+    before, after = trace.timeline, changed.recorded_rows()
     moved = ((before.calls.enter != after.calls.enter) | (before.calls.leave != after.calls.leave))[own]
-    counts = {
+    sums = {
         "calls": len(moved),
         "moved": moved.sum(),
         "zeroed": len(zeroed),
         "zeroed_waiting": (zeroed > 0).sum(),
         "zeroed_wait": zeroed.sum(),
+        "waiting": _by_location(trace, waits.time),
+        "waiting_predicted": _by_location(trace, changed.waits.time),
     }
-    sums = dict(zip(counts, share.reduced(np.array([*counts.values()], "i8"), "sum").tolist(), strict=True))
+    return Tally.of(sums, {"replay_error": off}), after
+
+
+def prediction(
+    trace: Trace, machine: Machine, asked: tuple[Hypothesis, ...], predicted: Timeline, told: Tally, misfit: Misfit, state: Health
+) -> Prediction:
+    """Return a prediction of which is told what all rows come to."""
+    numbers = {name: told[name] for name in ("replay_error", "calls", "moved", "zeroed", "zeroed_waiting", "zeroed_wait")}
     return Prediction(
         trace=trace,
-        machine=base.machine,
+        machine=machine,
         hypotheses=asked,
-        recorded=before,
-        predicted=after,
-        replay_error=off,
-        **sums,
-        waiting=_by_location(trace, waits.time),
-        waiting_predicted=_by_location(trace, changed.waits.time),
+        recorded=trace.timeline,
+        predicted=predicted,
+        **numbers,
+        waiting=told.sums["waiting"],
+        waiting_predicted=told.sums["waiting_predicted"],
         misfit=misfit,
         health=state,
     )
 
 
 def _by_location(trace: Trace, waiting: I8) -> I8:
-    return trace.share.of_locations(np.diff(np.append(0, np.cumsum(waiting))[trace.first_calls]))
+    """Return how long calls wait, ns per location: those of this process, or of a window of time."""
+    own, rows = np.zeros(len(waiting), "i8"), trace.share.calls
+    own[rows] = waiting[rows]
+    return np.diff(np.append(0, np.cumsum(own))[trace.first_calls])

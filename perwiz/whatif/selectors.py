@@ -27,20 +27,20 @@ def calls(trace: Trace, text: str) -> Mask:
     """Return which calls `text` selects, bool per call. Raises UsageError if a part names nothing or the whole selects no call."""
     mask, own = np.zeros(len(trace.calls), bool), trace.share.calls
     for part in _SPLIT.split(text.strip()):
-        mask |= _selected(trace, part) if trace.share.team is None else _by_somebody(trace, part)
-    if not trace.share.any(mask[own].any()):
+        mask |= _by_somebody(trace, part)
+    if not trace.share.asked(mask[own].any()):
         raise UsageError(f"'{text}' selects no call")
     return mask
 
 
 def _by_somebody(trace: Trace, part: str) -> Mask:
-    """Return which calls of a part of a trace one selector selects. Raises UsageError if it names nothing on any process that has one."""
+    """Return which calls one selector selects. Raises UsageError if it names nothing, of parts of a trace if it does so in all."""
     mask, nothing = np.zeros(len(trace.calls), bool), None
     try:
         mask = _selected(trace, part)
     except UsageError as error:
         nothing = error
-    if not trace.share.any(nothing is None) and nothing is not None:
+    if not trace.share.asked(nothing is None) and nothing is not None:
         raise nothing
     return mask
 

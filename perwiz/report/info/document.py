@@ -21,6 +21,7 @@ from perwiz.report.records import Health, Makespan, Natural, Positive, Record, T
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, U2, Mask
 from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.spread.tally import Tally
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import health, selectors
@@ -133,44 +134,63 @@ def document(
     found: Iterations | None = None,
     counters: bool = False,
     used: Devices | None = None,
+    told: Tally | None = None,
 ) -> InfoDocument:
     """Return what a trace is, with at most `most` waits, told from work under the model of a machine.
 
-    With its iterations and what its devices do, if given, and its counters on request.
+    With its iterations and what its devices do, if given, and its counters on request. If it is `told` what all rows come to, the tables
+    of calls, messages, collectives and regions are not looked at.
     """
-    times, ends, share = trace.timeline.calls, trace.timeline.locations, trace.share
-    own, total = share.calls, share.total
-    lasts, spans, stream = (times.leave - times.enter)[own], ends.leave - ends.enter, trace.locations.kind == STREAM
-    of_process = ~stream[trace.calls.location[own]]
-    idle = ~of_process & (trace.calls.op[own] == operations.OP["device_idle"])
-    sizes, received = trace.communicators.sizes().tolist(), trace.messages.bytes[share.messages]
+    told = (tally(trace, waits) if told is None else told).of_all(trace.share)
+    ends, stream = trace.timeline.locations, trace.locations.kind == STREAM
+    spans, sizes = ends.leave - ends.enter, trace.communicators.sizes().tolist()
     return InfoDocument(
         **blocks.head(trace),
         properties=dict(trace.properties),
         makespan_ns=trace.timeline.makespan,
         processes_ns=int(spans[~stream].sum()),
-        init_ns=total(int(_in_init(trace)[own][of_process].sum())),
+        init_ns=told["init"],
         processes=len(np.unique(trace.locations.process)),
         locations=len(trace.locations),
         streams=int((trace.locations.kind == STREAM).sum()),
         communicators=[Communicator(name=name, ranks=size) for name, size in zip(trace.communicators.names, sizes, strict=True)],
-        calls=total(len(lasts)),
-        time_ns=total(int(lasts[of_process].sum())),
-        waiting_ns=total(int(waits.time[own][of_process].sum())),
+        calls=told["calls"],
+        time_ns=told["time"],
+        waiting_ns=told["waiting"],
         streams_ns=int(spans[stream].sum()),
-        idle_ns=total(int(lasts[idle].sum())),
+        idle_ns=told["idle"],
         model=machine.model.name,
         unknown=[unknown.place for unknown in machine.unknown if unknown.key != "collectives"],
-        messages=Messages(matched=total(len(received)), bytes=total(int(received.sum()))),
-        collectives=share.in_all("collectives", len(trace.collectives)),
+        messages=Messages(matched=told["messages"], bytes=told["bytes"]),
+        collectives=trace.share.in_all("collectives", len(trace.collectives)),
         health=blocks.health(state),
-        routines=_routines(trace, waits),
-        regions=_regions(trace),
+        routines=_routines(told.sums["routines"]),
+        regions=_regions(trace, told),
         waits=blocks.longest(trace, waits, most),
         iterations=msgspec.UNSET if found is None else iterations.iterations_of(trace, found),
         devices=msgspec.UNSET if used is None else of_devices.devices_of(trace, used),
         counters=counts.document(trace) if counters else None,
     )
+
+
+def tally(trace: Trace, waits: Waits) -> Tally:
+    """Return what the rows of this process, or of a window of time, come to of what `document` tells."""
+    times, own, in_init = trace.timeline.calls, trace.share.calls, _in_init(trace)[trace.share.calls]
+    lasts, waiting, received = (times.leave - times.enter)[own], waits.time[own], trace.messages.bytes[trace.share.messages]
+    routine, of_process = trace.calls.op[own], trace.locations.kind[trace.calls.location[own]] != STREAM
+    on_stream = np.where(of_process, 0, lasts)
+    values = (np.ones(len(lasts), "i8"), lasts, in_init, on_stream, waiting, trace.calls.bytes_sent[own])
+    sums = {
+        "init": in_init[of_process].sum(),
+        "calls": len(lasts),
+        "time": lasts[of_process].sum(),
+        "waiting": waiting[of_process].sum(),
+        "idle": on_stream[routine == operations.OP["device_idle"]].sum(),
+        "messages": len(received),
+        "bytes": received.sum(),
+        "routines": np.stack([_sums(routine, value) for value in values]),
+    }
+    return Tally.of(sums).with_(_of_regions(trace))
 
 
 def _in_init(trace: Trace) -> I8:
@@ -184,13 +204,9 @@ def _in_init(trace: Trace) -> I8:
     return np.maximum(np.minimum(times.leave, end[of]) - np.maximum(times.enter, begin[of]), 0)
 
 
-def _routines(trace: Trace, waits: Waits) -> list[Routine]:
+def _routines(sums: I8) -> list[Routine]:
     """Return the routines, those with most time first."""
-    times, own = trace.timeline.calls, trace.share.calls
-    routine, lasts = trace.calls.op[own], (times.leave - times.enter)[own]
-    on_stream = np.where(trace.locations.kind[trace.calls.location[own]] == STREAM, lasts, 0)
-    values = (np.ones(len(lasts), "i8"), lasts, _in_init(trace)[own], on_stream, waits.time[own], trace.calls.bytes_sent[own])
-    calls, time, init, streams, waiting, sent = trace.share.reduced(np.stack([_sums(routine, value) for value in values]), "sum")
+    calls, time, init, streams, waiting, sent = sums
     return [
         Routine(operations.OPS[k], int(calls[k]), int(time[k]), int(init[k]), int(streams[k]), int(waiting[k]), int(sent[k]))
         for k in sorted(np.flatnonzero(calls).tolist(), key=lambda k: (-_told(operations.OPS[k], int(time[k]), int(init[k])), k))
@@ -202,17 +218,19 @@ def _told(routine: str, time: int, init: int) -> int:
     return time if routine in _INITS else time - init
 
 
-def _regions(trace: Trace) -> list[Region]:
+def _of_regions(trace: Trace) -> Tally:
+    """Return by name of a region the time of its instances per location, their number, and the largest number of one on a location."""
+    own, names = trace.share.regions, trace.region_names[trace.share.regions]
+    times = np.where(_nested(trace)[trace.regions.path], 0, trace.timeline.regions.leave - trace.timeline.regions.enter)[own]
+    spent, steps = np.zeros((len(trace.names), len(trace.locations)), "i8"), np.zeros(len(trace.names), "i8")
+    np.add.at(spent, (names, trace.regions.location[own]), times)
+    np.maximum.at(steps, names, trace.regions.instance[own])
+    return Tally.of({"spent": spent, "instances": np.bincount(names, minlength=len(trace.names))}, {"steps": steps})
+
+
+def _regions(trace: Trace, told: Tally) -> list[Region]:
     """Return the user regions by name, those with most time first."""
-    names = trace.region_names
-    times = np.where(_nested(trace)[trace.regions.path], 0, trace.timeline.regions.leave - trace.timeline.regions.enter)
-    spent = np.zeros((len(trace.names), len(trace.locations)), "i8")
-    np.add.at(spent, (names, trace.regions.location), times)
-    spent = trace.share.reduced(spent, "sum")
-    instances = trace.share.reduced(np.bincount(names, minlength=len(trace.names)), "sum")
-    steps = np.zeros(len(trace.names), "i8")
-    np.maximum.at(steps, names, trace.regions.instance)
-    steps = trace.share.reduced(steps, "max")
+    spent, instances, steps = told.sums["spent"], told.sums["instances"], told.most["steps"]
     return [
         Region(
             region=trace.names[k],

@@ -23,13 +23,17 @@ EVERY = slice(None)
 class Share:
     """Which rows this process has: all of them, if it is alone."""
 
-    calls: slice
-    """The rows of calls of its locations; the others are those of the partners of these, which other processes have."""
+    calls: Any
+    """The rows of calls of its locations, a slice, or of a window of time, a mask; the others are those of the partners of these."""
     locations: slice
     messages: Rows
     """The rows of messages that are received here."""
     links: Rows
     """The rows of links that end here."""
+    regions: Rows
+    """The rows of regions that are entered here."""
+    returning: Rows
+    """The rows of members, where instances are whole, that return here."""
     team: Team | None
     """None if there is nobody else."""
 
@@ -52,9 +56,17 @@ class Share:
         """Return whether it is so on one of them."""
         return bool(value)
 
+    def asked(self, value: object) -> bool:
+        """Return whether it is so on one of them, of what a question names: whoever is told no refuses it."""
+        return self.any(value)
+
     def reduced(self, values: NDArray[Any], how: How) -> NDArray[Any]:
         """Return sums or extremes over all processes, element by element."""
         return values
+
+    def left_open(self, locations: Mask) -> Mask:
+        """Return which locations posted a request that nothing completes, or that has no name, given those of which this is known here."""
+        return locations
 
     def rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the rows of all processes, one process behind the other."""
@@ -132,7 +144,7 @@ class Share:
 class Whole(Share):
     """All rows: what a process alone has."""
 
-    calls = locations = messages = links = EVERY
+    calls = locations = messages = links = regions = returning = EVERY
     team = None
 
 
@@ -204,6 +216,7 @@ def _neutral(how: How, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
 class Part(Share):
     """The rows of one of several processes, and those of the partners of its calls."""
 
+    regions = returning = EVERY
     team: Team
     locations: slice
     bounds: I8

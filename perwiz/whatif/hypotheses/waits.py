@@ -78,7 +78,7 @@ class ZeroPoll(Hypothesis):
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which selected calls that poll in vain return at once. Raises UsageError if none does."""
         calls = selectors.calls(weighted.trace, self.argument) & in_vain(weighted.trace)
-        if not weighted.trace.share.any(calls.any()):
+        if not weighted.trace.share.asked(calls.any()):
             raise UsageError(f"{self}: these calls do not test or probe in vain")
         return self.of(weighted, calls)
 
