@@ -1,16 +1,27 @@
-"""What this process may use of the machine: how many processors and how much memory; PERWIZ_THREADS, affinity and control groups tell."""
+"""What this process may use of the machine: how many processors and how much memory; PERWIZ_THREADS and PERWIZ_MEMORY,
+affinity, limits and control groups tell."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import pathlib
+import re
+import resource
 from collections.abc import Iterator
 
 from perwiz.errors import UsageError
 
 VARIABLE = "PERWIZ_THREADS"
 """Says how many threads and processes to use at most."""
+MEMORY = "PERWIZ_MEMORY"
+"""Says how much memory to use at most."""
+_SIZE = re.compile(r"([0-9]{1,15})([KMG]?)")
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30}
+_STATUS = "/proc/self/status"
+"""What the system says this process has."""
+_LIMITS = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
+"""Limits of a process (ulimit -v, -d), and what of it they are about."""
 _MOST = 1024
 _ROOT, _GROUPS_OF, _SYSTEM = "/sys/fs/cgroup", "/proc/self/cgroup", "/proc/meminfo"
 """Where control groups are, which ones this process is in, and what the system says of memory."""
@@ -52,12 +63,40 @@ def _quotas() -> Iterator[tuple[int, int]]:
 
 
 def memory() -> int | None:
-    """Return how many bytes of memory this process may still take, as far as the system and its control groups tell; None if they do not.
+    """Return how many bytes of memory this process may still take; None if nothing tells.
 
-    What only caches files counts as free.
+    PERWIZ_MEMORY says it; else limits of the process, the system and its control groups do. What only caches files counts as free. Raises
+    UsageError for a PERWIZ_MEMORY that is no size such as 4G.
     """
-    told = [*_free(), *_left()]
+    told = [_asked()] if MEMORY in os.environ else [*_limited(), *_free(), *_left()]
     return max(min(told), 0) if told else None
+
+
+def _asked() -> int:
+    """Return what PERWIZ_MEMORY leaves."""
+    asked = os.environ[MEMORY]
+    match = _SIZE.fullmatch(asked)
+    if not match or not asked.isascii() or not int(match[1]):
+        raise UsageError(f"{MEMORY}={asked}: must be a size in bytes, or in K, M or G, such as 4G")
+    return (int(match[1]) << _UNITS[match[2]]) - _has().get("VmRSS", 0)
+
+
+def _limited() -> Iterator[int]:
+    """Yield what the limits of this process leave."""
+    for limit, what in _LIMITS:
+        most = resource.getrlimit(limit)[0]
+        if most != resource.RLIM_INFINITY:
+            yield most - _has().get(what, 0)
+
+
+def _has() -> dict[str, int]:
+    """Return what this process has of memory, bytes, by the words of the system; nothing if that does not tell."""
+    try:
+        with open(_STATUS) as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return {}
+    return {row[0].rstrip(":"): int(row[1]) << 10 for row in rows if len(row) == 3 and row[2] == "kB"}
 
 
 def _free() -> Iterator[int]:

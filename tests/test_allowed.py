@@ -1,6 +1,7 @@
 """How many processors and how much memory a process may use: told by the environment, affinity and control groups of both versions."""
 
 import pathlib
+import resource
 
 import pytest
 
@@ -11,7 +12,11 @@ from perwiz.errors import UsageError
 @pytest.fixture
 def groups(tmp_path, monkeypatch):
     """Return what writes files of control groups; this process is in a/b of version 2 and c of version 1, and may use 8 processors."""
-    monkeypatch.delenv(allowed.VARIABLE, raising=False)
+    for variable in (allowed.VARIABLE, allowed.MEMORY):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("resource.getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    (tmp_path / "status").write_text("Name:\tperwiz\nVmSize:\t 900 kB\nVmRSS:\t 300 kB\nVmData:\t 500 kB\n")
+    monkeypatch.setattr(allowed, "_STATUS", str(tmp_path / "status"))
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
     monkeypatch.setattr(allowed, "_ROOT", str(tmp_path))
     (tmp_path / "self").write_text("4:cpu,cpuacct:/c\n3:memory:/c\n0::/a/b\n")
@@ -75,3 +80,26 @@ def test_memory__what_groups_leave_and_no_cached_files(groups):
 def test_memory__nothing_tells(groups, monkeypatch):
     monkeypatch.setattr(allowed, "_SYSTEM", "/nowhere")
     assert allowed.memory() is None
+
+
+def test_memory__what_limits_of_the_process_leave(groups, monkeypatch):
+    """As ulimit -v and -d set them: 2 MiB of addresses, of which it has 900 KiB, and then 1 MiB of data, of which it has 500."""
+    limits = {resource.RLIMIT_AS: 2 << 20}
+    monkeypatch.setattr("resource.getrlimit", lambda kind: (limits.get(kind, resource.RLIM_INFINITY), 0))
+    assert allowed.memory() == (2048 - 900) << 10
+    limits[resource.RLIMIT_DATA] = 1 << 20
+    assert allowed.memory() == (1024 - 500) << 10
+
+
+def test_memory__as_much_as_asked_for(groups, monkeypatch):
+    """It has 300 KiB."""
+    for text, most in (("4M", 4096 << 10), ("1G", 1 << 30), ("500K", 500 << 10), ("409600", 400 << 10)):
+        monkeypatch.setenv(allowed.MEMORY, text)
+        assert allowed.memory() == most - (300 << 10)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1G", "4T", "4 G", "much", "٣"])
+def test_memory__asked_for_in_no_size(text, monkeypatch):
+    monkeypatch.setenv(allowed.MEMORY, text)
+    with pytest.raises(UsageError, match=rf"^PERWIZ_MEMORY={text}: must be a size in bytes, or in K, M or G, such as 4G$"):
+        allowed.memory()
