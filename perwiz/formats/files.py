@@ -74,6 +74,7 @@ def memory_of(path: str) -> int:
     files = {path, *form.sources(path)}
     for folder in [file for file in files if os.path.isdir(file)]:
         files |= {entry.path for entry in os.scandir(folder)}
+    files = {file for file in files if os.path.basename(file).startswith(form.counted)}
     return form.takes * sum(os.path.getsize(file) for file in files if os.path.isfile(file))
 
 

@@ -65,6 +65,8 @@ class Format:
     """What its files tell."""
     takes = 0
     """Bytes of memory at peak per byte of its files that `perwiz predict` takes, as measured on halo exchanges; 0: not known."""
+    counted = ""
+    """Of a directory the files count whose names begin so."""
     written = NO
     """Whether traces are written in it, and whether that needs a model."""
     suffixes: tuple[str, ...] = ()

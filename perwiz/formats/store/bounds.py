@@ -13,7 +13,7 @@ from perwiz.trace.arrays import Ints, chunks
 from perwiz.trace.defects import REASONS
 from perwiz.trace.operations import OPS
 from perwiz.trace.resources import map_threads, thread_count
-from perwiz.trace.tables import LINKS, STREAM, SYNCHRONOUS, Times
+from perwiz.trace.tables import LINKS, NONE, STREAM, SYNCHRONOUS, Times
 from perwiz.trace.trace import Timeline, Trace
 
 _LONGEST = 1 << 60
@@ -26,6 +26,7 @@ def check_bounds(trace: Trace) -> None:
     """Raise TraceError naming a column with a number that its meaning does not allow, or lists of other lengths than their tables."""
     _check_lengths(trace)
     _check_order(trace)
+    _check_parents(trace)
     columns = _columns(trace)
     several = thread_count(sum(len(values) for _, values, _, _ in columns))
     map_threads(lambda column: check_within(f"{trace.path}: {column[0]}", *column[1:]), columns, several)
@@ -60,8 +61,7 @@ def _columns(trace: Trace) -> list[tuple[str, Ints, int, int]]:
     bounds = _of_communication(trace) | _of_more(trace)
     out = [(f"{table}.{name}", getattr(getattr(trace, table), name), *ends) for table, of in bounds.items() for name, ends in of.items()]
     out += [("communicators.ranks", trace.communicators.ranks, 0, _RANK), ("site", trace.site, -1, len(trace.sites) - 1)]
-    levels = "levels", np.array(trace.levels, "i8"), 0, len(trace.counter_names) - 1
-    return [*out, levels, *((f"{name}.parent", _behind(getattr(trace, name).parent), 1, _RANK) for name in ("paths", "regions"))]
+    return [*out, ("levels", np.array(trace.levels, "i8"), 0, len(trace.counter_names) - 1)]
 
 
 def _of_communication(trace: Trace) -> _Bounds:
@@ -140,9 +140,16 @@ def _of_more(trace: Trace) -> _Bounds:
     }
 
 
-def _behind(parent: Ints) -> Ints:
-    """Return how many rows each is behind its parent: at least one, or whoever follows parents would not come to an end."""
-    return np.arange(len(parent)) - parent
+def _check_parents(trace: Trace) -> None:
+    """Check how many rows each is behind its parent: at least one, or whoever follows parents would not come to an end."""
+    for name in ("paths", "regions"):
+        parent = getattr(trace, name).parent
+        for piece in chunks(len(parent)):
+            part = parent[piece]
+            bad = np.flatnonzero((part < NONE) | (part >= piece.start + np.arange(len(part))))
+            if len(bad):
+                row = piece.start + int(bad[0])
+                raise TraceError(f"{trace.path}: {name}.parent[{row}] is {part[bad[0]]}, must be a row before it, or -1")
 
 
 def _check_lengths(trace: Trace) -> None:
@@ -169,7 +176,7 @@ def _check_order(trace: Trace) -> None:
         _check(
             trace, not len(starts) or (starts[0] == 0 and (end is None or starts[-1] == end)), f"{name} does not begin or end where it must"
         )
-        _check(trace, (starts[1:] >= starts[:-1]).all(), f"{name} falls, must rise")
+        _check(trace, _rises(starts), f"{name} falls, must rise")
     for name, column in (
         ("calls.location", trace.calls.location),
         ("regions.location", trace.regions.location),
@@ -177,9 +184,24 @@ def _check_order(trace: Trace) -> None:
         ("counters.call", trace.counters.call),
         ("region_counters.region", trace.region_counters.region),
     ):
-        _check(trace, (column[1:] >= column[:-1]).all(), f"{name} falls, must rise")
-    begins = np.flatnonzero(np.diff(members, prepend=-1))
-    _check(
-        trace, np.array_equal(begins, first) and (not len(first) or len(first) - 1 == members[-1]), "members are not those of collectives"
-    )
-    _check(trace, (np.diff(members, prepend=0) <= 1).all(), "members of a collective are missing, must be there")
+        _check(trace, _rises(column), f"{name} falls, must rise")
+    last, count = NONE, 0
+    for piece in chunks(len(members)):
+        part = members[piece]
+        steps = np.diff(part, prepend=last)
+        begins = piece.start + np.flatnonzero(steps)
+        _check(trace, ((steps == 0) | (steps == 1)).all(), "members of a collective are missing, must be there")
+        _check(trace, np.array_equal(begins, first[count : count + len(begins)]), "members are not those of collectives")
+        last, count = int(part[-1]), count + len(begins)
+    _check(trace, count == len(first), "members are not those of collectives")
+
+
+def _rises(column: Ints) -> bool:
+    """Return whether no value of a column is below that before it."""
+    last = None
+    for piece in chunks(len(column)):
+        part = column[piece]
+        if (last is not None and part[0] < last) or (part[1:] < part[:-1]).any():
+            return False
+        last = part[-1]
+    return True

@@ -5,9 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 import re
+import weakref
 import zlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from perwiz.errors import TraceError
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,200}\.npy")
 _DIMENSIONS = 2
 _STRIPE = 1 << 12
+_PIECE = 1 << 19
+"""Values that are summed up at a time, of a column that is not mapped."""
+_T = TypeVar("_T")
 Column = NDArray[Any]
 
 
@@ -34,15 +38,35 @@ def written(folder: str, name: str, values: Column) -> tuple[str, int]:
     return file, sum_of(values)
 
 
-def sum_of(values: Column) -> int:
-    """Return a sum of the bytes of a column, 32 bits, at the speed of memory: as long as one word changes, it does.
+class Sum:
+    """A sum of bytes, 32 bits, at the speed of memory: as long as one word changes, it does.
 
     Words at the same place of every 4 KiB are added up; what comes of that, and the rest, is the content of a CRC-32.
     """
-    content = values.reshape(-1).view("u1")
-    whole = len(content) - len(content) % _STRIPE
-    stripes = content[:whole].view("<u8").reshape(-1, _STRIPE // 8).sum(0, "u8")
-    return zlib.crc32(content[whole:].tobytes(), zlib.crc32(stripes.astype("<u8").tobytes()))
+
+    def __init__(self) -> None:
+        self._stripes, self._rest = np.zeros(_STRIPE // 8, "u8"), np.zeros(0, "u1")
+
+    def add(self, values: Column) -> None:
+        """Go on with the bytes of these values."""
+        content = values.reshape(-1).view("u1")
+        if len(self._rest):
+            content = np.concatenate([self._rest, content])
+        whole = len(content) - len(content) % _STRIPE
+        self._stripes += content[:whole].view("<u8").reshape(-1, _STRIPE // 8).sum(0, "u8")
+        self._rest = content[whole:].copy()
+
+    @property
+    def value(self) -> int:
+        """The sum of what was added."""
+        return zlib.crc32(self._rest.tobytes(), zlib.crc32(self._stripes.astype("<u8").tobytes()))
+
+
+def sum_of(values: Column) -> int:
+    """Return the `Sum` of a column."""
+    out = Sum()
+    out.add(values)
+    return out.value
 
 
 class Columns:
@@ -77,27 +101,79 @@ class Columns:
 
     def mapped(self, file: str) -> Column:
         """Return a column mapped anew, which nobody else has. Raises TraceError if the file is no column, or has another size."""
+        return self._opened(file, _mapped)
+
+    def pieces(self, file: str, dtype: np.dtype[Any]) -> OnDisk:
+        """Return a column that is read piece by piece. Raises TraceError as `mapped`, and for other content, Unfit for another dtype."""
+        found = self._opened(file, OnDisk)
+        if found.dtype != dtype or found.ndim != 1:
+            raise Unfit(f"{file} is of {found.dtype} in {found.ndim} dimensions, must be a column of {dtype}")
+        known = Sum()
+        for begin in range(0, len(found), _PIECE):
+            known.add(found[begin : begin + _PIECE])
+        if known.value != self._sums.get(file):
+            raise TraceError(f"{os.path.join(self.folder, file)}: other content than was written, must be written anew")
+        return found
+
+    def _opened(self, file: str, take: Callable[[Any], _T]) -> _T:
+        """Return what is taken from a file of a column, opened."""
         path = os.path.join(self.folder, file)
         if not _NAME.fullmatch(file):
             raise TraceError(f"{self.folder}: {file[:40]!r} is no name of a column, must be that of a .npy file of this directory")
         try:
             with open(path, "rb") as source:
-                return _mapped(source)
+                return take(source)
         except OSError as error:
             raise TraceError(f"{path}: {(error.strerror or str(error)).lower()}") from None
         except Unfit as error:
             raise TraceError(f"{path}: {error}") from None
 
 
-def _mapped(source: Any) -> Column:
+class OnDisk:
+    """A column of a file, read piece by piece."""
+
+    def __init__(self, source: Any) -> None:
+        """`source` is the file, opened. Raises Unfit as a mapped one."""
+        self.shape, self.dtype, self._begin = _measured(source)
+        self.ndim = len(self.shape)
+        self._file = os.dup(source.fileno())
+        weakref.finalize(self, os.close, self._file)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | int) -> Any:
+        """Return a piece, or a value."""
+        if not isinstance(rows, slice):
+            return self[rows : rows + 1][0]
+        begin, end, step = rows.indices(len(self))
+        size = self.dtype.itemsize
+        out = np.empty(max(0, end - begin), self.dtype)
+        room, done = out.view("u1").data, 0
+        while done < len(room):
+            read = os.preadv(self._file, [room[done:]], self._begin + begin * size + done)
+            if not read:
+                raise TraceError("a column became shorter while it was read")
+            done += read
+        return out[::step]
+
+
+def _measured(source: Any) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Return shape and dtype of the column of a file, and where it begins. Raises Unfit if the file has another size."""
     shape, dtype = _header(source)
     begin, size = source.tell(), os.fstat(source.fileno()).st_size
     count = int(np.prod(shape, dtype=object))
     if size - begin != count * dtype.itemsize:
         raise Unfit(f"{size - begin} bytes of data, must be {count * dtype.itemsize} for {count} of {dtype}")
+    return shape, dtype, begin
+
+
+def _mapped(source: Any) -> Column:
+    shape, dtype, begin = _measured(source)
+    count = int(np.prod(shape, dtype=object))
     if not count:
         return np.empty(shape, dtype)
-    room = mmap.mmap(source.fileno(), size, access=mmap.ACCESS_COPY)
+    room = mmap.mmap(source.fileno(), begin + count * dtype.itemsize, access=mmap.ACCESS_COPY)
     out = np.frombuffer(room, dtype, count, begin).reshape(shape)
     if dtype.kind == "b" and out.view("u1").max() > 1:
         raise Unfit(f"a truth value of {out.view('u1').max()}, must be 0 or 1")

@@ -21,6 +21,8 @@ class StoreFormat(Format):
     noun = "a store of perwiz"
     entry = "a store of perwiz"
     holds = ALL
+    takes = 7
+    counted = "trace."
     written = YES
     suffixes = (".perwiz",)
 

@@ -18,7 +18,7 @@ from perwiz.formats.store.columns import Column, Columns, Unfit, written
 
 _T = TypeVar("_T")
 _SHOWN = 40
-_EMPTY = "no rows: "
+EMPTY = "no rows: "
 """Begins what stands for a column without rows, which has no file."""
 
 
@@ -55,7 +55,7 @@ class Packer:
 
     def _column(self, values: Column, place: str) -> str:
         if id(values) not in self._columns:
-            file = f"{_EMPTY}{place}"
+            file = f"{EMPTY}{place}"
             if values.size or values.ndim > 1:
                 file, found = written(self._folder, place, values)
                 self.sums[file] = found
@@ -121,7 +121,7 @@ class Unpacker:
         if not isinstance(packed, str):
             _refuse(packed, "the name of a column", place)
         try:
-            if packed.startswith(_EMPTY):
+            if packed.startswith(EMPTY):
                 return self._empty.setdefault((packed, dtype), np.empty(0, dtype or "i8"))
             return self._columns.column(packed, dtype)
         except Unfit as error:

@@ -42,7 +42,7 @@ class Store:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._content = _content(path)
+        self._content = content(path)
         sums = self._content.get("sums")
         self._columns = Columns(path, sums if isinstance(sums, dict) else {})
         self._unpacker = Unpacker(self._columns, {Trace: {"path": path, "format": "perwiz store"}})
@@ -82,18 +82,19 @@ class Store:
             raise TraceError(f"{os.path.join(self.path, MARKER)}: lists in lists without end, must be what perwiz wrote") from None
 
 
-def _content(path: str) -> dict[str, Any]:
+def content(path: str) -> dict[str, Any]:
+    """Return what is written in the file that says what is in a store. Raises TraceError."""
     name = os.path.join(path, MARKER)
     try:
         with open(name, encoding="utf-8", errors="surrogateescape") as file:
-            content = parsed(file.read())
+            told = parsed(file.read())
     except OSError as error:
         raise TraceError(f"{name}: {(error.strerror or str(error)).lower()}") from None
     except NoJson:
         raise TraceError(f"{name}: no JSON, must be what perwiz wrote") from None
-    match content:
+    match told:
         case {"format": "perwiz store", "version": int(version)} if version == _VERSION:
-            return dict(content)
+            return dict(told)
         case {"format": "perwiz store", "version": version}:
             raise TraceError(f"{name}: version {str(version)[:_SHOWN]}, this perwiz reads version {_VERSION}")
     raise TraceError(f"{name}: of no store, must be what perwiz wrote")
@@ -112,13 +113,18 @@ def read(path: str) -> Trace:
     return store.trace
 
 
+def head() -> dict[str, Any]:
+    """Return what the file that says what is in a store begins with."""
+    return {"format": _FORMAT, "version": _VERSION, "perwiz": made_by()}
+
+
 def write(trace: Trace, path: str, beside: Mapping[str, Any] = {}) -> None:
     """Write a trace, and what else is to be kept beside it, by name, to a new directory."""
     os.mkdir(path)
     packer = Packer(path)
-    content = {"format": _FORMAT, "version": _VERSION, "perwiz": made_by(), "trace": packer.packed(trace, "trace")}
-    content |= {name: packer.packed(value, name) for name, value in beside.items()}
-    content["sums"] = packer.sums
+    told = {**head(), "trace": packer.packed(trace, "trace")}
+    told |= {name: packer.packed(value, name) for name, value in beside.items()}
+    told["sums"] = packer.sums
     with open(os.path.join(path, MARKER), "x", encoding="utf-8", newline="\n") as file:
-        json.dump(content, file, separators=(",", ":"))
+        json.dump(told, file, separators=(",", ":"))
         file.write("\n")
