@@ -35,6 +35,11 @@ class Violations:
     def __bool__(self) -> bool:
         return self.records > 0 or self.collective_calls > 0 or self.links > 0
 
+    def __add__(self, other: Violations) -> Violations:
+        """Return those of rows of both."""
+        pairs = ((field.name, getattr(self, field.name), getattr(other, field.name)) for field in dataclasses.fields(self))
+        return Violations(**{name: max(one, two) if name.startswith("worst") else one + two for name, one, two in pairs})
+
 
 def violations(trace: Trace, timeline: Timeline) -> Violations:
     """Return how a timeline breaks the clock condition, by the sender's entry and the receiver's return, and by records between these."""
@@ -44,7 +49,7 @@ def violations(trace: Trace, timeline: Timeline) -> Violations:
     whole = whole_instances(trace, timeline)
     all_ = (
         message_reversals,
-        _collective_reversals(whole.trace, whole.timeline),
+        _collective_reversals(whole.trace, whole.timeline)[whole.trace.share.returning],
         message_reversals + inside(trace, timeline)[share.messages],
         link_reversals,
     )

@@ -10,6 +10,7 @@ from perwiz.clock.logical import Correction, correct
 from perwiz.errors import UsageError
 from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Trace
+from perwiz.trace.windows.window import Window
 
 CLOCKS = ("none", "linear", "clc")
 """Take the times as they are; interpolate measured offsets; that, and then the controlled logical clock where effects precede causes."""
@@ -40,5 +41,8 @@ def treat(trace: Trace, clock: str = "clc") -> Treated:
     recorded = violations(trace, trace.timeline)
     if clock != "clc" or trace.timeline.origin.effects_may_precede_causes or not recorded:
         return Treated(trace, recorded, None)
+    if isinstance(trace.share, Window):
+        alone = "and are not corrected in windows of a run; must be where all of it can be held, or asked about with --clock linear"
+        raise UsageError(f"{trace.path}: its clocks disagree, {alone}")
     correction = correct(trace)
     return Treated(dataclasses.replace(trace, timeline=correction.timeline), recorded, correction)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from perwiz.commands import terminal
 from perwiz.errors import DONE, INCOMPLETE, UsageError
@@ -20,9 +21,26 @@ if TYPE_CHECKING:
     from perwiz.trace.parts.cut import Chosen
     from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Trace
+    from perwiz.trace.windows.large import Large
     from perwiz.whatif.run import Start
 
 D = TypeVar("D", bound="Versioned")
+
+
+class Needs(NamedTuple):
+    """Bytes of memory that an answer in windows takes, and calls that a window must have."""
+
+    call: int
+    """Per call of a window."""
+    location: int
+    all: int
+    """Beside these."""
+    least: int
+    """Calls."""
+
+
+OF_WINDOWS = Needs(1000, 20_000, 80 << 20, 1000)
+"""As measured of `perwiz predict` on halo exchanges."""
 
 
 def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
@@ -47,15 +65,53 @@ def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
 
 def _tell_of_memory(path: str) -> None:
     """Say on standard error what a trace needs if there is less."""
+    if lacking := _lacking(path):
+        helps = "a machine with more, a higher limit or a shorter recording would help, PERWIZ_THREADS=1 a little"
+        print(f"perwiz: {path}: {lacking}: {helps}", file=sys.stderr)
+
+
+def _lacking(path: str) -> str:
+    """Return in words what memory an answer on a trace takes if there is less; nothing if there is enough."""
     from perwiz import allowed, words
     from perwiz.formats.files import memory_of
 
     with contextlib.suppress(OSError, ValueError):  # what cannot be read says so when it is
         needs, left = memory_of(path), allowed.memory()
         if left is not None and needs > left:
-            known = f"an answer takes some {words.size(needs)} of memory, {words.size(left)} are left"
-            helps = "a machine with more, a higher limit or a shorter recording would help, PERWIZ_THREADS=1 a little"
-            print(f"perwiz: {path}: {known}: {helps}", file=sys.stderr)
+            return f"an answer takes some {words.size(needs)} of memory, {words.size(left)} are left"
+    return ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Windows:
+    """A trace to be asked about window by window."""
+
+    large: Large
+    most: int
+    """Calls that a window may have."""
+    folder: str | None
+    """Where to put aside what is sorted by window; None: where the system has it."""
+
+
+def in_windows(path: str, team: Team | None) -> Windows | None:
+    """Return the trace of a store in windows if an answer on all of it takes more memory than there is; None of others.
+
+    Raises UsageError if there is too little for any window.
+    """
+    from perwiz import allowed, words
+    from perwiz.formats.store.format import STORE
+    from perwiz.formats.store.large import read_large
+
+    if team is not None or not STORE.looks_like(path) or not (lacking := _lacking(path)):
+        return None
+    large = read_large(path)
+    folder, beside = os.path.dirname(os.path.abspath(path)), OF_WINDOWS.all + len(large.trace.locations) * OF_WINDOWS.location
+    most = ((allowed.memory() or 0) - beside) // OF_WINDOWS.call
+    if most < OF_WINDOWS.least:
+        needs = words.size(beside + OF_WINDOWS.least * OF_WINDOWS.call)
+        raise UsageError(f"{path}: {lacking}, and windows of it take {needs}: a higher limit would help")
+    print(f"perwiz: {path}: {lacking}: it is asked about in windows of some {most} calls", file=sys.stderr)
+    return Windows(large, most, folder if os.access(folder, os.W_OK) else None)
 
 
 def _part(path: str, model: Start, team: Team, progress: Progress) -> Trace:
@@ -76,9 +132,11 @@ def _part(path: str, model: Start, team: Team, progress: Progress) -> Trace:
     return part
 
 
-def refuse(given: Mapping[str, object], team: Team | None) -> None:
-    """Raise UsageError if something is asked, by option, that several processes do not do together."""
+def refuse(given: Mapping[str, object], team: Team | None, windows: Windows | None = None) -> None:
+    """Raise UsageError if something is asked, by option, that several processes do not do together, or that windows do not tell."""
     asked = next((option for option, value in given.items() if value), None)
+    if windows is not None and asked:
+        raise UsageError(f"{asked}: is not done in windows of a run, must be asked where all of it can be held")
     if team is not None and asked:
         raise UsageError(f"{asked}: is not done by several processes together, must be asked of one (without mpiexec)")
 

@@ -55,6 +55,19 @@ def run(args: argparse.Namespace) -> int:
     return together(partial(_run, args))
 
 
+def _in_windows(args: argparse.Namespace, windows: files.Windows) -> int:
+    """Return the exit code, after telling of a run that is not held as a whole."""
+    from perwiz.report.info import document as report
+    from perwiz.whatif.waits import Waits
+    from perwiz.whatif.windows import passed
+
+    found = passed(
+        windows.large, lambda run: report.tally(run.trace, run.waits), (), options.machine(args), args.clock, windows.most, windows.folder
+    )
+    info = report.document(found.trace, found.health, Waits.of_none(), 0, found.machine, told=found.tally)
+    return files.finish(args, info, partial(report.text, regions=args.regions, waits=False), info.health.incomplete)
+
+
 def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.errors import UsageError
     from perwiz.patterns.analysis.devices import devices
@@ -75,9 +88,12 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
         "--devices": args.devices,
         "--plot": args.plot,
     }
-    files.refuse(asked, team)
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
+    windows = files.in_windows(args.trace, team)
+    files.refuse(asked, team, windows)
+    if windows is not None:
+        return _in_windows(args, windows)
     replay = replayed(*files.part(args.trace, None if listed else args.iterations, model, team), args.clock)
     found = find(replay.trace) if listed else None
     used = devices(replay.trace, found or find(replay.trace)) if args.devices else None

@@ -78,25 +78,30 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, team: Team | None) -> int:
-    return _alone(args) if team is None else _together(args, team)
+    windows = files.in_windows(args.trace, team)
+    return _alone(args) if team is None and windows is None else _together(args, team, windows)
 
 
-def _together(args: argparse.Namespace, team: Team) -> int:
-    """Return the exit code, after asking what several processes can tell. Raises UsageError for what they cannot."""
+def _together(args: argparse.Namespace, team: Team | None, windows: files.Windows | None) -> int:
+    """Return the exit code, after asking what several processes, or windows, can tell. Raises UsageError for what they cannot."""
     from perwiz.report.together import document as report
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.of_parts import predict
+    from perwiz.whatif.windows import predict as predict_in_windows
 
     asked = {f"--{name}": getattr(args, name) for name in ("iterations", "runs", "log", "topology", "output", "plot")}
     asked |= {f"--engine {args.engine}": args.engine != "sweep", f"--semantics {args.semantics}": args.semantics != "perwiz"}
-    files.refuse(asked, team)
+    files.refuse(asked, team, windows)
     if args.draws or not args.keep_matches:
-        told = "several processes draw no runs and keep who got which message"
+        told = f"{'several processes' if windows is None else 'windows of a run'} draw no runs and keep who got which message"
         raise UsageError(f"predict: {told}, must be asked so (--draws 0 --keep-matches)")
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     files.check([], [args.trace, args.model, *options.networks(args.hypotheses)])
-    prediction = predict(files.read(args.trace, model, team), hypotheses, model, args.clock)
-    document = report.document(prediction, team.size)
+    if windows is None:
+        prediction = predict(files.read(args.trace, model, team), hypotheses, model, args.clock)
+    else:
+        prediction = predict_in_windows(windows.large, hypotheses, model, args.clock, windows.most, windows.folder)
+    document = report.document(prediction, 1 if team is None else team.size)
     return files.finish(args, document, report.text, document.health.incomplete, {}, team)
 
 

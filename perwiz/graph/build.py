@@ -10,11 +10,13 @@ from perwiz.errors import GraphError
 from perwiz.graph import spread
 from perwiz.graph.graph import BORDER, COLLECTIVE, LINK, LOCAL, MESSAGE, PROBE, RENDEZVOUS, START, TRANSFER, Graph
 from perwiz.graph.layout import Edges, Layout, add_gaps, components, finish, sort_topologically
+from perwiz.graph.window import WindowLayout
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import NONE, STARTS
 from perwiz.trace.trace import Trace
+from perwiz.trace.windows.window import Window
 
 _MOST = 2**31 - 2
 _SUPPOSED = 255
@@ -66,6 +68,8 @@ def build(
         raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(listed[0])} edges, must be below 2**31")
     if isinstance(layout, spread.PartLayout):
         return _spread(trace, layout, listed, crossing, 0 if inner is None else len(inner[0]))
+    if isinstance(layout, WindowLayout):
+        listed = layout.kept(listed)
     vertex, keep = _ordered(trace, layout, listed, movers)
     while keep is not None and len(sooner := _too_late(trace, layout, listed, keep)):
         listed[0][sooner] = layout.entered[table.receive[listed[3][sooner]]]
@@ -79,12 +83,15 @@ def build(
         listed = [column[keep] for column in listed]
     only_supposed = listed[2] == _SUPPOSED
     listed[2][only_supposed] = RENDEZVOUS
-    graph = finish(layout, vertex, listed, dropped, deadlocks)
+    graph = finish(layout, layout.placed(vertex) if isinstance(layout, WindowLayout) else vertex, listed, dropped, deadlocks)
     waits = 0 if inner is None else len(inner[0])
-    return dataclasses.replace(graph, supposed=int(only_supposed.sum()), let_go=let_go, inner=waits)
+    graph = dataclasses.replace(graph, supposed=int(only_supposed.sum()), let_go=let_go, inner=waits)
+    return layout.bordered(graph) if isinstance(layout, WindowLayout) else graph
 
 
 def _layout(trace: Trace) -> Layout:
+    if isinstance(trace.share, Window):
+        return WindowLayout(trace, trace.share)
     return spread.PartLayout(trace, trace.share) if isinstance(trace.share, Part) else Layout(trace)
 
 

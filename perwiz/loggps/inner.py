@@ -36,7 +36,9 @@ def inner_waits(trace: Trace, model: Model) -> tuple[I8, I8]:
         found = _found_at_home(trace, trace.share, model)
         return found["member"], trace.share.here(found["awaited"])
     waiting, awaited = _waits(trace, model)
-    return waiting, trace.members.call[awaited].astype("i8")
+    here = np.zeros(len(trace.members), bool)
+    here[trace.share.returning] = True
+    return waiting[here[waiting]], trace.members.call[awaited[here[waiting]]].astype("i8")
 
 
 def with_awaited(trace: Trace, model: Model) -> Trace:

@@ -51,6 +51,10 @@ class Misfit:
     inner: int
     """Waits inside rooted collectives, taken to be for the last process that came before they ended."""
 
+    def __add__(self, other: Misfit) -> Misfit:
+        """Return that of the edges of both."""
+        return Misfit(*(getattr(self, field.name) + getattr(other, field.name) for field in dataclasses.fields(self)))
+
 
 @dataclasses.dataclass(frozen=True)
 class Passes:

@@ -13,7 +13,7 @@ from perwiz.clock.treatment import Treated, treat
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError, UsageError
-from perwiz.graph.build import build
+from perwiz.graph.build import BLOCKING_PROBES, build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.fit.fit import fitted
@@ -32,6 +32,7 @@ from perwiz.trace.spread.share import ALONE, Part, Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.trace.windows.window import Window
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, in_order, parse_all
 from perwiz.whatif.order.reorder import Reordered
@@ -40,7 +41,7 @@ from perwiz.whatif.waits import Waits, recorded_waits, waiting
 ENGINES = {"sweep": sweep, "replay": replay}
 Start = Machine | Model | str | None
 """What a question starts from: a machine, a model, its name or file, changes of the fit such as `S_bytes=4040`, or None, the fit alone."""
-_GAPS = 0.1
+GAPS = 0.1
 """Part of the gaps of a model that a recording may contradict."""
 _MOST = 2**60
 """ns that all locations may take together, and bytes of all messages: sums of them are whole numbers of 64 bits."""
@@ -144,14 +145,27 @@ def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: 
 def _with_awaited(clocks: Treated, machine: Machine) -> Treated:
     """Return what each process has with all calls of others that the graph has an edge from. Raises UsageError for what is asked of one."""
     trace = clocks.trace
-    if not isinstance(trace.share, Part):
+    if not isinstance(trace.share, Part | Window):
         return clocks
     model = machine.model
     asked = {f"progress={model.progress}": model.progress == POSTED, "interfaces": interfaces.shared(model), "topology": model.topology}
+    alone = "by several processes together, must be by one (without mpiexec)"
+    if isinstance(trace.share, Window):
+        asked |= {"progress=in calls": model.progress == "in calls"}
+        alone = "in windows of a run, must be where all of it can be held"
     what = next((what for what, given in asked.items() if given), None)
     if what:
-        raise UsageError(f"model {model.name}: {what} is not asked about by several processes together, must be by one (without mpiexec)")
+        raise UsageError(f"model {model.name}: {what} is not asked about {alone}")
+    if isinstance(trace.share, Window):
+        _check_probes(trace)
+        return clocks
     return dataclasses.replace(clocks, trace=with_movers(with_awaited(trace, model), model))
+
+
+def _check_probes(trace: Trace) -> None:
+    """Raise UsageError if a window has a call that waits for a message which another one receives."""
+    if np.isin(trace.calls.op, BLOCKING_PROBES).any():
+        raise UsageError(f"{trace.path}: its blocking probes are not asked about in windows of a run, must be where all of it can be held")
 
 
 def settled(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> bool:
@@ -190,7 +204,7 @@ def replay_of(clocks: Treated, graph: Graph, machine: Machine, engine: str = "sw
     trace.share.at("replaying")
     weighted = weigh(trace, trace.timeline, graph, machine.model)
     seen = weighted.misfit
-    if seen.gaps_lowered and seen.gaps_lowered >= _GAPS * seen.gaps:
+    if not isinstance(trace.share, Window) and seen.gaps_lowered and seen.gaps_lowered >= GAPS * seen.gaps:
         machine = changed_machine(machine, "gap=none")
         weighted = dataclasses.replace(weigh(trace, trace.timeline, graph, machine.model), misfit=seen)
     return run_of(clocks, machine, weighted, trace.timeline.origin, engine)
@@ -269,7 +283,7 @@ def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
     return Protocol(waits, mover, (pairs >> 32, (pairs & 0xFFFFFFFF) - 1), gaps)
 
 
-def machine_of(model: Start, trace: Trace, part: bool = False) -> Machine:
+def machine_of(model: Start, trace: Trace, part: bool = False, windows: bool = False) -> Machine:
     """Return the machine that questions on a trace start from.
 
     By default it is fitted to the trace, with the model that was measured when the trace was recorded as evidence; one whose
@@ -289,6 +303,8 @@ def machine_of(model: Start, trace: Trace, part: bool = False) -> Machine:
     before = known(trace)
     if before and before.model == model and not part:
         return before.recorded().machine
+    if windows:
+        raise UsageError(f"{trace.path}: the machine is not fitted in windows of a run, must be told (--model NAME or FILE)")
     if model is not None:
         check_classes(trace, changed_pairs(model), f"model {model}")
     machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None, part)

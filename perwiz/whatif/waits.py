@@ -22,6 +22,11 @@ class Waits:
     partner: I4
     """Call that is waited for, -1 if none; in a collective the one that entered last: of a part none, as another process may have it."""
 
+    @classmethod
+    def of_none(cls) -> Waits:
+        """Return the waits of no calls."""
+        return cls(np.zeros(0, "i8"), np.zeros(0, "i4"))
+
 
 def waiting(weighted: Weighted, time: I8) -> Waits:
     """Return how long each call waits for its partners when vertices have these times, and for which call."""
