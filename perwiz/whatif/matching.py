@@ -19,6 +19,8 @@ would not. Where the recorded times themselves already say so, the choice is cou
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from perwiz.loggps.pairs import sent
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.numbers import distinct
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import ANY, Times
 from perwiz.trace.trace import Trace
@@ -69,8 +72,8 @@ class Matching:
 def matching(base: Run, changed: Run) -> Matching:
     """Return the choices of a predicted run that differ from those of the recorded one that it is made of, at its recorded times."""
     times = base.trace.timeline.calls
-    old = _Choices(base.weighted, times)
-    new = _Choices(changed.weighted, Times(changed.time[changed.graph.entered], changed.time[changed.graph.returned]))
+    old = _Choices(base.weighted, lambda: times)
+    new = _Choices(changed.weighted, lambda: Times(changed.time[changed.graph.entered], changed.time[changed.graph.returned]))
     reached, overtaken, order = old.reached(), old.overtaken(), changed.order
     perhaps, messages, fetched = possible(base.trace), base.trace.messages, counters(base.trace)
     turned = perhaps.reached(changed.recorded_rows().calls, messages) if len(perhaps.receive) else perhaps.receive
@@ -80,25 +83,35 @@ def matching(base: Run, changed: Run) -> Matching:
 
     return Matching(
         wildcards=len(old.wildcards),
-        receives=np.setdiff1d(recorded(new.reached()), reached),
-        waits=len(np.unique(old.choosing)),
-        completions=np.setdiff1d(recorded(new.overtaken()), overtaken),
+        receives=_without(recorded(new.reached()), reached),
+        waits=len(distinct(old.choosing)),
+        completions=_without(recorded(new.overtaken()), overtaken),
         already=len(reached) + len(overtaken),
         possible=len(perhaps.receive),
-        possible_receives=np.setdiff1d(turned, perhaps.reached(times, messages)),
+        possible_receives=_without(turned, perhaps.reached(times, messages)),
         fetches=len(fetched.fetch),
         turned=fetched.turned(changed.recorded_rows().calls) if len(fetched.fetch) else fetched.fetch,
     )
 
 
+def _without(calls: Ints, others: Ints) -> Ints:
+    """Return the calls that are none of some others, ascending; both have each once."""
+    return np.sort(np.setdiff1d(calls, others, assume_unique=True))
+
+
 class _Choices:
     """The choices of one run, and who would be chosen by its times."""
 
-    def __init__(self, weighted: Weighted, times: Times) -> None:
-        self._weighted, self._times = weighted, times
+    def __init__(self, weighted: Weighted, times: Callable[[], Times]) -> None:
+        """`times` makes those of calls; it is not asked where nothing is chosen."""
+        self._weighted, self._of_calls = weighted, times
         self.wildcards, self._chosen, self._completed = _choosing(weighted.trace)
         self.choosing = weighted.trace.messages.receive_done[self._completed]
         """Calls that complete one or some of several requests, once per message."""
+
+    @cached_property
+    def _times(self) -> Times:
+        return self._of_calls()
 
     def reached(self) -> I8:
         """Return the wildcard receives and probes that another message, received later, would reach first; rows of calls, sorted."""
@@ -116,7 +129,7 @@ class _Choices:
             key = np.unique(np.stack([receiver, label], 1), axis=0, return_inverse=True)[1].ravel()
             earliest = earliest_after(key, table.receive, sent, (key[self._chosen[which]], self.wildcards[which]))
             reached.append(self.wildcards[which[earliest < came[which]]])
-        return np.unique(np.concatenate(reached))
+        return distinct(np.concatenate(reached))
 
     def overtaken(self) -> I4:
         """Return the calls that complete some of several requests before one that would be complete earlier; rows of calls, sorted."""
@@ -128,7 +141,7 @@ class _Choices:
         ready = np.maximum(come, enter[table.receive[m]])
         location = self._weighted.trace.calls.location[self.choosing].astype("i8")
         earliest = earliest_after(location, self.choosing, ready, (location, self.choosing))
-        return np.unique(self.choosing[earliest < np.minimum(ready, self._times.leave[self.choosing])])
+        return distinct(self.choosing[earliest < np.minimum(ready, self._times.leave[self.choosing])])
 
 
 @remembered(2)

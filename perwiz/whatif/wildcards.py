@@ -14,7 +14,7 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
-from perwiz.trace.numbers import Numbers
+from perwiz.trace.numbers import Numbers, distinct
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import Messages, Times
 from perwiz.trace.trace import Trace
@@ -45,7 +45,7 @@ class Possible:
         sent = times.enter[messages.send[self.message]]
         came = np.minimum(sent, times.leave[messages.receive_done[self.message]])
         earliest = earliest_after(self.place, self.receive, sent, (self.place, self.receive))
-        return np.unique(self.receive[earliest < came])
+        return distinct(self.receive[earliest < came])
 
 
 @remembered(2)

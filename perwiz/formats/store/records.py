@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -128,11 +130,19 @@ class Unpacker:
             raise Unfit(f"{place}: {error}") from None
 
 
-@functools.lru_cache
+@functools.cache
 def _hints(kind: type) -> dict[str, Any]:
     """Return what the fields of a dataclass are annotated with."""
-    hints = typing.get_type_hints(kind)
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        hints |= {name: _hint(base.__module__, text) for name, text in inspect.get_annotations(base).items()}
     return {field.name: hints[field.name] for field in kept(kind)}
+
+
+@functools.cache
+def _hint(module: str, text: str) -> Any:
+    """Return what an annotation of a module says: as typing.get_type_hints, which compiles each as often as it occurs."""
+    return eval(text, vars(sys.modules[module]))
 
 
 def kept(kind: type) -> list[dataclasses.Field[Any]]:
