@@ -19,7 +19,7 @@ from perwiz.formats.format import Progress
 from perwiz.formats.source import content
 from perwiz.formats.traffic import Rows
 from perwiz.trace import defects, operations, resources
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import ANY, NONE, Calls, Locations, Times
 from perwiz.trace.trace import Trace
 from perwiz.words import several
@@ -27,13 +27,18 @@ from perwiz.words import several
 _LARGEST, _WHAT = 1 << 36, "lines of liballprof"
 _LINE = 64
 """Bytes of a line, about."""
-_GATHERS, _SCATTERS = (
-    [operations.OP[f"MPI_{name}"] for name in names.split()] for names in ("Gather Gatherv Reduce Ireduce", "Scatter Scatterv Bcast Ibcast")
-)
-_CASTS, _REDUCES = ([operations.OP[f"MPI_{name}"], operations.OP[f"MPI_I{name.lower()}"]] for name in ("Bcast", "Reduce"))
-_TO_EACH = [operations.OP[f"MPI_{name}"] for name in ("Alltoall", "Ialltoall", "Scatter")]
-_FROM_EACH = [operations.OP[f"MPI_{name}"] for name in ("Allgather", "Iallgather", "Alltoall", "Ialltoall", "Gather")]
-_BOTH = [operations.OP[f"MPI_{name}"] for name in ("Allreduce", "Iallreduce", "Scan", "Exscan", "Reduce", "Ireduce", "Bcast", "Ibcast")]
+
+
+def _of(names: str) -> Mask:
+    """Return per routine whether it is one of these."""
+    return np.isin(np.arange(len(operations.OPS)), [operations.OP[f"MPI_{name}"] for name in names.split()])
+
+
+_CASTS, _REDUCES = _of("Bcast Ibcast"), _of("Reduce Ireduce")
+_FROM_ROOT, _TO_ROOT = _CASTS | _of("Scatter Scatterv"), _REDUCES | _of("Gather Gatherv")
+_TO_EACH, _FROM_EACH = _of("Alltoall Ialltoall Scatter"), _of("Allgather Iallgather Alltoall Ialltoall Gather")
+_BOTH = _CASTS | _REDUCES | _of("Allreduce Iallreduce Scan Exscan")
+_RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 
 
 class Process:
@@ -127,7 +132,7 @@ class _Builder:
         traffic, untold = assembly.tied(actions, posts, self.rank, enter, False)
         node, nodes = assembly.placed([process.host for process in self.processes])
         zero = np.zeros(len(node), "i4")
-        talks = np.isin(operations.KIND[calls.op], (operations.SEND, operations.ISEND, operations.RECV, operations.IRECV))
+        talks = (_RECEIVES | np.isin(operations.KIND, (operations.SEND, operations.ISEND)))[calls.op]
         return Assembly(
             path=self.path,
             format="liballprof",
@@ -175,19 +180,18 @@ class _Builder:
 
     def _bytes(self, op: Rows) -> tuple[I8, I8]:
         """Return the bytes that calls send and receive, messages and collectives alike."""
-        of, root = np.clip(self._column("of"), 0, files.MOST_RANKS), self._column("root")
         type1, type2 = self._column("type"), self._column("type2")
-        one = self._column("count") * type1 + self._column("sum") * type1
-        two = self._column("count2") * type2 + self._column("sum2") * type2
-        two = np.where(np.isin(op, _BOTH), one, two)
+        one = (self._column("count") + self._column("sum")) * type1
+        two = np.where(_BOTH[op], one, (self._column("count2") + self._column("sum2")) * type2)
+        each = np.flatnonzero(_TO_EACH[op] | _FROM_EACH[op])
+        of = np.clip(self._column("of")[each], 0, files.MOST_RANKS)
         most = np.int64(1 << 60) // np.maximum(of, 1)
-        sent = np.where(np.isin(op, _TO_EACH), np.minimum(one, most) * of, one)
-        received = np.where(np.isin(op, _FROM_EACH), np.minimum(two, most) * of, two)
-        is_root = root == self._column("rank")
-        sent = np.where(np.isin(op, _SCATTERS) & ~is_root, 0, sent)
-        received = np.where((np.isin(op, _GATHERS) & ~is_root) | (np.isin(op, _CASTS) & is_root), 0, received)
-        quiet = np.isin(operations.KIND[op], (operations.RECV, operations.IRECV)) | (np.isin(op, _REDUCES) & is_root)
-        return np.where(quiet, 0, np.minimum(sent, 1 << 60)), np.minimum(received, 1 << 60)
+        is_root = self._column("root") == self._column("rank")
+        sent, received = np.where((_FROM_ROOT[op] & ~is_root) | _RECEIVES[op] | (_REDUCES[op] & is_root), 0, one), two
+        sent[each] = np.where(_TO_EACH[op[each]] & (sent[each] != 0), np.minimum(one[each], most) * of, sent[each])
+        received[each] = np.where(_FROM_EACH[op[each]], np.minimum(two[each], most) * of, two[each])
+        received[(_TO_ROOT[op] & ~is_root) | (_CASTS[op] & is_root)] = 0
+        return np.minimum(sent, 1 << 60), np.minimum(received, 1 << 60)
 
     def _strange(self, process: Process) -> int:
         """Return how many communicators a process names of which nobody tells who is in them."""

@@ -31,7 +31,7 @@ _KINDS = {
 _SPARSE, _LEAST = 64, 1 << 16
 """Places that calls name, so many per call and so many more; a file that names more is damaged."""
 _NAMES = ("Startall", "Waitall", "Waitany", "Waitsome", "Testall", "Testany", "Testsome")
-_LISTS = [operations.OP[f"MPI_{name}"] for name in _NAMES]
+_LISTS = np.isin(np.arange(len(operations.OPS)), [operations.OP[f"MPI_{name}"] for name in _NAMES])
 _MPICH_WORLD = 0x44000000
 _POINTER = 1 << 16
 """A handle from here on is an address, and so are requests of that MPI; else they are numbers of 4 bytes."""
@@ -112,7 +112,7 @@ def _events(lines: Lines, stride: int) -> tuple[I8, I8, I8]:
     kinds = np.array([_KINDS.get(what, NONE) for what in range(functions.FREES + 1)])
     call = np.flatnonzero(kinds[lines.does] >= 0)
     kind, place = kinds[lines.does[call]], lines.value["request"][call]
-    listed = np.isin(lines.op[call], _LISTS)
+    listed = _LISTS[lines.op[call]]
     many = np.flatnonzero(listed)
     known = np.unique(place[(kind == _POST) | (kind == _INIT)])
     first = np.searchsorted(known, place[many])
