@@ -22,9 +22,13 @@ def column(meaning: str, unit: str = "") -> Any:
     return dataclasses.field(metadata={"meaning": meaning, "unit": unit})
 
 
-@cache
 def dtypes(record: type) -> Mapping[str, np.dtype[Any]]:
     """Return the dtype of each column of a dataclass, read off its annotations: the names of perwiz.trace.arrays."""
+    return _dtypes(record)
+
+
+@cache
+def _dtypes(record: type) -> Mapping[str, np.dtype[Any]]:
     return MappingProxyType({field.name: arrays.dtype(str(field.type)) for field in dataclasses.fields(record)})
 
 
