@@ -250,7 +250,7 @@ class Span(Record):
     later_ns: Natural
     """How far behind; included in `most_ns`."""
     varies: Varies | None
-    """Null if nothing repeats."""
+    """Null if nothing repeats, or no runs were drawn anew."""
     others: list[Possible]
     """What else could come out, farthest from the answer first."""
     stops: list[str]
@@ -260,6 +260,8 @@ class Span(Record):
     costs_ns: Natural
     """By how much the answer, and its gain, may be off nine times of ten, as costs that were fitted are known no better; apart from all
     the others."""
+    drawn: bool = True
+    """Whether it was asked to draw runs anew, and so looked for what repeats."""
 
 
 class Misfit(Record):

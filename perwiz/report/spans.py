@@ -49,6 +49,7 @@ def span(value: whatif.Span) -> Span:
         stops=list(value.stops),
         gain=_gain(value.gain) if value.gain else None,
         costs_ns=value.costs,
+        drawn=value.drawn,
     )
 
 
@@ -78,7 +79,7 @@ def sure(span: Span | None, recorded: int) -> bool:
 
 def facts(span: Span | None, answer: int) -> Facts:
     """Return the span of an answer, ns, as what is said below it; nothing if the trace tells nothing about it."""
-    told = span is not None and (span.varies is not None or span.later_ns or span.others or span.stops)
+    told = span is not None and (span.varies or not span.drawn or span.later_ns or span.others or span.stops)
     return [("", line) for line in texts(span, answer)] if span is not None and told else []
 
 
@@ -107,7 +108,7 @@ def _chance(chance: ByChance) -> str:
 
 
 def _few(span: Span) -> str:
-    """Return why it is not told how much the gain varies; empty if nothing varies, or no runs were drawn."""
+    """Return why it is not told how much the gain varies; empty if nothing does, or no runs were drawn."""
     if span.varies is None or (span.varies.iterations or span.varies.stretches) >= FEW:
         return ""
     told = f"{span.varies.iterations} iterations are too few" if span.varies.iterations else "too few repetitions"
@@ -141,11 +142,9 @@ def text(span: Span, answer: int) -> str:
 
 def _certain(span: Span) -> str:
     """Return why nothing else is said to be possible."""
-    if span.varies is None:
-        return _UNKNOWN
-    if span.gain is None and not _few(span):
+    if not span.drawn:
         return "no runs were drawn anew: how much it varies is not told"
-    return "nothing that the trace leaves open changes it"
+    return _UNKNOWN if span.varies is None else "nothing that the trace leaves open changes it"
 
 
 def _cause(span: Span, answer: int) -> str:

@@ -23,10 +23,10 @@ COMPUTATION = Varies("computation", 0.008, 30, 30)
 SURE = GainBetween(10_000_000, 10_000_400, 200, 10_000_000, 10_000_000, 10_000_000, 0, None)
 
 
-def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain=None, costs=0):
+def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain=None, costs=0, drawn=True):
     times = [makespan, *(ns for _, ns in others)]
     possible = [Possible([*changes], ns) for changes, ns in others]
-    return Span(min(times) - noise, max(times) + noise, noise, noise, varies, possible, [*stops], gain, costs)
+    return Span(min(times) - noise, max(times) + noise, noise, noise, varies, possible, [*stops], gain, costs, drawn)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain
             " any call of their receiver or if no message is eager",
         ),
         (span(), "nothing repeats, so how much it varies is not known"),
-        (span(varies=COMPUTATION), "no runs were drawn anew: how much it varies is not told"),
+        (span(drawn=False), "no runs were drawn anew: how much it varies is not told"),
         (span(varies=COMPUTATION, gain=SURE), "nothing that the trace leaves open changes it"),
         (
             span(varies=COMPUTATION, stops=["S_bytes=0"], gain=SURE),

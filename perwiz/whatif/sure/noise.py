@@ -105,7 +105,7 @@ class Noise:
     any: F8
     """Deviations of computation that repeats, each as often as it takes time: what is seldom has one of these."""
     varies: Varies | None
-    """None if nothing repeats."""
+    """None if nothing repeats, or no runs are drawn."""
     draws: int
     """How many are drawn at most."""
 
@@ -178,12 +178,23 @@ class Noise:
         return out
 
 
+_NO_TIMES, _NO_PIECES = np.zeros(0), np.zeros(0, "i8")
+_NO_STRETCHES = Stretches(_NO_TIMES, _NO_PIECES, _NO_PIECES, np.zeros(1, "i8"), np.zeros((0, 0), "i4"), 1)
+_UNSOUGHT = Noise(
+    _NO_PIECES, np.zeros(0, "i4"), _NO_TIMES, _NO_TIMES, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0
+)
+"""What is known where no runs are drawn."""
+
+
 @remembered(2)
 def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None) -> Noise:
-    """Return what repeats in a recorded run, and how much it varies; `draws` runs are drawn of each answer. What repeats is found once.
+    """Return what repeats in a recorded run, and how much it varies; `draws` runs are drawn of each answer. What repeats is found once, and
+    not looked for if none is drawn.
 
     `iterations` are those of the trace, looked for if not given.
     """
+    if not draws:
+        return _UNSOUGHT
     noise = found_noise(run, iterations)
     return noise if noise.draws == draws else dataclasses.replace(noise, draws=draws)
 

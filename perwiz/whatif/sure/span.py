@@ -70,7 +70,7 @@ class Span:
     around: Around
     """How far another run of the same lies from its makespan: what `least` and `most` lie further out."""
     varies: Varies | None
-    """What varies most from run to run; None if nothing repeats, so that nothing tells."""
+    """What varies most from run to run; None if nothing repeats, so that nothing tells, or no runs are drawn."""
     others: tuple[Possible, ...]
     """What else could come out, farthest from the answer first: the smallest and the largest, if they differ from it."""
     stops: tuple[str, ...]
@@ -79,6 +79,8 @@ class Span:
     """None if too little repeats."""
     costs: int = 0
     """By how much it may be off nine times of ten, as costs that were fitted are known no better, ns; not in `least` and `most`."""
+    drawn: bool = True
+    """Whether runs are drawn: else nobody looks for what varies."""
 
     @property
     def known(self) -> bool:
@@ -279,7 +281,7 @@ class _Found:
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
         gain, costs = answers.gain(self._answer, times, (least, most)), round(_NINE * math.hypot(*self._costs))
         gain = dataclasses.replace(gain, chance=self._chance(answers, run, gain.mean)) if gain else None
-        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs)
+        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs, noise.draws > 0)
 
     def _chance(self, answers: Answers, run: Run, mean: int) -> Chance | None:
         """Return why drawn runs gain another amount than the recorded one, if they do: one that is no single piece only where the mean that

@@ -60,6 +60,7 @@ def test_document__by_hand():
             "stops": [],
             "gain": None,
             "costs_ns": 0,
+            "drawn": True,
         },
         "best_span": {
             "least_ns": 100,
@@ -71,6 +72,7 @@ def test_document__by_hand():
             "stops": [],
             "gain": None,
             "costs_ns": 0,
+            "drawn": True,
         },
         "machine": {"given": True, "estimates": [], "unknown": []},
         "gain_ns": 40,

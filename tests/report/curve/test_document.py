@@ -43,6 +43,7 @@ def known(makespan):
         "stops": [],
         "gain": None,
         "costs_ns": 0,
+        "drawn": True,
     }
 
 

@@ -72,6 +72,7 @@ def test_document__by_hand():
             "stops": [],
             "gain": None,
             "costs_ns": 0,
+            "drawn": True,
         },
         "widened": None,
         "recordings": None,

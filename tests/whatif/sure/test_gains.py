@@ -81,7 +81,7 @@ def test_too_few_repetitions():
 
 def test_no_runs_drawn():
     found = predict(loop(*[80, 120, 100] * 4), ["scale varied=0.5"], hand_model(), draws=0)
-    assert (found.gain, found.span.gain) == (600, None)
+    assert (found.gain, found.span.gain, found.span.varies, found.span.drawn) == (600, None, None, False)
     assert found.span.least == found.predicted.makespan == found.span.most
 
 
