@@ -180,9 +180,7 @@ class Noise:
 
 _NO_TIMES, _NO_PIECES = np.zeros(0), np.zeros(0, "i8")
 _NO_STRETCHES = Stretches(_NO_TIMES, _NO_PIECES, _NO_PIECES, np.zeros(1, "i8"), np.zeros((0, 0), "i4"), 1)
-_UNSOUGHT = Noise(
-    _NO_PIECES, np.zeros(0, "i4"), _NO_TIMES, _NO_TIMES, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0
-)
+_UNSOUGHT = Noise(_NO_PIECES, np.zeros(0, "i4"), _NO_TIMES, _NO_TIMES, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0)
 """What is known where no runs are drawn."""
 
 
