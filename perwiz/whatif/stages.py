@@ -28,7 +28,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.instead import BALANCE, SLOWEST, balanced
-from perwiz.whatif.run import Known, Protocol, Run, Start, is_changes, known, replay_error, replayed, summable
+from perwiz.whatif.run import Known, Run, Start, is_changes, known, replay_error, replayed, summable
 from perwiz.whatif.sure import variations
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import ANY, DRAWS, Noise, found_noise, noise_of
@@ -83,7 +83,6 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
         raise UsageError(f"--model {model}: is not kept in a store, must be given with each question")
     run = replayed(trace, model, clock)
     ends = [end for unknown in run.machine.unknown for end in unknown.ends]
-    protocols: list[Protocol] = []
 
     def noisy() -> tuple[Noise, F8]:
         noise = noise_of(run, draws_of(run))
@@ -91,7 +90,7 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
 
     def others() -> tuple[Varied, ...]:
         held = Varied(variations.HELD, variations.held(run))
-        return (*(Varied(end, varied(run, (end,), (), protocols)) for end in ends), held)
+        return (*(Varied(end, varied(run, (end,))) for end in ends), held)
 
     doubts, (noise, drawn), more, gains = at_once((lambda: doubts_of(run), noisy, others, lambda: balanced(run)), run.graph.edges)
     told = possible(run.trace), run.replay_error

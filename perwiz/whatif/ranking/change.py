@@ -11,6 +11,7 @@ import numpy as np
 
 from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.resources import map_threads, thread_count
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, join, parse
 from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.hypotheses.computation import Computation
@@ -151,7 +152,9 @@ class Asker:
         weighted = self._under(messages)
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
-            weighted.weight[self.segments.edge] = self._computed(computation)
+            weight, segments = self._computed(computation), self.segments
+            other = np.flatnonzero(weight != segments.gaps(segments.length)) if not messages else slice(None)
+            weighted.weight[segments.edge[other]] = weight[other]
         for one in computation:
             one.in_calls(weighted)
         for hypothesis in in_turn:
@@ -161,12 +164,14 @@ class Asker:
 
     def _computed(self, computation: Sequence[Computation]) -> I8:
         """Return the weights of the edges that hold computation."""
-        if self._computation[0] != tuple(computation):
+        asked, weight = self._computation
+        if asked != tuple(computation):
             length = self.segments.length
             for hypothesis in computation:
                 length = hypothesis.lengths(self.segments, length)
-            self._computation = tuple(computation), self.segments.gaps(length)
-        return self._computation[1]
+            weight = self.segments.gaps(length)
+            self._computation = tuple(computation), weight
+        return weight
 
     def _in_order(self, in_turn: Sequence[Hypothesis]) -> Weighted:
         """Return the graph under hypotheses that change its edges; what an order is asked on top of is made once for several in a row."""
@@ -210,10 +215,17 @@ class Asker:
 
         def changed(weighted: Weighted, hypothesis: Hypothesis) -> Weighted:
             nonlocal last
-            last = last if weighted is last.weighted else Asker(self.run, weighted)
-            return last.changed([hypothesis])
+            last = asker = last if weighted is last.weighted else Asker(self.run, weighted)
+            return asker.changed([hypothesis])
 
         return [partial(changed, hypothesis=hypothesis) for hypothesis in several]
+
+    def changes(self, kind: str, asked: Sequence[tuple[str, str, str]]) -> list[Change]:
+        """Return changes of computation, each (what it is about, question, in words), with what each is worth, several at a time."""
+        if asked:
+            self.segments, self.for_devices  # noqa: B018 what they share is made once
+        several = min(thread_count(self.run.graph.edges), max(len(asked), 1))
+        return map_threads(lambda one: self.change(kind, *one), asked, several)
 
     def change(self, kind: str, by: str, question: str, what: str, at_most: bool = False) -> Change:
         """Return a change with what it is worth."""

@@ -51,8 +51,8 @@ def balance(asker: Asker) -> list[Change]:
     asked += [("region", name, f"computation in each {name}") for name in shared]
     single = [step for step in steps.steps(_STEPS) if not mostly_for_devices(asker.segments, asker.for_devices, step)]
     asked += [("step", step, f"computation of step {step}") for step in single]
-    out = [asker.change("balance", by, f"balance-time {text}", what) for by, text, what in asked]
-    return [change for change in out if change.makespan < asker.run.makespan]
+    found = asker.changes("balance", [(by, f"balance-time {text}", what) for by, text, what in asked])
+    return [change for change in found if change.makespan < asker.run.makespan]
 
 
 def threads(asker: Asker) -> list[Change]:
@@ -144,8 +144,8 @@ def slowest(asker: Asker) -> list[Change]:
     own = ~np.isin(trace.locations.process, masters)
     within = between_init_and_finalize(segments) & (own & (trace.locations.kind != STREAM))[segments.location] & ~asker.for_devices
     computed = np.bincount(rank_of[segments.location[within]], segments.length[within], len(ranks)).astype("f8")
-    out = [
-        asker.change("slowest", "rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")
+    asked = [
+        ("rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")
         for row, factor in _slow(computed, np.ones(len(ranks), "i8"))
     ]
     first, end = _class(computed)
@@ -154,20 +154,16 @@ def slowest(asker: Asker) -> list[Change]:
         for row, factor in _slow(sums, np.array([end - first, len(ranks) - end + first])):
             if row == 0:
                 named = f"{ranks[first]}-{ranks[end - 1]}"
-                out.append(asker.change("slowest", "class", f"speed rank:{named}={factor}", f"ranks {named}, {factor} times as fast"))
+                asked.append(("class", f"speed rank:{named}={factor}", f"ranks {named}, {factor} times as fast"))
     node_of = np.zeros(len(ranks), "i8")
     node_of[rank_of[own]] = trace.locations.node[own]
     if (node_of >= 0).all() and 1 < len(np.unique(node_of)) < len(ranks) and not _ambiguous(trace.nodes):
         sums, count = np.zeros(len(trace.nodes)), np.bincount(node_of, minlength=len(trace.nodes))
         np.add.at(sums, node_of, computed)
         for row, factor in _slow(sums, count):
-            question = f"speed node:{trace.nodes[row]}={factor}"
-            out.append(asker.change("slowest", "node", question, f"node {trace.nodes[row]}, {factor} times as fast"))
-    out += [
-        asker.change("slowest", by, f"typical {text}", f"{what}, each operation as long as it is usually")
-        for by, text, what in _stragglers(asker)
-    ]
-    return [change for change in out if change.makespan < asker.run.makespan]
+            asked.append(("node", f"speed node:{trace.nodes[row]}={factor}", f"node {trace.nodes[row]}, {factor} times as fast"))
+    asked += [(by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in _stragglers(asker)]
+    return [change for change in asker.changes("slowest", asked) if change.makespan < asker.run.makespan]
 
 
 def without_launches(asker: Asker) -> tuple[str, str, int] | None:

@@ -6,20 +6,22 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.loggps.weigh import Weighted, weigh
+from perwiz.loggps.model import Model
+from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8
-from perwiz.trace.resources import remembered
+from perwiz.trace.resources import at_once, remembered
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.chance import Chance, chance, differs
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
-from perwiz.whatif.sure.variations import HELD, Variation, held, off, single, varied
+from perwiz.whatif.sure.variations import HELD, Unknown, Variation, held, single, varied, weighed
 
 CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of an interval of a gain."""
@@ -215,23 +217,39 @@ def spans(run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), dou
     """
     found = [_Found(answer) for answer in answers.of]
     more = [*(doubts or doubts_of(run)).against, *(change for hypothesis in hypotheses for change in hypothesis.opens(run.machine))]
-    for unknown, variation in single(run, more, hypotheses):
-        for one in found:
-            one.tell(unknown, variation)
-    other = held(run)
-    for one in found:
-        if other is not None:
-            one.tell("", other)
-    for weighted in off(run):
-        for one in found:
-            one.cost(weighted)
+    _tell_of_each(run, found, more, hypotheses)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
         combined = varied(run, changes, hypotheses)
         for one in found:
             if combined is not None and changes in one.together():
-                one.tell("", combined)
+                one.tell("", one.under(combined))
     return [one.span(answers, run) for one in found]
+
+
+def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis]) -> None:
+    """Tell answers what they become where one thing is otherwise that is unknown, held or fitted: several at a time, told in order."""
+
+    def otherwise(made: Callable[[], Variation | None]) -> list[Outcome]:
+        variation = made()
+        return [] if variation is None else [one.under(variation) for one in found]
+
+    def cheaper(model: Model) -> list[int | None]:
+        weighted = weighed(run, model)
+        return [one.cost(weighted) for one in found]
+
+    unknown: list[Unknown] = [*single(run, more, hypotheses), ("", partial(held, run))]
+    tasks = [*(partial(otherwise, made) for _, made in unknown), *(partial(cheaper, model) for model in run.machine.off)]
+    outcomes = at_once(tasks, run.graph.edges)
+    for (key, _), several in zip(unknown, outcomes, strict=False):
+        for one, outcome in zip(found, several, strict=False):
+            one.tell(key, outcome)
+    for one, costs in zip(found, zip(*outcomes[len(unknown) :], strict=True), strict=False):
+        one.costs = [cost for cost in costs if cost is not None]
+
+
+Outcome = Possible | tuple[str, ...]
+"""What an answer becomes under a variation; or the changes of the model under which the program stops."""
 
 
 class _Found:
@@ -242,23 +260,33 @@ class _Found:
         self._least: dict[str, Possible] = {}
         self._most: dict[str, Possible] = {}
         self._stops: list[str] = []
-        self._costs: list[int] = []
+        self.costs: list[int] = []
+        """How much it changes where each cost that was fitted is smaller by its standard error, ns."""
         for possible in answer.others:
             self._keep("", possible)
 
-    def tell(self, unknown: str, variation: Variation) -> None:
+    def under(self, variation: Variation) -> Outcome:
         """Ask again under a variation of an unknown. Calls may have an order there that waits for itself: then the program stops."""
         try:
-            now = swept_makespan(self._answer.question(variation.weighted))
+            return Possible(variation.changes, swept_makespan(self._answer.question(variation.weighted)))
         except UsageError:
-            self._stops.extend(change for change in variation.changes if change != HELD)  # a process in a call holds nobody for good
-            return
-        self._keep(unknown, Possible(variation.changes, now))
+            return tuple(change for change in variation.changes if change != HELD)  # a process in a call holds nobody for good
 
-    def cost(self, weighted: Weighted) -> None:
-        """Ask again where a cost is smaller by its standard error: of few costs, an answer changes in proportion to each."""
-        with contextlib.suppress(UsageError):  # of another order of calls, which waits for itself there
-            self._costs.append(swept_makespan(self._answer.question(weighted)) - self._answer.makespan)
+    def tell(self, unknown: str, outcome: Outcome) -> None:
+        """Take what becomes of it where an unknown is otherwise."""
+        if isinstance(outcome, Possible):
+            self._keep(unknown, outcome)
+        else:
+            self._stops.extend(outcome)
+
+    def cost(self, weighted: Weighted) -> int | None:
+        """Ask again where a cost is smaller by its standard error: of few costs, an answer changes in proportion to each.
+
+        None of another order of calls that waits for itself there.
+        """
+        with contextlib.suppress(UsageError):
+            return swept_makespan(self._answer.question(weighted)) - self._answer.makespan
+        return None
 
     def _keep(self, unknown: str, this: Possible) -> None:
         for side, sign in ((self._least, 1), (self._most, -1)):
@@ -279,7 +307,7 @@ class _Found:
         others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
         times = [now, *map(_makespan, others)]
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
-        gain, costs = answers.gain(self._answer, times, (least, most)), round(_NINE * math.hypot(*self._costs))
+        gain, costs = answers.gain(self._answer, times, (least, most)), round(_NINE * math.hypot(*self.costs))
         gain = dataclasses.replace(gain, chance=self._chance(answers, run, gain.mean)) if gain else None
         return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs, noise.draws > 0)
 
@@ -291,7 +319,7 @@ class _Found:
         drawn = round(float(paired(answers.recorded.drawn, self._answer.drawn).mean()))
         if not differs(gained, drawn, answers.part):
             return None
-        recorded, again = (weigh(run.trace, run.trace.timeline, run.graph, run.machine.model) for _ in range(2))
+        recorded, again = (weighed(run, run.machine.model) for _ in range(2))
         found = chance(answers.noise, recorded, self._answer.question(again), gained, drawn)
         return found if found.piece or differs(gained, mean, answers.part) else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -28,23 +28,23 @@ class Variation:
     weighted: Weighted
 
 
-def single(run: Run, more: Iterable[str] = (), hypotheses: Sequence[Hypothesis] = ()) -> Iterator[tuple[str, Variation]]:
-    """Yield, one after the other, the ends of everything unknown, each with the unknown's class and key, and `more` changes of the model.
+Unknown = tuple[str, Callable[[], Variation | None]]
+"""Class and key of what is unknown, and what makes the run as it is where that is otherwise."""
 
-    Only what concerns a call of the trace: the others would say the same again. `hypotheses` are those that will be asked of them.
+
+def single(run: Run, more: Iterable[str] = (), hypotheses: Sequence[Hypothesis] = ()) -> list[Unknown]:
+    """Return the ends of everything unknown, and `more` changes of the model.
+
+    `hypotheses` are those that will be asked of them.
     """
     ends = [(f"{unknown.pairs}:{unknown.key}", end) for unknown in run.machine.unknown for end in unknown.ends]
-    before: list[Protocol] = []
-    for unknown, end in [*ends, *((change.partition("=")[0], change) for change in more)]:
-        variation = varied(run, (end,), hypotheses, before)
-        if variation is not None:
-            yield unknown, variation
+    asked = [*ends, *((change.partition("=")[0], change) for change in more)]
+    return [(unknown, functools.partial(varied, run, (end,), hypotheses)) for unknown, end in asked]
 
 
-def off(run: Run) -> Iterator[Weighted]:
-    """Yield the recorded run with each of the costs that were fitted smaller by its standard error."""
-    for model in run.machine.off:
-        yield weigh(run.trace, run.trace.timeline, run.graph, model)
+def weighed(run: Run, model: Model) -> Weighted:
+    """Return the recorded run under another model that asks for the same edges."""
+    return weigh(run.trace, run.trace.timeline, run.graph, model)
 
 
 def held(run: Run) -> Variation | None:
@@ -54,7 +54,7 @@ def held(run: Run) -> Variation | None:
         return kept()
     if not len(in_place(run.weighted)[0]):
         return None
-    return Variation((HELD,), dataclasses.replace(weigh(run.trace, run.trace.timeline, run.graph, run.machine.model), held=True))
+    return Variation((HELD,), dataclasses.replace(weighed(run, run.machine.model), held=True))
 
 
 @remembered(16)
@@ -63,12 +63,8 @@ def known(run: Run, changes: tuple[str, ...]) -> Callable[[], Variation | None] 
     return None
 
 
-def varied(
-    run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = (), protocols: list[Protocol] | None = None
-) -> Variation | None:
-    """Return the recorded run under a changed model; None if nothing in it changes by that.
-
-    `protocols` has the protocol of the run, or is empty and takes it.
+def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] = ()) -> Variation | None:
+    """Return the recorded run under a changed model; None if nothing in it changes by that: it would say the same again.
 
     Where other messages are synchronous, or progress is another one and that matters, it has a graph of its own.
     """
@@ -77,15 +73,19 @@ def varied(
     if kept and settled(trace, old, hypotheses):
         return kept()
     model = functools.reduce(Model.with_changes, changes, old)
-    protocols = [] if protocols is None else protocols
-    protocols += [] if protocols else [protocol(trace, old, hypotheses)]
-    before, now = protocols[0], protocol(trace, model, hypotheses)
+    before, now = _before(run, tuple(hypotheses)), protocol(trace, model, hypotheses)
     anew = now.gaps > before.gaps or bool(np.setdiff1d(now.pairs(), before.pairs(), assume_unique=True).size)
     same = (now.waits == before.waits).all() and np.array_equal(now.supposed, before.supposed)
     if not anew and same and _same_costs(old, model):
         return None
     graph = graph_of(trace, model, hypotheses) if anew else run.graph
     return Variation(changes, weigh(trace, trace.timeline, graph, model))
+
+
+@remembered(1)
+def _before(run: Run, hypotheses: tuple[Hypothesis, ...]) -> Protocol:
+    """Return the protocol of a run, found once."""
+    return protocol(run.trace, run.machine.model, hypotheses)
 
 
 def _same_costs(old: Model, new: Model) -> bool:
