@@ -346,7 +346,7 @@ def measured(weighted: Weighted) -> Measured:
     return _measured(weighted.graph, weighted.trace, weighted.timeline, weighted.model)
 
 
-@remembered(2)
+@remembered(1)
 def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model) -> Measured:
     lag = lags(trace, graph, model)
     weight = lag.copy()

@@ -38,7 +38,7 @@ class Alone:
         parts, places = len(cuts) - 1, len(trace.locations)
         bounds = 2 * (trace.first_calls + np.arange(places + 1))
         entered = 2 * (np.arange(len(trace.calls)) + trace.calls.location) + 1
-        self._chain = np.empty(int(bounds[-1]), "i8")
+        self._chain = np.empty(int(bounds[-1]), "i4")
         """Vertices of locations, each in its order."""
         when, returns = np.empty(len(self._chain), "i8"), np.zeros(len(self._chain), bool)
         calls, ends = trace.timeline.calls, trace.timeline.locations
@@ -50,7 +50,7 @@ class Alone:
         ):
             self._chain[place], when[place] = vertex, time
         returns[entered + 1] = returns[bounds[1:] - 1] = True
-        part = np.empty(len(self._chain), "i8")
+        part = np.empty(len(self._chain), "i4")
         self._first = np.empty(cuts.shape, "i8")
         """In the chain: the first vertex behind each cut, or what is behind the location's last."""
         for at, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):

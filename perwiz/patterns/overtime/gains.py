@@ -26,7 +26,7 @@ class Asked:
         self._run, self._segments = run, segments
         shared = between_init_and_finalize(segments) & (run.trace.locations.kind != STREAM)[segments.location] & ~for_devices(segments)
         kept = (cut.part >= 0) & shared[cut.segment]
-        self.shared = Pieces(*(column[kept] for column in (cut.segment, cut.part, cut.length, cut.location)))
+        self.shared = cut if kept.all() else Pieces(*(column[kept] for column in (cut.segment, cut.part, cut.length, cut.location)))
         self.part_of_call = _part_of_call(run, cuts)
         """Part in which each call begins, int64, -1 of none."""
 

@@ -113,9 +113,9 @@ def span(trace: Trace) -> tuple[int, int, bool]:
 class Pieces:
     """The computation of a run, cut at the bounds of parts: pieces in the order of locations, then of time."""
 
-    segment: I8
+    segment: I4
     """Row of segments."""
-    part: I8
+    part: I4
     """-1 of what lies before all parts or behind them."""
     length: I8
     """ns, above 0."""
@@ -131,7 +131,7 @@ def pieces(segments: Segments, cuts: I8) -> Pieces:
     begin = begins(segments)
     end = begin + segments.length
     first = np.searchsorted(segments.location, np.arange(len(trace.locations) + 1))
-    part = np.empty(len(begin), "i8")
+    part = np.empty(len(begin), "i4")
     inner: list[I8] = []
     for at, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
         part[low:high] = np.searchsorted(cuts[:, at], begin[low:high], "right") - 1
@@ -140,16 +140,15 @@ def pieces(segments: Segments, cuts: I8) -> Pieces:
         kept = kept[(end[row[kept]] > cuts[kept, at]) & (begin[row[kept]] < cuts[kept, at])]
         inner.append(np.stack([row[kept], cuts[kept, at], kept]))
     cut = np.concatenate(inner, axis=1) if inner else np.empty((3, 0), "i8")
-    segment = np.concatenate([np.arange(len(begin)), cut[0]])
-    order = np.argsort(segment, kind="stable")
-    segment, begin_ = segment[order], np.concatenate([begin, cut[1]])[order]
-    part = np.concatenate([part, cut[2]])[order]
+    behind = cut[0] + 1
+    segment, part = np.insert(np.arange(len(begin), dtype="i4"), behind, cut[0]), np.insert(part, behind, cut[2])
+    begin = np.insert(begin, behind, cut[1])
     last = np.append(segment[1:] != segment[:-1], True)
-    stop = np.where(last, end[segment], np.append(begin_[1:], 0))
-    length = stop - begin_
-    kept = np.flatnonzero(length > 0)
-    part = np.where(part >= len(cuts) - 1, -1, part)
-    return Pieces(segment[kept], part[kept], length[kept], segments.location[segment[kept]])
+    length = np.where(last, end[segment], np.append(begin[1:], 0)) - begin
+    kept = length > 0
+    part[part >= len(cuts) - 1] = -1
+    segment = segment[kept]
+    return Pieces(segment, part[kept], length[kept], segments.location[segment])
 
 
 def begins(segments: Segments) -> I8:
@@ -168,7 +167,7 @@ def begins(segments: Segments) -> I8:
 def computed(pieces: Pieces, parts: int, locations: int) -> I8:
     """Return what each location computes in each part, int64 ns by part and location."""
     out = np.zeros((parts + 1) * locations, "i8")
-    np.add.at(out, pieces.part * locations + pieces.location, pieces.length)  # those of no part go to the last row
+    np.add.at(out, pieces.part.astype("i8") * locations + pieces.location, pieces.length)  # those of no part go to the last row
     return out.reshape(parts + 1, locations)[:parts]
 
 

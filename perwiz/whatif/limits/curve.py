@@ -172,13 +172,15 @@ def curve_of(
     most: float | None = None,
     exact: bool = False,
     progress: Callable[[int], object] | None = None,
+    fewest: int = 0,
 ) -> Curve:
-    """Return the same of a run that has been replayed."""
+    """Return the same of a run that has been replayed. Of a long one, unless `exact`, with `fewest` sweeps if that is above 0."""
     key = parameter(of)
     lines = lines_of(run, key)
     least, most = _interval(key, lines.recorded, least, most)
     lines.progress = progress
-    sweeps = None if exact else max(_SWEEPS, _EDGES // max(1, run.graph.edges))
+    fewest = fewest or _SWEEPS
+    sweeps = None if exact else max(fewest, _EDGES // max(1, run.graph.edges) * fewest // _SWEEPS)
     highest, gap = envelope(lines, lines.point(least), lines.point(most), sweeps)
     x = [least, *(lines.x(crossing(left, right)) for left, right in itertools.pairwise(highest)), most]
     value = [float(height(line, lines.point(where))) for line, where in zip([*highest, highest[-1]], x, strict=True)]

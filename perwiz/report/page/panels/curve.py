@@ -16,13 +16,15 @@ PARAMETERS = (("L", "latency L"), ("G", "time per byte G"), ("o", "overhead o"))
 POINTS = 400
 """Corners of the longest curve drawn."""
 _BREAKS = 12
+_SWEEPS = 24
+"""Sweeps for each curve of a long run: what the corners left out would add is told."""
 
 
 def document(run: Run) -> PanelData:
     """Return one curve for each parameter of the network."""
     whole = blocks.shares_of(run.trace, run.makespan)
     notes = ["dots: another path becomes critical", *(text for _, text in blocks.share_facts(whole, run.makespan, run.trace.part))]
-    curves = [_curve(curve_of(run, letter), name) for letter, name in PARAMETERS]
+    curves = [_curve(curve_of(run, letter, fewest=_SWEEPS), name) for letter, name in PARAMETERS]
     return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(notes)}
 
 
