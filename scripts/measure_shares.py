@@ -100,7 +100,6 @@ def measured(path: str) -> list[Stage]:
     """Return the stages from an archive to an answer."""
     from perwiz.formats.otf2.read import record
     from perwiz.formats.otf2.tables import Builder
-    from perwiz.patterns.search import search
     from perwiz.trace import resources
     from perwiz.whatif.hypotheses.base import apply, parse
     from perwiz.whatif.matching import matching
@@ -129,8 +128,6 @@ def measured(path: str) -> list[Stage]:
         answers = answered(run, [lambda weighted: apply(weighted, asked)])
     with stage("as the machine may be", out, watched):
         spans(run, answers, asked)
-    with stage("patterns", out, watched):
-        search(clocks.trace)
     with stage("the answer", out, watched):
         matching(run, under(run, asked))
     return out
