@@ -145,10 +145,10 @@ def pieces(segments: Segments, cuts: I8) -> Pieces:
     begin = np.insert(begin, behind, cut[1])
     last = np.append(segment[1:] != segment[:-1], True)
     length = np.where(last, end[segment], np.append(begin[1:], 0)) - begin
-    kept = length > 0
     part[part >= len(cuts) - 1] = -1
-    segment = segment[kept]
-    return Pieces(segment, part[kept], length[kept], segments.location[segment])
+    there = length > 0
+    segment = segment[there]
+    return Pieces(segment, part[there], length[there], segments.location[segment])
 
 
 def begins(segments: Segments) -> I8:
