@@ -30,7 +30,7 @@ from perwiz.patterns.overtime.changes import LEAST, stretches
 from perwiz.patterns.overtime.gains import Asked
 from perwiz.patterns.overtime.split import Pieces, Split, computed, hosts, inside, pieces, split
 from perwiz.patterns.search import Findings
-from perwiz.trace.arrays import F8, I8
+from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.parts.course import SURE, TOLD, Trend, exceptions, trend
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.run import Run
@@ -185,7 +185,7 @@ def _counted(run: Run, segments: Segments, cut: Pieces, parts: int) -> list[F8 |
     return [None if row is None else _sums(part, counters.between_calls(trace, row)[gap] * share, parts) for row in found]
 
 
-def _sums(part: I8, value: F8, parts: int) -> F8:
+def _sums(part: I4, value: F8, parts: int) -> F8:
     return np.asarray(np.bincount(part, value, parts), float)
 
 

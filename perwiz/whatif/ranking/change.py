@@ -153,8 +153,8 @@ class Asker:
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
             weight, segments = self._computed(computation), self.segments
-            other = np.flatnonzero(weight != segments.gaps(segments.length)) if not messages else slice(None)
-            weighted.weight[segments.edge[other]] = weight[other]
+            differs = np.ones(len(weight), bool) if messages else weight != segments.gaps(segments.length)
+            weighted.weight[segments.edge[differs]] = weight[differs]
         for one in computation:
             one.in_calls(weighted)
         for hypothesis in in_turn:

@@ -7,6 +7,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -239,7 +240,10 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         return [one.cost(weighted) for one in found]
 
     unknown: list[Unknown] = [*single(run, more, hypotheses), ("", partial(held, run))]
-    tasks = [*(partial(otherwise, made) for _, made in unknown), *(partial(cheaper, model) for model in run.machine.off)]
+    tasks: list[Callable[[], Any]] = [
+        *(partial(otherwise, made) for _, made in unknown),
+        *(partial(cheaper, model) for model in run.machine.off),
+    ]
     outcomes = at_once(tasks, run.graph.edges)
     for (key, _), several in zip(unknown, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
