@@ -67,8 +67,8 @@ def asked(browser: Chromium, run: Run, question: tuple[list[str], str], model: o
 
 def quiet(browser: Chromium) -> None:
     """Assert that the page complained of nothing and asked for nothing."""
-    assert browser.complaints() == []
-    assert browser.requests() == []
+    said, sent = browser.complaints(), browser.requests()
+    assert (said, sent) == ([], []), (said, sent)
 
 
 def seen(browser: Chromium, name: str) -> None:
