@@ -67,7 +67,7 @@ def build(
     if layout.size + len(listed[0]) > _MOST:
         raise GraphError(f"{trace.path}: a graph of {layout.size} vertices and {len(listed[0])} edges, must be below 2**31")
     if isinstance(layout, spread.PartLayout):
-        return _spread(trace, layout, listed, crossing, 0 if inner is None else len(inner[0]))
+        return _spread(trace, layout, listed, crossing, movers, 0 if inner is None else len(inner[0]))
     if isinstance(layout, WindowLayout):
         listed = layout.kept(listed)
     vertex, keep = _ordered(trace, layout, listed, movers)
@@ -95,17 +95,22 @@ def _layout(trace: Trace) -> Layout:
     return spread.PartLayout(trace, trace.share) if isinstance(trace.share, Part) else Layout(trace)
 
 
-def _spread(trace: Trace, layout: spread.PartLayout, listed: list[Ints], crossing: spread.Crossing, inner: int) -> Graph:
-    """Return the graph of a part of a trace; `inner` waits in collectives were asked for here. Raises TraceError as `spread.ordered`."""
+def _spread(trace: Trace, layout: spread.PartLayout, listed: list[Ints], crossing: spread.Crossing, movers: I4 | None, inner: int) -> Graph:
+    """Return the graph of a part of a trace; `inner` waits in collectives were asked for here. Raises TraceError as `spread.ordered`.
+
+    Of circles rendezvous edges alone are left out. Nothing is supposed: no hypothesis about a part asks for other edges.
+    """
     listed = spread.kept(layout, listed)
     crossing = spread.of_calls(layout, listed[0]).also(crossing)
-    inward = listed[2] != BORDER
-    vertex, border = spread.ordered(trace.path, layout, listed[0][inward], listed[1][inward], crossing)
-    only_supposed = listed[2] == _SUPPOSED
-    listed[2][only_supposed] = RENDEZVOUS
-    graph = finish(layout, vertex, listed, 0, 0)
-    total = trace.share.total
-    return dataclasses.replace(graph, supposed=total(int(only_supposed.sum())), inner=total(inner), border=border)
+    inward = np.flatnonzero(listed[2] != BORDER)
+    source, target, kind, cause = (column[inward] for column in listed)
+    let_go = _let_go(trace, kind, cause, movers)
+    vertex, border, keep = spread.ordered(trace.path, layout, (source, target), crossing, (let_go, kind == RENDEZVOUS))
+    total, every = trace.share.total, np.ones(len(listed[0]), bool)
+    every[inward] = keep
+    gone = total(int((let_go & ~keep).sum()))
+    graph = finish(layout, vertex, [column[every] for column in listed], total(int((~keep).sum())) - gone, 0)
+    return dataclasses.replace(graph, let_go=gone, inner=total(inner), border=border)
 
 
 def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:

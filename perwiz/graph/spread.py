@@ -9,6 +9,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.graph.border import Border, Bundle, Step
+from perwiz.graph.circles import circles, identities
 from perwiz.graph.graph import BORDER, COLLECTIVE
 from perwiz.graph.layout import Edges, Layout, counts, starts
 from perwiz.kernels import order as kernel
@@ -242,34 +243,44 @@ def kept(layout: PartLayout, listed: Sequence[Ints]) -> list[Ints]:
     return [np.concatenate([column[here], each]).astype(column.dtype) for column, each in zip(listed, more, strict=True)]
 
 
-def ordered(path: str, layout: PartLayout, source: Ints, target: Ints, crossing: Crossing) -> tuple[I4, Border]:
-    """Return the vertices, those of others first, then its own by round, and the border of the graph.
+def ordered(path: str, layout: PartLayout, ends: tuple[I4, I4], crossing: Crossing, droppable: Sequence[Mask]) -> tuple[I4, Border, Mask]:
+    """Return the vertices, those of others first, then its own by round, the border of the graph, and which edges to keep.
 
-    Raises TraceError where causes and effects go round in a circle.
+    Edges (source, target) that causes and effects go round in a circle along are left out: of those `droppable` first, then next, as many
+    as it takes. Raises TraceError where that is not enough, and where there is too much behind circles.
     """
-    layout.share.team.stage = "building"
+    team = layout.share.team
+    team.stage = "building"
+    keep, (source, target) = np.ones(len(ends[0]), bool), ends
     rounds = _Rounds(layout, source, target, crossing)
-    while rounds.goes_on():
-        pass
-    if rounds.stuck:
-        circle = "calls wait for each other in a circle, which is told apart by one process alone"
-        raise TraceError(f"{path}: {circle}; must be asked of one (without mpiexec)")
-    return rounds.placed()
+    number = None
+    for each in droppable:
+        if rounds.all_placed():
+            break
+        number = identities(team, layout.size, crossing.out, crossing.into) if number is None else number
+        circle = circles(path, team, number, *rounds.open())
+        keep &= ~(each & (circle[source] >= 0) & (circle[source] == circle[target]))
+        rounds = _Rounds(layout, source[keep], target[keep], crossing)
+    if not rounds.all_placed():
+        circle_of = "calls wait for each other in a circle of messages or collectives, which is told apart by one process alone"
+        raise TraceError(f"{path}: {circle_of}; must be asked of one (without mpiexec)")
+    return *rounds.placed(), keep
 
 
 class _Rounds:
     """Vertices put in order, all processes at the same time; what one has placed others hear of behind each round."""
 
     def __init__(self, layout: PartLayout, source: Ints, target: Ints, crossing: Crossing) -> None:
-        self._layout, self._crossing, self._target = layout, crossing, np.ascontiguousarray(target, "i4")
+        self._layout, self._crossing = layout, crossing
+        self._source, self._target = np.ascontiguousarray(source, "i4"), np.ascontiguousarray(target, "i4")
         self.team: Team = layout.share.team
         self._chained = layout.chained()
         self._waiting = counts(self._target, layout.size)
         self._waiting[1:] += self._chained[:-1]
         self._waiting[layout.foreign()] = 1  # placed when their process says so
-        self._first = starts(counts(np.ascontiguousarray(source, "i4"), layout.size))
+        self._first = starts(counts(self._source, layout.size))
         self._edge = np.empty(len(source), "i4")
-        kernel.group(np.ascontiguousarray(source, "i4"), self._first[:-1].copy(), self._edge)
+        kernel.group(self._source, self._first[:-1].copy(), self._edge)
         self._vertex = np.zeros(layout.size, "i4")
         self._tail, self._bound = 1, [1]
         self._peer = np.repeat(np.arange(self.team.size), [len(each) for each in crossing.out])
@@ -281,10 +292,16 @@ class _Rounds:
         self._out: list[list[tuple[int, I8]]] = []
         self._into: list[list[tuple[int, I8]]] = []
         self._left = layout.own.stop - layout.own.start + layout.size - layout.chain - layout.copies
-        self.stuck = False
+        self.stuck, self._left_anywhere = False, True
 
-    def goes_on(self) -> bool:
-        """Place all that can be placed in a round, and exchange what others have copies of; return whether somebody has not placed all."""
+    def all_placed(self) -> bool:
+        """Go through all rounds that are left; return whether all vertices are placed."""
+        while not self.stuck and self._left_anywhere:
+            self._go_on()
+        return not self.stuck
+
+    def _go_on(self) -> None:
+        """Place all that can be placed in a round, and exchange what others have copies of."""
         before = self._tail
         head = self._bound[-1] if self._into else 0
         end = kernel.proceed(self._first, self._edge, self._target, self._chained, self._waiting, head, self._tail, self._vertex)
@@ -305,8 +322,15 @@ class _Rounds:
             self._vertex[self._tail : self._tail + len(copies)] = copies
             self._tail += len(copies)
         left, placed = sum(int(each[0]) for each in came), sum(int(each[1]) for each in came)
-        self.stuck = left > 0 and placed == 0
-        return left > 0 and not self.stuck
+        self._left_anywhere, self.stuck = left > 0, left > 0 and placed == 0
+
+    def open(self) -> tuple[I8, I8]:
+        """Return sources and targets of the edges between vertices that could not be placed, those of their chain among them."""
+        left = np.ones(len(self._waiting), bool)
+        left[self._vertex[: self._tail]] = False
+        chain = np.flatnonzero(self._chained[:-1].astype(bool) & left[:-1] & left[1:])
+        rows = np.flatnonzero(left[self._source] & left[self._target])
+        return np.concatenate([self._source[rows], chain]), np.concatenate([self._target[rows], chain + 1])
 
     def placed(self) -> tuple[I4, Border]:
         """Return the vertices in order, and the border."""
@@ -320,6 +344,7 @@ class _Rounds:
         position[vertex] = np.arange(layout.size, dtype="i4")
         steps, first = [], 1 + len(foreign)
         own_before = np.append(0, np.cumsum(mine[own]))
+        self._out[-1] = []  # nobody waits for what the last round finds: edges from there were left out
         for number, bound in enumerate(self._bound[1:]):
             end = 1 + len(foreign) + int(own_before[bound])
             into = self._bundles(self._into[number - 1], position) if number else []

@@ -81,8 +81,8 @@ def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks, words):
 
 @pytest.mark.slow
 def test_command__predict(mpiexec, capsys):
-    """What several say of a question, one says too."""
-    words = [str(TRACES / "npb-is.S-4"), "--json", *QUESTION]
+    """What several say of a question, one says too; long messages that hold their senders close circles here."""
+    words = [str(TRACES / "npb-mg.S_timens-4"), "--json", *QUESTION]
     code = main(["predict", *words])
     alone = json.loads(capsys.readouterr().out)
     done = mpiexec(3, "-m", "perwiz", "predict", *words)

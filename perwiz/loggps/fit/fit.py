@@ -69,6 +69,7 @@ def fitted(trace: Trace, recorded: Model | None = None, part: bool = False) -> M
 
 def fit(trace: Trace, recorded: Model | None = None, part: bool = False) -> Fit:
     """Return the machine of a trace as `fitted` does, and what was seen of it."""
+    trace.share.at("fitting")
     trace = with_right_clocks(trace)
     tasks = (lambda: protocol(trace), lambda: ways(trace), lambda: fitted_collectives(trace))
     shown, seen, whole = at_once(tasks, len(trace.calls) if trace.share.team is None else 0)
