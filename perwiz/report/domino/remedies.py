@@ -76,6 +76,9 @@ REMEDIES = {
     " while a kernel works on the one before; or leave the data on the device",
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, nowait of OpenMP);"
     " wait only for what is needed (kernels that then run at once share the device)",
+    "launches": "launch fewer and longer kernels, or many as one: CUDA graphs (cudaGraphLaunch, hipGraphLaunch), fused kernels",
+    "overlap": "let communication run on a stream or thread of its own, begun as soon as its data are there, and wait for it where they are"
+    " used",
     "wait at end": "nothing to change in MPI_Finalize: who comes late computed longer or waited before it; balance that",
     "missing members": "bring the traces of the ranks that are missing: whether these calls wait for them or transfer data cannot be told"
     " without",
@@ -105,6 +108,17 @@ OF_TRAINING = {
     " numbers; or let it run beside computation (async_op=True)",
     "messages": "send less: a smaller type of numbers, fewer stages; or beside computation: dist.isend, compute, wait",
     "transfer": "take the faster network, or need it less: a smaller type of numbers, and ranks that talk much on one node",
+    "launches": "launch many kernels as one: CUDA graphs (torch.cuda.graph, torch.compile with mode='reduce-overhead'), fused kernels; in"
+    " Python, do less between launches, and keep garbage collection out of the steps (gc.freeze)",
+    "overlap": "start it as soon as its data are there and wait where they are used (async_op=True; DDP: smaller bucket_cap_mb,"
+    " static_graph; FSDP: backward_prefetch, forward_prefetch), on a stream of its own",
+    "wrong order": "do what the other ranks wait for first: start that collective or dist.isend ahead of work that nobody waits for",
+    "eager limit": _RECEIVE,
+    "progress": "let the collective or message run on a stream of its own (async_op=True), and wait for it later",
+    "algorithm": "tell NCCL which to take (NCCL_ALGO, NCCL_PROTO), and measure",
+    "wait in prefix": _EARLIER,
+    "serial part": "let more threads do it: torch.set_num_threads, OMP_NUM_THREADS, workers of the data loader",
+    "placement": "place the ranks so: RANK and LOCAL_RANK by node (torchrun --node-rank), groups that talk much on one node",
 }
 """Likewise, where the processes are ranks of torch.distributed."""
 
@@ -126,6 +140,8 @@ _OF_KIND = {
     "collective": "collective",
     "messages": "messages",
     "network": "transfer",
+    "launches": "launches",
+    "overlap": "overlap",
 }
 _OF_TRANSFER = ("collective", "network", "algorithm")
 """Kinds of changes of what collectives take to transfer data."""

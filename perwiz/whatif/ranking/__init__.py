@@ -40,6 +40,12 @@ KINDS = (
         "a process or node that computes longer than others computes as long as all do on average",
         ("rank", "class", "node"),
     ),
+    Kind(
+        "launches",
+        "devices:launches",
+        "launches of kernels take no time, as with CUDA graphs; in tables of operations, they are never late",
+        ("program",),
+    ),
     Kind("order", "order:changes", "what is waited for runs earlier on its own process", ("call", "site")),
     Kind(
         "wait",
@@ -61,6 +67,7 @@ KINDS = (
         "ranks on other nodes: in blocks, one by one, or pairs that change places so that those which exchange most share a node",
         ("node",),
     ),
+    Kind("overlap", "devices:overlap", "nothing waits for the communication of streams and threads of their own", ("program",)),
     Kind("collective", "instant:collectives", "the collectives of a site take no time", ("site",)),
     Kind("messages", "instant:messages", "the calls of a site that send or receive take no time", ("site",)),
     Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none", ("pairs",)),

@@ -13,8 +13,10 @@ from perwiz.formats import files
 from perwiz.formats.kineto import names
 from perwiz.trace import operations, tables
 from perwiz.trace.tied import processors
-from perwiz.whatif.ranking import computation
+from perwiz.whatif.ranking import computation, devices
 from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking.plan import plan
+from perwiz.whatif.ranking.ranking import rank as ranked
 from perwiz.whatif.run import replayed
 from soundness import sound
 
@@ -359,8 +361,28 @@ def test_hide__full_overlap(tmp_path):
     rank.call("cudaStreamWaitEvent", 30).launch("next", 34, 81, 9).call("cudaDeviceSynchronize", 60, 32)
     trace = perwiz.read(put(tmp_path / "job", rank))
     assert perwiz.predict(trace, ["hide op:dist_all_reduce"], draws=0).gain == 10_000
+    asker = Asker(replayed(trace))
+    (hidden,) = devices.overlap(asker)
+    assert (hidden.question, hidden.makespan, hidden.bound) == ("hide op:dist_all_reduce", asker.run.makespan - 10_000, True)
     with pytest.raises(UsageError, match="no other stream or thread of their process waits for these calls"):
         perwiz.predict(perwiz.read(put(tmp_path / "two", *two_ranks())), ["hide op:dist_all_reduce"])
+
+
+def test_launches__take_no_time(tmp_path):
+    """Worked by hand: kernels of 1 begin 3 behind their launches, one each 5; else 3 behind each other, so that the last begins 4 sooner.
+
+    That is no bound, so a plan has it: a graph of kernels does it.
+    """
+    rank = Rank(0, 1).note("ProfilerStep#1", 0, 60)
+    for k in range(4):
+        rank.launch("little", 10 + 5 * k, 13 + 5 * k, 1, last=5)
+    rank.launch("last", 30, 33, 10, last=5).call("cudaDeviceSynchronize", 36, 12)
+    trace = perwiz.read(put(tmp_path / "job", rank))
+    ranking = ranked(replayed(trace), ("launches",))
+    (change,) = ranking.changes
+    assert (change.question, change.bound) == ("zero-time op:device_launch", False)
+    assert change.makespan == ranking.run.makespan - 4_000 == perwiz.predict(trace, [change.question], draws=0).predicted.makespan
+    assert [one.question for one in plan(ranking, change.makespan).feasible] == [change.question]
 
 
 def test_domino__a_straggling_device(tmp_path):

@@ -1,0 +1,48 @@
+"""What devices of a training job wait for: launches that take time or come late, and communication that no kernel hides."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.trace import operations
+from perwiz.trace.arrays import Mask
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.waits import hidden
+from perwiz.whatif.ranking.change import Asker, Change, NoneThereError
+
+_LAUNCH, _IDLE = operations.OP["device_launch"], operations.OP["device_idle"]
+_TALKS = operations.DIST & operations.OF_PROCESSES
+
+
+def launches(asker: Asker) -> list[Change]:
+    """Return what gains if launches took no time; in a trace without launches, if none came late."""
+    op = asker.run.trace.calls.op
+    launched = op == _LAUNCH
+    if launched.any():
+        return _gaining(asker, "launches", f"zero-time op:{operations.OPS[_LAUNCH]}", "launches take no time", launched)
+    idle = op == _IDLE
+    if not (idle.any() and operations.DIST[op].any()):
+        raise NoneThereError("nothing is launched")
+    return _gaining(asker, "launches", f"zero-time op:{operations.OPS[_IDLE]}", "launches are never late", idle)
+
+
+def overlap(asker: Asker) -> list[Change]:
+    """Return what gains if nothing of their process waited for what streams and threads of their own do among ranks."""
+    trace = asker.run.trace
+    out = []
+    waited = hidden(trace, _TALKS[trace.calls.op])
+    made = np.unique(trace.calls.op[trace.links.cause[waited].astype("i8") - 1]).tolist()
+    if not made:
+        raise NoneThereError("no communication runs beside computation")
+    names = [f"op:{operations.OPS[op]}" for op in made]
+    for asked in dict.fromkeys([",".join(names), *names]):
+        question = f"hide {asked.replace(',op:', ',')}"
+        out += _gaining(asker, "overlap", question, f"{asked.replace('op:', '')} hidden behind computation", np.isin(trace.calls.op, made))
+    return out
+
+
+def _gaining(asker: Asker, kind: str, question: str, what: str, calls: Mask) -> list[Change]:
+    """Return a change with what it is worth, if it gains."""
+    makespan = asker.makespan(parse(question))
+    at_most, rows = kind == "overlap", np.flatnonzero(calls)
+    return [Change(kind, "program", question, what, makespan, rows, at_most=at_most)] if makespan < asker.run.makespan else []
