@@ -77,7 +77,7 @@ TERMS = (
     Term("a little more", "changes that say the same as the one above them, which is their cause, and gain somewhat more"),
     Term(
         "kind",
-        "what changes: threads, balance, slowest, order, wait, protocol, algorithm, placement, collective, messages, network",
+        "what changes, such as balance, slowest, launches, order, wait, algorithm, overlap or network",
         plain=True,
     ),
     Term(
@@ -149,6 +149,9 @@ TERMS = (
     Term("speed", "how many times as fast as recorded a process or node computes"),
     Term("typical", "each operation takes what its kind does: computation the mean, messages and collectives the median beside waiting"),
     Term("alone", "nothing runs on other streams of a process while these calls of a stream do"),
+    Term("hide", "nothing else of their process waits for these calls of a stream or thread: full overlap"),
+    Term("launches", "what gives work to devices; as a change: it takes no time, as with CUDA graphs, or is never late", plain=True),
+    Term("nccl", "collectives of NCCL take another algorithm or protocol, or faster links, by its tuning table"),
     Term("scale", "what part of its recorded time the computation in a region takes"),
     Term("region", "a part of the program that its author or its compiler marked, such as a function or a loop", plain=True),
     Term("step", "the k-th instance of a region on every process, written NAME#k", ("parallel step",), plain=True),

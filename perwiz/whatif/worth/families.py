@@ -117,7 +117,9 @@ def _step(run: Run) -> Family:
     member = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - first, count)
     order = np.argsort(row, kind="stable")
     texts = [(f"{trace.names[name]}#{number}", name) for name, number in zip(regions.tolist(), numbers.tolist(), strict=True)]
-    exact = [None if text in trace.names else _exact(trace, f"step:{text}", name) for text, name in texts]
+    known = set(trace.names)
+    exactly = {name: _exact(trace, f"step:{trace.names[name]}#1", name) is not None for name in np.unique(regions).tolist()}
+    exact = [f"step:{text}" if exactly[name] and text not in known else None for text, name in texts]
     return Family(tuple(text for text, _ in texts), tuple(exact), class_of[:-1], row[order], member[order])
 
 
