@@ -35,7 +35,7 @@ ALIKE = {
     "waitall_of_three": ["zero-wait all"],
     "nested_regions": ["scale solve=0.5"],
 }
-HELD = {"threads", "device"}
+HELD = {"threads", "device", "two_streams", "small_team"}
 """Those with threads or streams, which are not asked about in windows."""
 
 
@@ -68,7 +68,7 @@ def test_predict__catalogue(name):
 @settings(max_examples=25)
 @given(build.traces(), st.integers(1, 9), st.sampled_from([{}, {"S": 5000}, {"gap": "sending call", "g": 700}]))
 def test_predict__random(trace, most, costs):
-    check(trace, ["zero-wait all"], most, build.hand_model(**costs))
+    check(trace, ["zero-wait all"] if len(trace.calls) else [], most, build.hand_model(**costs))
 
 
 def test_predict__gap_that_the_recording_contradicts():
