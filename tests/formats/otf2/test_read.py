@@ -23,7 +23,7 @@ from perwiz.formats.otf2.format import OTF2
 from perwiz.formats.otf2.library import archive as otf2_archive
 from perwiz.formats.otf2.library import binding as otf2_library
 from perwiz.formats.otf2.library import events as row
-from perwiz.formats.otf2.library import process
+from perwiz.formats.otf2.library import process, worker
 from perwiz.kernels import records
 
 OTHER = {name: records.OTHER_KIND + row.OTHERS.index(name) for name in ("MpiProbe", "ThreadFork", "RmaCollectiveEnd", "IoSeek")}
@@ -370,6 +370,23 @@ def test_library__failures_have_names(capfd):
     with pytest.raises(AttributeError):
         _ = library._guess
     assert capfd.readouterr() == ("", "")
+
+
+def test_endless__more_records_than_the_file_can_hold():
+    """As of a damaged chunk, behind which the library reads on in what its memory held before."""
+
+    class Endless:
+        records = 0
+
+        def events(self, ref):
+            while True:
+                self.records += 100_000
+                yield ref
+
+    rows = worker._events(Endless(), defined.Location(7, 4, 1, 25, 0), 561)
+    assert list(itertools.islice(rows, 5)) == [7] * 5
+    with pytest.raises(otf2_library.Failure, match=r"^600000 records and more, must fit into 561 bytes \(INVALID_DATA\)$"):
+        next(rows)
 
 
 @pytest.mark.slow

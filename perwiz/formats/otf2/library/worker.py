@@ -29,6 +29,8 @@ from perwiz.formats.otf2.library.packed import Asked, Read, Task, Told, consumer
 
 _ROOM, _TIMES = 2 << 30, 64
 """Address space beyond what this process has when it begins: so many bytes, and so many times what the archive's files have."""
+_DENSEST = 1032
+"""Records that a byte of a file can hold at most: each takes one, before zlib packs it."""
 _PERIOD = 0.1
 """Seconds between two signs of life."""
 _DIE_WITH_PARENT = 1
@@ -126,11 +128,17 @@ def _possible(offsets: list[list[Any]], errors: list[str]) -> list[list[Any]]:
 
 
 def _events(archive: Archive, location: Location, size: int) -> Iterator[NDArray[Any]]:
-    """Yield the rows of a location; a missing or empty file is one without events, which its definition must confirm."""
+    """Yield the rows of a location; a missing or empty file is one without events, which its definition must confirm.
+
+    Of a damaged file the library may go on with what its memory held before, without end: then it reads more than the file can hold.
+    """
     if size < 0 and location.events:
         raise Failure(0, "ENOENT", f"no file {location.ref}.evt")
     if size > 0 or location.events:
-        yield from archive.events(location.ref)
+        for rows in archive.events(location.ref):
+            if archive.records > _DENSEST * max(size, 1):
+                raise Failure(0, "INVALID_DATA", f"{archive.records} records and more, must fit into {size} bytes")
+            yield rows
 
 
 def _isolate(bytes: int) -> None:
