@@ -20,7 +20,8 @@ _ENDING = f"""
 CALLS is e12 (see perwiz info --waits), region:NAME, step:NAME#3 (the third instance of a region on every process),
 step:NAME#3..7, site:MPI_Recv@REGION/INNER (the calls of a routine made there; a place in the source, where known, follows behind
 another @), rank:3, rank:3.1 (a thread or stream of it), rank:0-7, node:NAME, group:NAME (the ranks of a communicator), pair:0>1 and
-tag:3 (what sends, receives or completes lock:0 (what takes or gives back that lock), op:MPI_Recv, all, or several joined by commas.
+tag:3 (what sends, receives or completes such messages), lock:0 (what takes or gives back that lock), op:MPI_Recv, all, or several
+joined by commas.
 Options of a region, and --speed, take several names, too, as in --balance-time solve,exchange#2.
 Hypotheses can be given several times; all are asked together, as one changed program. Without any the run is replayed unchanged.
 {NOTES}
