@@ -235,7 +235,7 @@ def write_trace(trace: Trace, name: str, path: str) -> None:
     moved, missing = formats.write(trace, path), formats.format_of(path).missing(trace)
     if missing:
         lost = ", ".join(f"{what}: {number}" for what, number in missing)
-        print(f"perwiz: {name}: not written: {lost}; {losses.KEPT}", file=sys.stderr)
+        print(f"perwiz: {name}: written without {lost}; {losses.KEPT}", file=sys.stderr)
     if moved:
         print(f"perwiz: {name}: {moved} region boundaries or records moved, so that no time runs backwards", file=sys.stderr)
 

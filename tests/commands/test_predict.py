@@ -143,7 +143,7 @@ def test_output__is_the_predicted_run(predict, tmp_path, name):
 def test_output__says_what_its_format_does_not_hold(predict, tmp_path):
     """Of a recorded run OTF2 does not hold the processors; a store holds all."""
     source = str(pathlib.Path(SRTEST).with_name("farm.alog.gz"))
-    lost = "perwiz: {}: not written: processors that locations are on: 4; a store (NAME.perwiz) holds all\n"
+    lost = "perwiz: {}: written without processors that locations are on: 4; a store (NAME.perwiz) holds all\n"
     for name, said in (("out.alog", ""), ("out.otf2", lost), ("out.perwiz", "")):
         path = str(tmp_path / name)
         code, _, err = predict("-o", path, trace=source)
