@@ -102,6 +102,8 @@ class CurveDocument(TraceDocument, kw_only=True):
     """Ascending; the last one ends where the interval does."""
     points: list[Point]
     """Samples asked for, evenly spaced."""
+    turned: bool
+    """Whether calls that took what came first would take something else at an end of the interval: here they keep what they took."""
     sweeps: Natural
     """Sweeps over the graph that it took."""
     replay_error_ns: ReplayError
@@ -132,6 +134,7 @@ def document(curve: Curve, points: int = 0) -> CurveDocument:
         tolerances=tolerances(curve),
         segments=segments(curve),
         points=[Point(at=x, makespan_ns=curve.at(x)) for x in np.linspace(curve.x[0], curve.x[-1], points).tolist()],
+        turned=curve.turned(),
         sweeps=curve.lines.sweeps,
         **misfit.modelled(run),
     )
@@ -203,10 +206,12 @@ def _answer(curve: CurveDocument) -> Facts:
         grows = f"may {more} before the run is 1 % slower"
     name = words.shown(parameter) if network else f"the factor of {words.shown(parameter)}"
     least, most = (amount(parameter, x) for x in curve.interval)
+    kept = "receives of any source and tasks keep what they took; perwiz predict lets them take what then comes first"
     above = f"; the curve lies at most {words.duration(max(1, round(curve.gap_ns)))} above them (--exact finds all)"
     told = [
         ("recorded", f"{blocks.recorded(curve.recorded_ns, curve.health)}; {name} is {amount(parameter, curve.recorded)}"),
         *blocks.share_facts(curve.shares_of_ns, curve.recorded_ns, curve.part),
+        *([("matching", kept)] if curve.turned else []),
         ("tolerance", f"{words.shown(parameter)} {grows}"),
         ("on the path", f"{spent}, just above the recorded value"),
         ("found", f"{words.several(len(curve.segments), 'segment')} from {least} to {most}{above if curve.gap_ns else ', all there are'}"),

@@ -34,7 +34,8 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
-from perwiz.whatif.run import Run, Start, replayed
+from perwiz.whatif.matching import matching
+from perwiz.whatif.run import Run, Start, replayed, run_of
 from perwiz.whatif.sure.span import Answer, Span, answered, spans
 
 _LETTERS = {"L": "L_ns", "o": "o_ns", "o_s": "o_s_ns", "o_r": "o_r_ns", "g": "g_ns", "G": "G_ns_per_byte"}
@@ -135,6 +136,12 @@ class Curve(Shown):
         """Return the answers at both ends of the interval, and between which makespans the true ones lie, as far as the trace tells."""
         answers = answered(self.run, [partial(_at, key=self.of, x=x) for x in (float(self.x[0]), float(self.x[-1]))])
         return list(zip(answers.of, spans(self.run, answers), strict=True))
+
+    def turned(self) -> bool:
+        """Return whether receives and fetches that took what came first would take something else at an end of the interval."""
+        run = self.run
+        changed = (_at(run.weighted, self.of, x) for x in (float(self.x[0]), float(self.x[-1])))
+        return any(matching(run, run_of(run.clocks, run.machine, weighted, run.origin)).changed for weighted in changed)
 
     def tolerance(self, share: float) -> float | None:
         """Return the value of the parameter at which the run takes 1 + share of its recorded time; None if it does at none up to 1e12."""

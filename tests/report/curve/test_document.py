@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 
 import pytest
 
+import perwiz
 from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from perwiz.errors import UsageError
 from perwiz.report.curve import document as report
 from perwiz.report.curve import plot as curve_plot
 from perwiz.whatif.limits.curve import curve
+
+FARM = str(pathlib.Path(__file__).parents[3] / "traces" / "farm.alog.gz")
 
 
 def late_sender():
@@ -73,6 +77,7 @@ def test_document__by_hand():
         ],
         "segments": [{"from": 0, "to": 5, "slope": 0, "makespan_ns": 1095}, {"from": 5, "to": 100, "slope": 1, "makespan_ns": 1095}],
         "points": [{"at": 0, "makespan_ns": 1095}, {"at": 50, "makespan_ns": 1140}, {"at": 100, "makespan_ns": 1190}],
+        "turned": False,
         "shares_of_ns": 1100,
         "replay_error_ns": 0,
     }
@@ -171,3 +176,12 @@ def test_plot(of, tmp_path):
 def test_plot__another_suffix(tmp_path):
     with pytest.raises(UsageError, match=r"curve\.gif: a picture of type '\.gif', must be one of \.png \.svg \.pdf$"):
         curve_plot.plot(curve(late_sender(), model=hand_model()), str(tmp_path / "curve.gif"))
+
+
+def test_text__says_that_matches_are_kept():
+    """Workers of a farm ask for tasks in another order if one computes twice as long; where nobody chooses nothing is said."""
+    farm = report.document(curve(perwiz.read(FARM), "rank:1", 0, 2))
+    assert valid(farm, "curve")["turned"]
+    said = "matching      receives of any source and tasks keep what they took; perwiz predict lets them take what then comes first\n"
+    assert said in report.text(farm)
+    assert "matching" not in report.text(document(late_sender()))
