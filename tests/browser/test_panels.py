@@ -214,7 +214,7 @@ def test_stragglers__a_cell_leads_to_its_step(browser, tmp_path):
     page, slow = tmp_path / "slow.html", pathlib.Path(__file__).parents[2] / "traces" / "training-slow"
     page.write_text(html_report.page(gathered(perwiz.read(str(slow)))), encoding="utf-8")
     opened(browser, page, "stragglers")
-    assert "rank 1: computation 1.34 of the mean" in browser.run("document.getElementById('panel-stragglers').innerText")
+    assert "rank 1: computation 1.47 of the mean" in browser.run("document.getElementById('panel-stragglers').innerText")
     place = "document.querySelector('#panel-stragglers canvas')"
     colours = browser.run(f"[...{place}.getContext('2d').getImageData(160, 5, 1, 1).data]")
     assert colours[2] > colours[0]

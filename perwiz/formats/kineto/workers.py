@@ -1,6 +1,7 @@
 """Threads that the first thread of a rank gives work, and waits for: those of autograd, and those of Gloo, which talk to other ranks.
 
 No event says who waits for whom. But the first thread makes no event while it waits: what it waits for ends between two of its events.
+A thread may note its end late, when the first one goes on already: then what it did has ended where the pause before that ends.
 
     first thread   | aten::linear |               thread_wait              | Optimizer.step
     autograd             idle       | AddmmBackward0 | AccumulateGrad |        idle
@@ -26,6 +27,8 @@ _START, _WAIT, _IDLE = (operations.OP[f"thread_{name}"] for name in ("start", "w
 _AUTOGRAD = b"autograd::engine::evaluate_function"
 _POSTS = b"c10d::"
 _FAR = np.iinfo("i8").max
+_LATE = 1_000_000
+"""How much later than something is over its end may be noted, and the first thread may go on, ns."""
 
 
 class Workers:
@@ -151,7 +154,7 @@ class Workers:
         if not len(op):
             return
         rank = self._rank
-        did = idle(self._book, _IDLE, at.location, at.enter, at.leave, rank.start(), rank.end())
+        did = idle(self._book, _IDLE, at.location, at.enter, self._over(at.enter, at.leave), rank.start(), rank.end())
         self._book.add(at.location, op, did.begin, did.end, turn=did.turn, group=0, **self._columns(at, op))
         order = np.argsort(did.begin, kind="stable")
         ask = np.full(len(op), NONE, "i8")
@@ -163,14 +166,34 @@ class Workers:
         self.untied += int((~good).sum())
         self._waits(did.end, did.behind)
 
+    def _pauses(self, since: I8) -> Mask:
+        """Return behind which bounds the first thread is in no operator and no call."""
+        return self._free(since + 1, self._operators) & self._free(since + 1, self._calls)
+
+    def _over(self, begin: I8, end: I8) -> I8:
+        """Return when works are over: where the pause of the first thread ended just before, if their end was noted late.
+
+        The pause is longer than that may be, and ends while the work is said to go on.
+        """
+        since, until = self._bounds[:-1], self._bounds[1:]
+        until = until[self._pauses(since) & (until - since > _LATE)]
+        last = np.append(self._bounds[0], until)[np.searchsorted(until, end, "right")]
+        return np.where((last > begin) & (end - last <= _LATE), last, end)
+
     def _waits(self, end: I8, behind: I8) -> None:
-        """Add the waits of the first thread: where something ends between two of its events. It waits there for all that has ended."""
+        """Add the waits of the first thread: where something ends between two of its events. It waits there for all that has ended.
+
+        Where it makes no event for long behind that, and for longer than it waited, it does something else.
+        """
         since, until = self._interval(end)
-        pauses = self._free(since + 1, self._operators) & self._free(since + 1, self._calls) & (since < end)
+        pauses = self._pauses(since) & (since < end)
         if not pauses.any():
             return
         enter, place = np.unique(since[pauses], return_index=True)
+        latest = np.zeros(len(enter), "i8")
+        np.maximum.at(latest, np.searchsorted(enter, since[pauses]), end[pauses])
         leave = until[pauses][place]
+        leave = np.where(leave - latest > np.maximum(_LATE, latest - enter), latest, leave)
         waits = self._book.add(0, _WAIT, enter, leave)
         which = np.searchsorted(leave, end)
         tied = which < len(waits)

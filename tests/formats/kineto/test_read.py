@@ -201,6 +201,21 @@ def test_read__gloo(tmp_path):
     assert trace.properties["inferred"].endswith("; the process group of 2 operations: taken to be all ranks")
 
 
+@pytest.mark.parametrize(
+    ("end", "goes_on", "over", "waits_until"),
+    [(3040, 3000, 3000, 3000), (3040, 3041, 3040, 3041), (100, 8000, 100, 100), (5000, 6800, 5000, 6800)],
+)
+def test_read__gloo_notes_its_end_late(tmp_path, end, goes_on, over, waits_until):
+    """At 3000 the first thread goes on, so the work is over, whenever that is noted; for 7.9 ms behind 85 us it does something else.
+
+    Behind 5 ms that it waited, 1.8 ms are how late it goes on.
+    """
+    ranks = [Rank(rank).note("ProfilerStep#0", 0, 9000).op("c10d::allreduce_", 10, 5) for rank in range(2)]
+    trace = read(tmp_path, *(one.note("gloo:all_reduce", 18, end - 18, 2).op("aten::add", goes_on, 90) for one in ranks))
+    assert calls(trace, 0) == [("thread_start", 10, 10), ("thread_wait", 15, waits_until)]
+    assert calls(trace, 1)[1] == ("dist_all_reduce", 18, over)
+
+
 def test_read__gloo_messages(tmp_path):
     """Messages keep the first thread, from the operator that asks until they are there; of two ranks the partner is the other one."""
     sender = Rank(0).op("c10d::send", 10, 20).note("gloo:send", 25, 30)
