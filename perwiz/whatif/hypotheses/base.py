@@ -52,6 +52,11 @@ class Hypothesis:
         """Return the hypothesis that the word and the argument stand for: this one, or one of another class with the same word."""
         return self
 
+    @property
+    def settles(self) -> tuple[str, ...]:
+        """What of the machine it gives a value, as what is asked beside it must not: mostly nothing."""
+        return ()
+
     def apply(self, weighted: Weighted) -> Weighted:
         """Return a changed copy. Raises UsageError if the hypothesis does not fit the trace."""
         return apply(weighted, [self])
@@ -99,9 +104,16 @@ def parse(text: str) -> Hypothesis:
 
 
 def parse_all(asked: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
-    """Return hypotheses, texts parsed, and those of a list of names as one for each. Raises UsageError for a text that is none."""
+    """Return hypotheses, texts parsed, and those of a list of names as one for each.
+
+    Raises UsageError for a text that is none, and for two that give something of the machine another value each.
+    """
     several = [asked] if isinstance(asked, Hypothesis | str) else asked
-    parsed = (parse(hypothesis) if isinstance(hypothesis, str) else hypothesis.meant() for hypothesis in several)
+    parsed = [parse(hypothesis) if isinstance(hypothesis, str) else hypothesis.meant() for hypothesis in several]
+    settled: dict[str, Hypothesis] = {}
+    for one, key in ((one, key) for one in parsed for key in one.settles):
+        if settled.setdefault(key, one) != one:
+            raise UsageError(f"{one}: '{settled[key]}' gives {key} a value, too: must be asked once")
     return tuple(one for hypothesis in parsed for one in _each(hypothesis, trace.names))
 
 

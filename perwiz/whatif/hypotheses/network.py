@@ -78,6 +78,11 @@ class Network(Messages):
         """The argument as changes that `Model.with_changes` takes, or the name or file of a model."""
         return self.argument
 
+    @property
+    def settles(self) -> tuple[str, ...]:
+        """The keys of the model that it changes, with their class of pairs; all of it for another model."""
+        return tuple(part.partition("=")[0].strip() for part in self.changes.split(",")) if "=" in self.changes else ("the model",)
+
     def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
         """Return the other network, and the sizes as they are. Raises UsageError for a class of pairs that the trace does not have."""
         model = self.model(network)

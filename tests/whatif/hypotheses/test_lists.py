@@ -76,3 +76,23 @@ def test_refused__the_one_that_is_wrong():
         predict(TRACE, "balance-time solve,exchnge")
     with pytest.raises(UsageError, match=r"and what it is about; did you mean balance-time\?$"):
         parse("balance-tim solve")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["eager 1KiB", "eager 2KiB"], "eager 2KiB: 'eager 1KiB' gives S_bytes a value, too"),
+        (["progress always", "progress in calls"], "progress in calls: 'progress always' gives progress a value, too"),
+        (["network L_ns=0", "network g_ns=1,L_ns=5"], "network g_ns=1,L_ns=5: 'network L_ns=0' gives L_ns a value, too"),
+        (["network cacau", "network cray-t3e"], "network cray-t3e: 'network cacau' gives the model a value, too"),
+    ],
+)
+def test_refused__two_values_of_one_thing(asked, said):
+    with pytest.raises(UsageError) as info:
+        parse_all(asked, TRACE)
+    assert str(info.value) == f"{said}: must be asked once"
+
+
+def test_values_of_several_things_and_one_said_twice():
+    asked = ["network L_ns=0", "network between-nodes:L_ns=1", "eager 1KiB", "eager 1KiB", "eager within-node:2KiB"]
+    assert texts(asked) == asked
