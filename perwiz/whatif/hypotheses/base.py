@@ -111,9 +111,10 @@ def parse_all(asked: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
     several = [asked] if isinstance(asked, Hypothesis | str) else asked
     parsed = [parse(hypothesis) if isinstance(hypothesis, str) else hypothesis.meant() for hypothesis in several]
     settled: dict[str, Hypothesis] = {}
-    for one, key in ((one, key) for one in parsed for key in one.settles):
-        if settled.setdefault(key, one) != one:
-            raise UsageError(f"{one}: '{settled[key]}' gives {key} a value, too: must be asked once")
+    for one in parsed:
+        for key in one.settles:
+            if settled.setdefault(key, one) != one:
+                raise UsageError(f"{one}: '{settled[key]}' gives {key} a value, too: must be asked once")
     return tuple(one for hypothesis in parsed for one in _each(hypothesis, trace.names))
 
 
