@@ -87,13 +87,28 @@ def texts(span: Span, answer: int) -> list[str]:
     """Return the span of an answer, ns, in words, and how much the gain varies."""
     if span.gain is None:
         return [f"{text(span, answer)}{_few(span)}"]
-    drawn, machine = _between(span.gain.least_ns, span.gain.most_ns), _between(span.gain.least_open_ns, span.gain.most_open_ns)
-    inside = span.gain.least_ns < span.gain.mean_ns < span.gain.most_ns
-    mean = f", {words.duration(span.gain.mean_ns)} on average" if " to " in drawn and inside else ""
-    costs = f", +-{words.duration(span.costs_ns)} by costs" if span.costs_ns > _LITTLE * abs(span.gain.mean_ns) else ""
-    ends = f"; {machine} as the machine may be" if " to " in machine else ""
-    chance = [_chance(span.gain.chance)] if span.gain.chance and (mean or span.gain.chance.piece) else []
-    return [text(span, answer), f"gain {drawn} in nine of ten runs drawn anew{mean}{costs}{ends}", *chance]
+    chance = [_chance(span.gain.chance)] if span.gain.chance and (_inside(span.gain) or span.gain.chance.piece) else []
+    return [text(span, answer), gains(span.gain, span.costs_ns), *chance]
+
+
+def gains(gain: GainBetween, costs: int) -> str:
+    """Return in words how much a gain varies: a loss if it is none in nine of ten runs drawn anew, nor as the machine may be."""
+    loses = max(gain.most_ns, gain.most_open_ns) <= 0 and gain.least_ns < 0
+    ends, open_ = (gain.least_ns, gain.most_ns), (gain.least_open_ns, gain.most_open_ns)
+    if loses:
+        ends, open_ = (-gain.most_ns, -gain.least_ns), (-gain.most_open_ns, -gain.least_open_ns)
+    drawn, machine = _between(*ends), _between(*open_)
+    if " to " not in drawn:
+        drawn += f" +-{words.duration((ends[1] - ends[0] + 1) // 2)}" if ends[0] < ends[1] else ", the same"
+    mean = f", {words.duration(abs(gain.mean_ns) if loses else gain.mean_ns)} on average" if _inside(gain) else ""
+    off = f", +-{words.duration(costs)} by costs" if costs > _LITTLE * abs(gain.mean_ns) else ""
+    as_machine = f"; {machine} as the machine may be" if " to " in machine else ""
+    return f"{'loss' if loses else 'gain'} {drawn} in nine of ten runs drawn anew{mean}{off}{as_machine}"
+
+
+def _inside(gain: GainBetween) -> bool:
+    """Return whether the mean says more than the ends, which are told as two."""
+    return " to " in _between(gain.least_ns, gain.most_ns) and gain.least_ns < gain.mean_ns < gain.most_ns
 
 
 def _chance(chance: ByChance) -> str:

@@ -89,7 +89,15 @@ TOLD = "1.379 s to 1.381 s: computation that repeats varies by 0.8 %"
         ),
         (
             GainBetween(10_000_000, 10_000_400, 200, 10_000_000, 10_000_000, 10_000_000, 0, None),
-            "gain 10.00 ms in nine of ten runs drawn anew",
+            "gain 10.00 ms +-200 ns in nine of ten runs drawn anew",
+        ),
+        (
+            GainBetween(10_000_000, 10_000_000, 200, 10_000_000, 10_000_000, 10_000_000, 0, None),
+            "gain 10.00 ms, the same in nine of ten runs drawn anew",
+        ),
+        (
+            GainBetween(-600, -400, 200, -500, -8_000, -500, 0, None),
+            "loss 400 ns to 600 ns in nine of ten runs drawn anew, 500 ns on average; 500 ns to 8.000 us as the machine may be",
         ),
         (
             GainBetween(-400, 600, 200, 90, -8_000, 500, 0, None),

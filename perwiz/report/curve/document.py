@@ -17,7 +17,7 @@ from perwiz.whatif.limits.curve import NETWORK, Curve, of_network
 SHARES = (0.01, 0.02, 0.05, 0.1)
 """Slowdowns for which the tolerance is told."""
 MULTIPLES = (0.0, 1.0, 2.0, 10.0)
-"""Multiples of the recorded value at which the makespan is told."""
+"""Multiples of the recorded value at which the makespan is told, itself and those in the interval."""
 _SEGMENTS = 16
 """Rows of the longest table of segments."""
 _COUNTED = {
@@ -96,7 +96,7 @@ class CurveDocument(TraceDocument, kw_only=True):
     gap_ns: Number
     """How much the makespan may lie above the segments; 0 if all were found."""
     multiples: list[Multiple]
-    """None if the recorded value is 0."""
+    """The recorded value and its multiples in the interval; none if it is 0."""
     tolerances: list[Tolerance]
     segments: Annotated[list[Segment], Meta(min_length=1)]
     """Ascending; the last one ends where the interval does."""
@@ -130,7 +130,7 @@ def document(curve: Curve, points: int = 0) -> CurveDocument:
         interval=(least.at, most.at),
         ends=(least, most),
         gap_ns=curve.gap,
-        multiples=[_multiple(curve, factor) for factor in MULTIPLES if curve.recorded],
+        multiples=_multiples(curve),
         tolerances=tolerances(curve),
         segments=segments(curve),
         points=[Point(at=x, makespan_ns=curve.at(x)) for x in np.linspace(curve.x[0], curve.x[-1], points).tolist()],
@@ -140,8 +140,10 @@ def document(curve: Curve, points: int = 0) -> CurveDocument:
     )
 
 
-def _multiple(curve: Curve, factor: float) -> Multiple:
-    return Multiple(factor=factor, at=factor * curve.recorded, makespan_ns=curve.at(factor * curve.recorded))
+def _multiples(curve: Curve) -> list[Multiple]:
+    recorded, least, most = curve.recorded, float(curve.x[0]), float(curve.x[-1])
+    told = [factor for factor in MULTIPLES if recorded and (factor == 1 or least <= factor * recorded <= most)]
+    return [Multiple(factor=factor, at=factor * recorded, makespan_ns=curve.at(factor * recorded)) for factor in told]
 
 
 def segments(curve: Curve) -> list[Segment]:

@@ -185,3 +185,9 @@ def test_text__says_that_matches_are_kept():
     said = "matching      receives of any source and tasks keep what they took; perwiz predict lets them take what then comes first\n"
     assert said in report.text(farm)
     assert "matching" not in report.text(document(late_sender()))
+
+
+def test_document__multiples_in_the_interval():
+    """The recorded value, 10, is told wherever the interval lies."""
+    factors = [[row.factor for row in document(late_sender(), "L", *ends).multiples] for ends in ((0, 20), (5, 100), (0, 9))]
+    assert factors == [[0, 1, 2], [1, 2, 10], [0, 1]]
