@@ -57,7 +57,7 @@ TERMS = (
     Term("limited by", "what the run loses beside computation: to imbalance, serialisation, transfer and a late start", ("bottleneck",)),
     Term("late start", "the critical path begins on a process that starts after others: the time before that", ("start",)),
     Term("polling", "tests and probes in vain, made again and again until something has come"),
-    Term("not sure to gain", "in what the trace leaves open the gain may be nothing: runs drawn anew, fitted costs, or the machine"),
+    Term("not sure to gain", "in what the trace leaves open the gain may be nothing: runs drawn anew, the span, fitted costs, the machine"),
     Term("not tried", "kinds of changes that were not asked about, or a part of them: why, and what to ask instead"),
     Term("time goes to", "the call sites in which a process spends most time, on average of all"),
     Term("target", "the makespan of the whole run, with MPI_Init, that several changes are to reach together"),

@@ -68,12 +68,12 @@ def _by_chance(chance: Chance) -> ByChance:
 
 def sure(span: Span | None, recorded: int) -> bool:
     """Return whether an answer gains over the recorded makespan, ns, in all that the trace leaves open: in nine of ten runs drawn anew, as
-    costs that were fitted may be, and as the machine may be. What nothing tells, as no run was drawn, is not against it.
+    costs that were fitted may be, and as the machine may be. Where no runs could be drawn, all that it may last must be shorter.
     """
     if span is None:
         return True
     if span.gain is None:
-        return all(other.makespan_ns < recorded for other in span.others)
+        return span.most_ns < recorded and all(other.makespan_ns < recorded for other in span.others)
     return min(span.gain.least_ns, span.gain.least_open_ns) > span.costs_ns
 
 

@@ -298,7 +298,9 @@ def test_text__nothing_that_was_tried_pays():
 
 
 def test_text__not_sure_to_gain():
-    """Of 10 to 400 in runs drawn anew, of which fitted costs take less than 10, it gains for sure; else it says so first."""
+    """Of 10 to 400 in runs drawn anew, of which fitted costs take less than 10, it gains for sure, or if none is drawn and each that may
+    be is shorter; else it says so first.
+    """
     block = document(uneven_and_late(), kinds=["balance"])
     gain = GainBetween(least_ns=10, most_ns=400, draws=200, mean_ns=100, least_open_ns=10, most_open_ns=400, deviation_ns=1, chance=None)
 
@@ -312,6 +314,8 @@ def test_text__not_sure_to_gain():
     assert told(costs_ns=10).startswith("not sure to gain: ")
     assert told(gain=None, others=[Possible(["L_ns=0"], block.replayed_ns - 1)]).startswith("--balance-time ")
     assert told(gain=None, others=[Possible(["L_ns=0"], block.replayed_ns)]).startswith("not sure to gain: ")
+    assert told(gain=None, most_ns=block.replayed_ns - 1).startswith("--balance-time ")
+    assert told(gain=None, most_ns=block.replayed_ns).startswith("not sure to gain: ")
 
 
 def with_span(block, **changed):
