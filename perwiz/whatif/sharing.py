@@ -15,6 +15,7 @@ from perwiz.graph.interfaces import Passing, Queue, passed, vertices, with_inter
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps import interfaces
 from perwiz.loggps.links.inside import Inside
+from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
@@ -37,7 +38,7 @@ class Sharing:
     """That they have."""
     bytes_now: int
     told_apart: bool
-    """Whether the model has other costs, interfaces or links for messages between nodes than for those within."""
+    """Whether the model has other costs, interfaces that messages keep busy, or links for messages between nodes than within."""
 
 
 _PASSES = 4
@@ -49,9 +50,14 @@ def sharing(before: Weighted, after: Weighted, time: I8) -> Sharing:
     """Return how messages share interfaces in a run and in what hypotheses make of it, whose vertices have these times."""
     found = interfaces.swapped(after.graph, after.weight, time)
     (was, size), (now, size_now) = (_between(weighted) for weighted in (before, after))
-    network = after.network
-    told_apart = any(row.pairs for row in network.costs) or interfaces.shared(network) or network.topology is not None
-    return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now, told_apart)
+    return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now, told_apart(after.network))
+
+
+def told_apart(network: Model) -> bool:
+    """Return whether a model has other costs, interfaces that messages keep busy, or links for those between nodes than within."""
+    busy = interfaces.shared(network) and any(row.g or row.G for row in network.costs)
+    own = {row.pairs for row in network.costs} | {row.pairs for row in network.limits}
+    return busy or own != {""} or network.topology is not None
 
 
 def _between(weighted: Weighted) -> tuple[int, int]:

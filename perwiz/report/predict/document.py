@@ -127,7 +127,7 @@ class Interfaces(Record):
     """That they have."""
     bytes_now: Natural
     told_apart: bool
-    """Whether the model has other costs, interfaces or links for them than for messages within a node."""
+    """Whether the model has other costs, interfaces that they keep busy, or links for them than for messages within a node."""
 
 
 class Link(Record):

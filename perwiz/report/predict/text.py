@@ -95,9 +95,8 @@ def _interfaces(predict: PredictDocument) -> Facts:
     found, out, lines = predict.interfaces, Facts(), list[str]()
     if (found.between, found.bytes) != (found.between_now, found.bytes_now):
         sizes = [words.size(each) for each in (found.bytes, found.bytes_now)]
-        same = (
-            "" if found.told_apart else "; the model has one cost for these and those within a node: give a whole one with both (--model)"
-        )
+        alike = "; that costs nothing by this model, alike within a node and between nodes, and is no answer: perwiz calibrate"
+        same = "" if found.told_apart else f"{alike} measures both, or give a model that has both (--model)"
         became = f"{found.between} messages of {sizes[0]} between nodes become {found.between_now} of {sizes[1]}"
         out.append(("placement", f"{became}{same}"))
     if found.swapped or found.left_out:

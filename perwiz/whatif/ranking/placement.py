@@ -16,6 +16,7 @@ from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.placement import of_ranks
 from perwiz.whatif.ranking.change import Asker, Change, NoneThereError, NotTriedError
+from perwiz.whatif.sharing import told_apart
 
 _RANKS, _EDGES = 1024, 20_000_000
 """Ranks of the largest matrix; edges of the largest graph that is tried."""
@@ -23,10 +24,16 @@ _SWAPS = (1, 4, 16, 64, 512)
 """So many exchanges are predicted, of as many as there are."""
 _LEAST = 0.001
 """Part of the makespan that is worth naming."""
+_ALIKE = (
+    "messages cost the same within a node and between nodes by this model, so no placement can gain: perwiz calibrate measures both, or"
+    " give a model that has both (--model)"
+)
 
 
 def changes(asker: Asker) -> list[Change]:
-    """Return what gains if ranks were on other nodes. Raises NoneThereError if the trace tells of one, NotTriedError for many."""
+    """Return what gains if ranks were on other nodes. Raises NoneThereError if the trace tells of one, NotTriedError for many, and if the
+    model has the same costs within and between them.
+    """
     run, trace = asker.run, asker.run.trace
     home = of_ranks(trace)
     if len(set(home)) < 2:
@@ -34,6 +41,8 @@ def changes(asker: Asker) -> list[Change]:
     if len(home) > _RANKS or run.graph.edges > _EDGES:
         raise NotTriedError(f"more than {_RANKS} ranks or {_EDGES} edges; see perwiz predict --placement")
     node = np.unique(home, return_inverse=True)[1]
+    if not told_apart(run.weighted.network):
+        raise NotTriedError(_ALIKE)
     pairs = exchanges(_cost(asker, len(home)), node)
     asked = {"block": "ranks in blocks on the nodes", "cyclic": "ranks one by one on the nodes"}
     for count in sorted({min(count, len(pairs)) for count in _SWAPS} - {0}):

@@ -17,9 +17,10 @@ from perwiz.loggps.model import Costs
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.placement import of_ranks
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.ranking.change import Asker, NoneThereError
+from perwiz.whatif.ranking.change import Asker, NoneThereError, NotTriedError
 from perwiz.whatif.ranking.placement import changes, exchanges
 from perwiz.whatif.run import replayed, under
+from perwiz.whatif.sharing import told_apart
 
 _FAR = Costs(L=100, o_s=2, o_r=2, g=0, G=1, O_s=0, O_r=0, s=0, pairs="between-nodes")
 MODEL = hand_model(S=10**6, costs=(_FAR,))
@@ -182,3 +183,20 @@ def test_where_they_are__changes_nothing(trace):
         base = replayed(trace, build.ODD, clock="none")
         makespan = base.makespan
         assert under(base, [parse("placement cyclic")]).makespan == makespan
+
+
+@pytest.mark.parametrize(
+    ("model", "apart"),
+    [
+        (hand_model(), False),
+        (hand_model(interfaces=1, G=0), False),
+        (hand_model(interfaces=1, G=1), True),
+        (MODEL, True),
+    ],
+)
+def test_costs_that_are_alike_within_and_between_nodes(model, apart):
+    """Where nothing tells messages between nodes from others, interfaces that nobody keeps busy neither, no placement is tried."""
+    assert told_apart(model) is apart
+    if not apart:
+        with pytest.raises(NotTriedError, match=r"^messages cost the same within a node and between nodes by this model, so no placement"):
+            changes(Asker(replayed(trace_of(4, (0, 1, 0, 1)), model, clock="none")))
