@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz.patterns.analysis import stragglers
+from perwiz.patterns.analysis.devices import devices
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
+from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, THREAD
 from perwiz.trace.trace import Trace
@@ -13,6 +16,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.teams import phases
 from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.ranking.computation import training_devices
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
 
@@ -125,8 +129,34 @@ OF_TRAINING = {
 
 def remedy(trace: Trace, situation: str) -> str:
     """Return what to write in a situation, in the words of the library that the trace shows."""
-    training = operations.DIST[trace.calls.op].any()
-    return OF_TRAINING.get(situation, REMEDIES[situation]) if training else REMEDIES[situation]
+    if not operations.DIST[trace.calls.op].any():
+        return REMEDIES[situation]
+    first = straggler(trace) if situation in _OF_ALL else ""
+    return f"{first}{OF_TRAINING.get(situation, REMEDIES[situation])}"
+
+
+_OF_ALL = ("imbalance", "imbalance of threads")
+"""Situations of all ranks, which one alone may cause."""
+_APART, _TIMES = 1.1, 2
+"""By the mean, from which on a rank alone is worth replacing; it is as many times as far above as the next one."""
+
+
+@remembered(2)
+def straggler(trace: Trace) -> str:
+    """Return what to do first if the device of one rank computes longest in most steps of a training job, far above the others, else
+    nothing.
+    """
+    used = devices(trace, find(trace)) if training_devices(trace).any() else None
+    found = stragglers.slow(used.steps) if used is not None else []
+    if used is None or not found or found[0].of_mean < _APART or 2 * found[0].longest <= len(used.steps):
+        return ""
+    first, above = found[0], [one.of_mean - 1 for one in found]
+    if len(found) > 1 and above[0] < _TIMES * above[1]:
+        return ""
+    count, rank = len(used.steps), int(used.rank[first.row])
+    longest = "every step" if first.longest == count else f"{first.longest} of {count} steps"
+    told = f"rank {rank} computes {first.of_mean:.2f} of the mean, longest in {longest}"
+    return f"{told}: replace or drain it, see --typical rank:{rank} and info --devices; else "
 
 
 _OF_KIND = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from build import CATALOGUE, Builder, hand_model
 from perwiz.formats import files
-from perwiz.report.domino.remedies import OF_TRAINING, REMEDIES, posted, remedy, situation
+from perwiz.report.domino import remedies
+from perwiz.report.domino.remedies import OF_TRAINING, REMEDIES, posted, remedy, situation, straggler
 from perwiz.whatif.ranking import WORDS, ranking, waits
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.run import replayed
@@ -265,3 +268,32 @@ def test_waits__of_a_thread_for_its_own_process():
     asked = [change.question for change in waits.changes(Asker(run))]
     assert asked
     assert not [question for question in asked if "thread_wait" in question]
+
+
+def test_a_straggler_is_named_first():
+    """Of a job in which rank 0 was made slow, where work is to be balanced; else, and of other remedies, nothing is."""
+    job = files.read(str(TRACES / "training-job" / "steps.parquet"))
+    first = "rank 0 computes 2.17 of the mean, longest in every step: replace or drain it, see --typical rank:0 and info --devices; else "
+    assert remedy(job, "imbalance") == f"{first}{OF_TRAINING['imbalance']}"
+    assert remedy(job, "messages") == OF_TRAINING["messages"]
+    assert straggler(files.read(str(TRACES / "training-slow"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([[30, 10, 10, 10]] * 2, "2.00 of the mean, longest in every step"),
+        ([[30, 10, 10, 10]] * 3 + [[10, 12, 10, 10]], "1.80 of the mean, longest in 3 of 4 steps"),
+        ([[30, 10, 10, 10], [10, 12, 10, 10]], ""),
+        ([[20, 18, 10, 10]] * 2, ""),
+        ([[11, 10, 10, 10]] * 2, ""),
+    ],
+)
+def test_who_is_a_straggler(monkeypatch, steps, said):
+    """Rank 0, where it is longest in more than half of the steps, twice as far above the mean as the next, and a tenth above it."""
+    trace = Builder(2).trace()
+    monkeypatch.setattr(remedies, "training_devices", lambda trace: np.ones(1, bool))
+    used = SimpleNamespace(rank=np.arange(4), steps=np.array(steps))
+    monkeypatch.setattr(remedies, "devices", lambda trace, found: used)
+    told = straggler(trace)
+    assert told == (f"rank 0 computes {said}: replace or drain it, see --typical rank:0 and info --devices; else " if said else "")
