@@ -81,8 +81,12 @@ def _heaviest(misfit: Misfit, whole: int) -> Doubt | None:
 
 
 def _whole(doubt: Doubt, whole: int) -> int:
-    """Return what its share is of, ns, given that of the recorded run: of the run that it is on, that without MPI_Init, too, if so."""
-    return max(whole + doubt.makespan - doubt.recorded, 1)
+    """Return what its share is of, ns, given that of the recorded run: of the run that it is on, that without MPI_Init, too, if so.
+
+    Where a change makes MPI_Init shorter, what is left of that may be less than the time: then it is the whole run.
+    """
+    left = whole + doubt.makespan - doubt.recorded
+    return max(left if left >= doubt.time else doubt.makespan, 1)
 
 
 def _most(doubt: Doubt) -> bool:

@@ -17,7 +17,7 @@ from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, STREAM, Times
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Timeline, Trace
 
 _KINDS = ("region", "step", "site", "rank", "node", "group", "pair", "tag", "lock", "op")
 _SPLIT = re.compile(rf"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:{'|'.join(_KINDS)}):|all(?:\s*,|$))")
@@ -382,6 +382,16 @@ def longest(spans: Times) -> int:
 def init_calls(trace: Trace) -> I8:
     """Return the calls of MPI_Init, rows."""
     return np.flatnonzero(np.isin(trace.calls.op, operations.INITS))
+
+
+def init_moves(trace: Trace, predicted: Timeline) -> int:
+    """Return by how many ns the last process leaves MPI_Init at another time in a predicted run; 0 if the trace does not show it."""
+    calls = init_calls(trace)
+    if trace.part or not trace.share.any(len(calls)):
+        return 0
+    least = int(np.iinfo("i8").min)
+    before, now = (trace.share.most(int(line.calls.leave[calls].max(initial=least))) for line in (trace.timeline, predicted))
+    return abs(now - before)
 
 
 def last_calls(trace: Trace, calls: I8) -> I8:

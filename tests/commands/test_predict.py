@@ -306,3 +306,11 @@ def test_output__no_schedule(predict, tmp_path, monkeypatch):
     monkeypatch.setattr("perwiz.commands.files.read", lambda *_: pytest.fail("read"))
     told = f"perwiz: {tmp_path}/x.goal: a schedule in GOAL is made under a model, must be written by perwiz convert\n"
     assert predict("-o", f"{tmp_path}/x.goal") == (2, "", told)
+
+
+def test_shares__of_a_change_of_init(predict):
+    """What gains before the end of MPI_Init is no part of what lies behind it."""
+    source = str(pathlib.Path(SRTEST).with_name("halo-before"))
+    out = predict("--zero-time", "op:MPI_Init", "-q", trace=source)[1]
+    assert "gain 1.040 s (60.5 %)\n              percentages are of the whole run, as the change moves the end of MPI_Init\n" in out
+    assert "doubtful" not in out

@@ -38,6 +38,7 @@ from perwiz.report.records import (
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.network import Network
 from perwiz.whatif.hypotheses.threads import Threads
 from perwiz.whatif.overload import OnLinks
@@ -189,6 +190,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     gain_ns: int
     """Recorded minus predicted."""
     shares_of_ns: SharesOf
+    init_moves: bool
+    """Whether the change moves the end of MPI_Init, too, by more than a hundredth of what follows: then shares are of the makespan."""
     predicted_span: Span
     """Without hypotheses the recorded makespan."""
     widened: Widened | None
@@ -246,6 +249,8 @@ def document(
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
     before, after = prediction.waits_before, prediction.waits_after
     shares_of, span, wider = blocks.shares_of(trace, recorded.makespan), several.span if several else prediction.span, None
+    moves = 100 * selectors.init_moves(trace, predicted) > shares_of
+    shares_of = recorded.makespan if moves else shares_of
     if log is not None:
         span, wider = widened(span, log, shares_of - prediction.gain)
     zeroed, networks = before.time[prediction.zeroed], _networks(prediction)
@@ -258,6 +263,7 @@ def document(
         predicted_ns=predicted.makespan,
         gain_ns=prediction.gain,
         shares_of_ns=shares_of,
+        init_moves=moves,
         predicted_span=spans.span(span),
         recordings=_recordings(several) if several else None,
         widened=Widened(wider.pairs, wider.inside, round(wider.part, 6)) if wider else None,

@@ -75,6 +75,7 @@ def _answer(predict: PredictDocument) -> Facts:
     waits = f"{words.duration(predict.waiting_ns)} recorded"
     if predict.hypotheses:
         facts += blocks.share_facts(predict.shares_of_ns, recorded, predict.part)
+        facts += [("", "percentages are of the whole run, as the change moves the end of MPI_Init")] if predict.init_moves else []
         facts += [("", line) for line in spans.texts(predict.predicted_span, predict.predicted_ns)]
         facts += algorithms.doubtful(predict.algorithms)
         facts += _several(predict.recordings) if predict.recordings else []

@@ -101,6 +101,7 @@ def test_document__by_hand():
         },
         "machine": {"given": True, "estimates": [], "unknown": []},
         "shares_of_ns": 1100,
+        "init_moves": False,
         "replay_error_ns": 0,
         "calls": 2,
         "calls_moved": 1,
