@@ -154,7 +154,7 @@ def test_law__one_base_in_text_json_page_and_picture(tmp_path, name):
     answer = predict(trace, "zero-wait all", hand_model())
     told = prediction.document(answer, 1)
     share = f"{words.duration(told.gain_ns)} ({words.percent(told.gain_ns, told.shares_of_ns)})"
-    assert f"gain {share}\n" in predict_text(told)
+    assert f"gain {share}" in predict_text(told)
     picture = tmp_path / "run.svg"
     timeline.plot(answer.trace, [timeline.Row("recorded", answer.recorded), timeline.Row("then", answer.predicted)], str(picture))
     assert f"gain {share}" in picture.read_text()

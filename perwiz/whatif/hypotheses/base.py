@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import ClassVar
 
@@ -53,9 +53,9 @@ class Hypothesis:
         return self
 
     @property
-    def settles(self) -> tuple[str, ...]:
-        """What of the machine it gives a value, as what is asked beside it must not: mostly nothing."""
-        return ()
+    def settles(self) -> Mapping[str, str]:
+        """What of the machine it gives which value, as what is asked beside it must not give another: mostly nothing."""
+        return {}
 
     def apply(self, weighted: Weighted) -> Weighted:
         """Return a changed copy. Raises UsageError if the hypothesis does not fit the trace."""
@@ -110,11 +110,12 @@ def parse_all(asked: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
     """
     several = [asked] if isinstance(asked, Hypothesis | str) else asked
     parsed = [parse(hypothesis) if isinstance(hypothesis, str) else hypothesis.meant() for hypothesis in several]
-    settled: dict[str, Hypothesis] = {}
+    settled: dict[str, tuple[str, Hypothesis]] = {}
     for one in parsed:
-        for key in one.settles:
-            if settled.setdefault(key, one) != one:
-                raise UsageError(f"{one}: '{settled[key]}' gives {key} a value, too: must be asked once")
+        for key, value in one.settles.items():
+            before, other = settled.setdefault(key, (value, one))
+            if before != value:
+                raise UsageError(f"{one}: '{other}' gives {key} a value, too: must be asked once")
     return tuple(one for hypothesis in parsed for one in _each(hypothesis, trace.names))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -79,9 +80,12 @@ class Network(Messages):
         return self.argument
 
     @property
-    def settles(self) -> tuple[str, ...]:
-        """The keys of the model that it changes, with their class of pairs; all of it for another model."""
-        return tuple(part.partition("=")[0].strip() for part in self.changes.split(",")) if "=" in self.changes else ("the model",)
+    def settles(self) -> Mapping[str, str]:
+        """The keys of the model that it changes, with their class of pairs, and their values; all of it for another model."""
+        if "=" not in self.changes:
+            return {"the model": self.changes}
+        parts = (part.partition("=") for part in self.changes.split(","))
+        return {key.strip(): value.strip() for key, _, value in parts}
 
     def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
         """Return the other network, and the sizes as they are. Raises UsageError for a class of pairs that the trace does not have."""
