@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_otf2 as naive
@@ -204,6 +204,7 @@ def thread_event(draw):
 @pytest.mark.slow
 @pytest.mark.parametrize(("ops", "on_stream"), [(ON_A_THREAD, False), (ON_A_STREAM, True)])
 @pytest.mark.parametrize("ordered", [True, False])
+@settings(max_examples=50)
 @given(st.lists(thread_event(), max_size=25), st.integers(1, 30))
 def test_calls__twin_of_threads(ops, on_stream, ordered, events, batch):
     if ordered:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import naive_paraver as naive
@@ -62,6 +62,8 @@ def parsed(text, scale=1, room=8):
 
 @pytest.mark.slow
 @given(TEXTS, st.sampled_from([1, 1000]))
+@example("1:1:1:1:1:0:5:\n2:1:2:3:3:7:\n3:1:1:1:1:5:6:2:1:2:1:0:8:700:\n", 1)
+@example("3:1:1:1:1:5:6:2:1:2:1:0:8:700:5:9\n3:1:1:1:1:5:6:2:1:2:1:0:8:700:5x\n", 1)
 def test_lines__twin(text, scale):
     text = text.encode("latin-1")
     assert parsed(text, scale) == naive.lines(text, THREADS, scale)
