@@ -61,3 +61,10 @@ def two_ranks(late=40, numbers=(5, 5)):
         one.nccl("AllReduce", 20 + more, 55 + more, 70 + late - more, numbers[rank])
         out.append(one.call("cudaStreamSynchronize", 60 + more, 70 + late - more))
     return out
+
+
+def hiding():
+    """Return a rank whose kernel `next`, of 9, waits for a sum of another stream from 52 to 80, beside `gemm` from 20 to 50."""
+    rank = Rank(0, 1).note("ProfilerStep#1", 0, 120).launch("gemm", 10, 20, 30).call("cudaEventRecord", 13).call("cudaStreamWaitEvent", 16)
+    rank.nccl("AllReduce", 20, 52, 28, 1, ranks="[0]").call("cudaEventRecord", 26)
+    return rank.call("cudaStreamWaitEvent", 30).launch("next", 34, 81, 9).call("cudaDeviceSynchronize", 60, 32)

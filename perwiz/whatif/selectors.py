@@ -222,6 +222,17 @@ def inside(trace: Trace, name: int) -> Mask:
     return np.asarray(within[trace.calls.path])
 
 
+def lies_in(trace: Trace, inner: int, outer: int) -> bool:
+    """Return whether a region, a row of names, is entered nowhere but inside another one, at any depth."""
+    left, parent, name = np.flatnonzero(trace.paths.region == inner), trace.paths.parent, trace.paths.region
+    while len(left):
+        left = np.unique(parent[left])
+        if left[0] == NONE:
+            return False
+        left = left[name[left] != outer]
+    return True
+
+
 def _selected(trace: Trace, part: str) -> Mask:
     """Return which calls one selector selects; a list of names behind one word selects those of all. Raises UsageError."""
     try:

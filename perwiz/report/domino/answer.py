@@ -17,6 +17,7 @@ _BOUND = {
     "zero-wait": "a wait goes only as far as what it waits for comes earlier",
     "zero-time": "calls always take some time",
     "network": "no network is for free",
+    "hide": "only as far as nobody needs what it brings before",
     "scale": "only as far as kernels are there to hide it",
 }
 """Why nobody can keep what is promised at best, by what is asked."""

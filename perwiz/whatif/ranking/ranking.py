@@ -1,5 +1,5 @@
 """Everything that could be changed, by what it gains: what somebody can do, and what there is to gain at best; what says the same is one
-line, its cause first.
+line, its cause first, and of regions inside of each other the innermost: what it is called says most.
 
 Of two changes A and B, B gaining no more, B says the same as A if both together gain hardly more than A alone: less than a tenth of what
 B gains alone, the cause asked first. That costs a sweep; where one holds the other, nothing.
@@ -20,6 +20,7 @@ import numpy as np
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
+from perwiz.trace.trace import Trace
 from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking import steps
@@ -216,7 +217,7 @@ class _Pairs:
     """Says of pairs of changes whether they say the same, as long as it may: each costs a sweep."""
 
     def __init__(self, asker: Asker, apart: bool) -> None:
-        self.now = asker.run.makespan
+        self.now, self.trace = asker.run.makespan, asker.run.trace
         self._asker, self._apart = asker, apart
         self._left = min(_PAIRS, _EDGES // max(asker.run.graph.edges, 1))
 
@@ -243,12 +244,28 @@ def _grouped(pairs: _Pairs, changes: Sequence[Change]) -> list[Line]:
         for other in rest[1:]:
             (alike if pairs.same(top, other) else others).append(other)
         close = [change for change in (top, *alike) if now - change.makespan >= _needed(top, change) * (now - top.makespan)]
-        first = min(close, key=lambda change: (*simple(change), change.makespan))
+        first = _innermost(pairs.trace, min(close, key=lambda change: (*simple(change), change.makespan)), close)
         same = [change for change in (top, *alike) if change is not first]
         includes = tuple(change for change in same if change.makespan >= first.makespan)
         lines.append(Line(first, includes, tuple(change for change in same if change.makespan < first.makespan)))
         rest = others
     return sorted(lines, key=lambda line: (line.change.makespan, *simple(line.change)))
+
+
+def _innermost(trace: Trace, first: Change, close: Sequence[Change]) -> Change:
+    """Return, of changes that ask the same of regions as the first, that of a region inside of its own with no other of them in it; the
+    first itself if none is, or if it is about no region.
+    """
+    about = not first.bound and first.calls is None and first.by in ("region", "step")
+    alike = [change for change in close if about and (change.word, change.by) == (first.word, first.by)]
+    while inner := [change for change in alike if _lies_in(trace, change, first)]:
+        first = min(inner, key=lambda change: change.makespan)
+    return first
+
+
+def _lies_in(trace: Trace, change: Change, other: Change) -> bool:
+    """Return whether the region that a change is about, or its steps, is entered nowhere but inside that of another."""
+    return selectors.lies_in(trace, *(selectors.region(trace, steps.named(each)) for each in (change, other)))
 
 
 def _needed(top: Change, change: Change) -> float:

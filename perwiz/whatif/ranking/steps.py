@@ -17,6 +17,11 @@ def region(change: Change) -> str:
     return change.question.rpartition("#")[0]
 
 
+def named(change: Change) -> str:
+    """Return the name of the region that a change is about, itself or steps of it: `item` of `balance-time item#3`."""
+    return (region(change) if change.by == "step" else change.question).partition(" ")[2]
+
+
 def of_one(change: Change, other: Change) -> bool:
     """Return whether both change steps of one region alike: they are one line of the list.
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import perwiz
-from kinetos import Rank, put, two_ranks
+from kinetos import Rank, hiding, put, two_ranks
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.kineto import names
@@ -371,10 +371,7 @@ def test_hide__full_overlap(tmp_path):
 
     The host waits for the whole device, so it goes on 10 us earlier. Where nothing waits for a collective there is nothing to hide.
     """
-    rank = Rank(0, 1).note("ProfilerStep#1", 0, 120).launch("gemm", 10, 20, 30).call("cudaEventRecord", 13).call("cudaStreamWaitEvent", 16)
-    rank.nccl("AllReduce", 20, 52, 28, 1, ranks="[0]").call("cudaEventRecord", 26)
-    rank.call("cudaStreamWaitEvent", 30).launch("next", 34, 81, 9).call("cudaDeviceSynchronize", 60, 32)
-    trace = perwiz.read(put(tmp_path / "job", rank))
+    trace = perwiz.read(put(tmp_path / "job", hiding()))
     assert perwiz.predict(trace, ["hide op:dist_all_reduce"], draws=0).gain == 10_000
     asker = Asker(replayed(trace))
     (hidden,) = devices.overlap(asker)

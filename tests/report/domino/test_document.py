@@ -13,7 +13,9 @@ from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from falling import falling
 from farms import counter, farm, fixed_farm, lengths
+from kinetos import hiding, put
 from perwiz import words
+from perwiz.formats import files
 from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.change import meaning
@@ -815,6 +817,14 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
         " 600 ns to 0 ns calls always take some time; a part of it: balance --balance-time between-collectives (22.7 %)"
     )
     assert "--zero-time" not in lines(block, "first change")
+
+
+def test_text__at_best_what_is_hidden_wholly(tmp_path):
+    """Worked in tests/formats/kineto (test_hide__full_overlap): the second kernel waits 10 for a sum that it may not need."""
+    block = document(files.read(put(tmp_path / "job", hiding())), kinds=["overlap"])
+    told = lines(block, "at best")
+    assert told.startswith("--hide op:dist_all_reduce: 110.0 us, gain 10.00 us (8.3 %)")
+    assert told.endswith("only as far as nobody needs what it brings before; nothing that was tried makes a tenth of it true")
 
 
 def test_text__nothing_that_can_be_done():

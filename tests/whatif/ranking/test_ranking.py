@@ -377,6 +377,39 @@ def test_steps_of_a_region_are_one_line__balanced():
     assert [line.change.by for line in found.lines] == ["region"]
 
 
+def loader(slow):
+    """Return two ranks whose first computes 300 longer in `loader`, inside of `data` and `step`, but for 300 - `slow` right in `step`."""
+    b = Builder(2, work=0)
+    for process, more in enumerate((300, 0)):
+        with b.region(process, "step"):
+            b.compute(process, 100 + (300 - slow) * (process == 0))
+            with b.region(process, "data"), b.region(process, "loader"):
+                b.compute(process, 100 + more - (300 - slow) * (process == 0))
+    b.barrier()
+    return b.trace()
+
+
+@pytest.mark.parametrize(("slow", "named"), [(300, "loader"), (270, "loader"), (268, "step")])
+def test_of_nested_regions_the_innermost_is_named(slow, named):
+    """Of the 150 that balancing `step` gains, `loader` gains half of what is slow there: 150, 135 (nine tenths), 134."""
+    found = ranked(loader(slow), kinds=["balance"], by="region")
+    gains = {change.question: found.run.makespan - change.makespan for change in found.changes}
+    assert gains == {"balance-time step": 150, "balance-time data": slow // 2, "balance-time loader": slow // 2}
+    assert [line.change.question for line in found.lines][:1] == [f"balance-time {named}"]
+    listed = [change.question for line in found.lines for change in (line.change, *line.more, *line.includes)]
+    assert sorted(listed) == sorted(gains)
+
+
+def test_of_nested_regions_the_innermost_is_named__once_inside_of_itself():
+    """`solve` that is entered outside of `outer`, too, lies in it no more than `outer` does in itself."""
+    b = Builder(2, work=0)
+    for process, ns in enumerate((300, 100)):
+        with b.region(process, "solve"), b.region(process, "outer"), b.region(process, "solve"):
+            b.compute(process, ns)
+    b.barrier()
+    assert ranked(b.trace(), kinds=["balance"]).lines[0].change.question == "balance-time outer"
+
+
 def check(trace, model=None):
     questions = Questions(trace, model)
     found = rank(questions.run(()))
