@@ -67,7 +67,8 @@ TERMS = (
         ("fix", "fixes", "greedy", "all wait then"),
     ),
     Term("first change", "of all that somebody can do the change that gains most, or its cause if near"),
-    Term("what to do", "what to write for a change; beside zero wait: the changes that make who is waited for come earlier", plain=True),
+    Term("instead", "beside zero wait, which nobody can have in full: changes that let who is waited for come earlier", plain=True),
+    Term("what to do", "what to write for a change", plain=True),
     Term(
         "at best",
         "a bound: what there is to gain if calls did not wait or took no time, or the network cost nothing; nobody gets all of it",

@@ -27,8 +27,11 @@ from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.order.tables import scatter
 from perwiz.whatif.overload import OnLinks, on_links
+from perwiz.whatif.ranking.asked import change_of
 from perwiz.whatif.ranking.computation import NEVER_LATE, training_devices
 from perwiz.whatif.ranking.instead import Instead, instead
+from perwiz.whatif.ranking.situations import cured
+from perwiz.whatif.ranking.situations import situation as situation_of
 from perwiz.whatif.rematch.redrawn import Again
 from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
 from perwiz.whatif.rematch.written import Written
@@ -86,6 +89,8 @@ class Prediction(Shown):
     """Links that are overloaded in the predicted run."""
     instead: Instead | None
     """What somebody can do about the waits that are taken away; None unless that alone is asked."""
+    situation: str | None
+    """That which the one change asked is for, of which remedies tell; None for several, and for what is no change of a program."""
     launched: int | None
     """Makespan, ns, with NEVER_LATE beside; None unless usual operations are asked for in a training job, and that is not."""
 
@@ -136,12 +141,14 @@ def predict(
         lambda: answered(base, (), draws) if asked else None,
         lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
         lambda: _launched(base, asked),
+        lambda: _situation(base, asked),
     )
-    doubts, known, beside, launched = at_once(tasks, base.graph.edges)
+    doubts, known, beside, launched, found = at_once(tasks, base.graph.edges)
+    found = cured(found, beside.changes) if found and beside else found
     changed = under(base, asked, engine)
     choices = matching(base, changed)
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
-    return between(base, changed, asked, engine, doubts, known, choices, anew, beside, launched)
+    return between(base, changed, asked, engine, doubts, known, choices, anew, beside, launched, found)
 
 
 def between(
@@ -155,6 +162,7 @@ def between(
     anew: tuple[Run, Rematched] | None = None,
     beside: Instead | None = None,
     launched: int | None = None,
+    situation: str | None = None,
 ) -> Prediction:
     """Return the prediction that a recorded run and what hypotheses make of it are, with doubts of the former and how much it varies.
 
@@ -191,7 +199,14 @@ def between(
         links=on_links(changed.weighted, changed.time, trace),
         instead=beside,
         launched=launched,
+        situation=situation,
     )
+
+
+def _situation(base: Run, asked: Sequence[Hypothesis]) -> str | None:
+    """Return the situation that the one change asked is for; None if it is none, or there are several."""
+    change = change_of(base, asked[0]) if len(asked) == 1 else None
+    return situation_of(base, change) if change else None
 
 
 def _launched(base: Run, asked: Sequence[Hypothesis]) -> int | None:

@@ -36,7 +36,7 @@ from perwiz.report.domino.records import (
     Target,
     negligible,
 )
-from perwiz.report.domino.remedies import missing, posted, remedy, situation
+from perwiz.report.domino.remedies import remedy
 from perwiz.report.records import Span
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
@@ -55,6 +55,7 @@ from perwiz.whatif.ranking.computation import without_launches
 from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
+from perwiz.whatif.ranking.situations import cured, missing, posted, situation
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run, run_of
 from perwiz.whatif.sure import span as sure
@@ -267,13 +268,9 @@ def _sure(
 
 
 def _line(ranking: Ranking, line: RankedLine, place: Placed | None) -> Line:
-    fall, head = ranking.fall(line.change), _ranked(ranking.run, line.change)
-    if head.remedy == remedy(ranking.run.trace, "late receiver") and any(
-        change.kind == "protocol" for change in (*line.includes, *line.part)
-    ):
-        head.remedy = remedy(ranking.run.trace, "held sender")
+    fall = ranking.fall(line.change)
     return Line(
-        head=head,
+        head=_ranked(ranking.run, line.change, (*line.includes, *line.part)),
         place=place,
         **{name: [_ranked(ranking.run, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
         waits_less=selectors.site(*fall.site) if fall else None,
@@ -282,7 +279,7 @@ def _line(ranking: Ranking, line: RankedLine, place: Placed | None) -> Line:
     )
 
 
-def _ranked(run: Run, change: Change) -> Ranked:
+def _ranked(run: Run, change: Change, beside: Sequence[Change] = ()) -> Ranked:
     return Ranked(
         kind=change.kind,
         by=change.by,
@@ -294,7 +291,7 @@ def _ranked(run: Run, change: Change) -> Ranked:
         receives_passed=change.receives_passed,
         posted=posted(run, change),
         bound=change.bound,
-        remedy=remedy(run.trace, situation(run, change)),
+        remedy=remedy(run.trace, cured(situation(run, change), beside)),
     )
 
 

@@ -13,6 +13,7 @@ from perwiz.loggps.instances import likely
 from perwiz.loggps.semantics import PROFILES
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
+from perwiz.report.domino.remedies import remedy
 from perwiz.report.predict import algorithms, order, teams
 from perwiz.report.predict.algorithms import Algorithm
 from perwiz.report.predict.order import Matching, Moved
@@ -205,6 +206,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     calls_moved: Natural
     """Calls entered or left at another time than recorded."""
     zeroed: Zeroed
+    remedy: str | None
+    """What to write for the one change asked; null if it gains nothing, for several, and for what is no change of a program."""
     instead: Instead | None
     """Beside zero wait, which is what there is to gain at best; null unless that alone is asked, of calls that wait for a known one."""
     never_late_ns: Natural | None
@@ -272,6 +275,7 @@ def document(
         calls=len(trace.calls),
         calls_moved=int(moved.sum()),
         zeroed=Zeroed(calls=len(zeroed), waiting_calls=int((zeroed > 0).sum()), wait_ns=int(zeroed.sum())),
+        remedy=remedy(trace, prediction.situation) if prediction.situation and prediction.gain > 0 else None,
         instead=_instead(prediction),
         never_late_ns=prediction.launched,
         order=[order.moved(trace, move) for move in prediction.order.moves] if prediction.order else [],

@@ -81,6 +81,7 @@ def _answer(predict: PredictDocument) -> Facts:
         facts += _several(predict.recordings) if predict.recordings else []
         facts += _widened(predict.widened) if predict.widened else []
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
+    facts += [("what to do", predict.remedy)] if predict.remedy else []
     facts = misfit.beside(facts, predict, predict.shares_of_ns)
     if predict.hypotheses and predict.links_shared >= TOLD:
         alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
@@ -227,7 +228,7 @@ def _beside(predict: PredictDocument, instead: Instead) -> Facts:
         only = f", only if it needs nothing of the {passed} it then runs ahead of" if fix.receives_passed else ""
         told.append(f"{words.shown(fix.change, _WHOLE)}: {words.duration(fix.makespan_ns)}, {gain}{only}")
     none = "nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
-    return [*facts, *(("what to do" if not row else "", text) for row, text in enumerate(told or [none]))]
+    return [*facts, *(("instead" if not row else "", text) for row, text in enumerate(told or [none]))]
 
 
 def process_lines(rows: list[Process], asked: bool) -> list[str]:

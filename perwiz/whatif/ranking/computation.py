@@ -137,13 +137,8 @@ def slowest(asker: Asker) -> list[Change]:
     Slow together are at most two thirds of all: more of them as fast as the mean is what balancing says (`balance`).
     Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task.
     """
-    segments, trace = asker.segments, asker.run.trace
-    masters = trace.locations.process[handed_out(trace).masters]
-    ranks = np.setdiff1d(trace.locations.process, masters)
-    rank_of = np.searchsorted(ranks, trace.locations.process)
-    own = ~np.isin(trace.locations.process, masters)
-    within = between_init_and_finalize(segments) & (own & (trace.locations.kind != STREAM))[segments.location] & ~asker.for_devices
-    computed = np.bincount(rank_of[segments.location[within]], segments.length[within], len(ranks)).astype("f8")
+    trace = asker.run.trace
+    ranks, computed = computing(asker)
     asked = [
         ("rank", f"speed rank:{ranks[row]}={factor}", f"rank {ranks[row]}, {factor} times as fast")
         for row, factor in _slow(computed, np.ones(len(ranks), "i8"))
@@ -155,8 +150,8 @@ def slowest(asker: Asker) -> list[Change]:
             if row == 0:
                 named = f"{ranks[first]}-{ranks[end - 1]}"
                 asked.append(("class", f"speed rank:{named}={factor}", f"ranks {named}, {factor} times as fast"))
-    node_of = np.zeros(len(ranks), "i8")
-    node_of[rank_of[own]] = trace.locations.node[own]
+    node_of, own = np.zeros(len(ranks), "i8"), np.isin(trace.locations.process, ranks)
+    node_of[np.searchsorted(ranks, trace.locations.process[own])] = trace.locations.node[own]
     if (node_of >= 0).all() and 1 < len(np.unique(node_of)) < len(ranks) and not _ambiguous(trace.nodes):
         sums, count = np.zeros(len(trace.nodes)), np.bincount(node_of, minlength=len(trace.nodes))
         np.add.at(sums, node_of, computed)
@@ -164,6 +159,17 @@ def slowest(asker: Asker) -> list[Change]:
             asked.append(("node", f"speed node:{trace.nodes[row]}={factor}", f"node {trace.nodes[row]}, {factor} times as fast"))
     asked += [(by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in _stragglers(asker)]
     return [change for change in asker.changes("slowest", asked) if change.makespan < asker.run.makespan]
+
+
+def computing(asker: Asker) -> tuple[I8, F8]:
+    """Return (processes but those that hand out work to others, ascending; how long each computes, not for devices, ns)."""
+    segments, trace = asker.segments, asker.run.trace
+    masters = trace.locations.process[handed_out(trace).masters]
+    ranks = np.setdiff1d(trace.locations.process, masters)
+    own = ~np.isin(trace.locations.process, masters)
+    within = between_init_and_finalize(segments) & (own & (trace.locations.kind != STREAM))[segments.location] & ~asker.for_devices
+    rank = np.searchsorted(ranks, trace.locations.process)[segments.location[within]]
+    return ranks.astype("i8"), np.bincount(rank, segments.length[within], len(ranks)).astype("f8")
 
 
 def without_launches(asker: Asker) -> tuple[str, str, int] | None:

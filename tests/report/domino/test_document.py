@@ -20,7 +20,7 @@ from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.change import meaning
 from perwiz.report.domino.records import Launches, Line, first_bound, first_line, pays
-from perwiz.report.domino.remedies import REMEDIES, situation
+from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.report.records import GainBetween, Possible
 from perwiz.trace.trace import Counts
@@ -29,6 +29,7 @@ from perwiz.whatif.ranking import order, ranking
 from perwiz.whatif.ranking import plan as plans
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.plan import plan, target
+from perwiz.whatif.ranking.situations import situation
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import greedy
 from perwiz.whatif.worth.domino import COUNTED, domino

@@ -10,9 +10,10 @@ import pytest
 from build import CATALOGUE, Builder, hand_model
 from perwiz.formats import files
 from perwiz.report.domino import remedies
-from perwiz.report.domino.remedies import OF_TRAINING, REMEDIES, posted, remedy, situation, straggler
+from perwiz.report.domino.remedies import OF_TRAINING, REMEDIES, remedy, straggler
 from perwiz.whatif.ranking import WORDS, ranking, waits
 from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.situations import posted, situation
 from perwiz.whatif.run import replayed
 from samples import TRACES
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from build import CATALOGUE, Builder, hand_model, teams
 from documents import NO_CHOICES, valid
 from perwiz.report import spans
+from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.predict import document as report
 from perwiz.report.predict.text import text as predict_text
 from perwiz.report.records import Possible
@@ -107,6 +108,7 @@ def test_document__by_hand():
         "calls_moved": 1,
         "zeroed": {"calls": 1, "waiting_calls": 1, "wait_ns": 1012},
         "never_late_ns": None,
+        "remedy": REMEDIES["late sender"],
         "instead": {
             "rank": 0,
             "thread": 0,
@@ -164,10 +166,12 @@ def test_text__by_hand():
         "recorded      1.100 us",
         "predicted     1.010 us, gain 90 ns (8.2 %)",
         "              nothing repeats, so how much it varies is not known",
+        "what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead",
+        "              of waiting",
         "waiting       1.012 us recorded, 0 ns predicted, all processes together",
         "zeroed        1 call, which waited 1.012 us",
         "waits for     rank 0; a wait goes only as far as that comes earlier",
-        "what to do    --speed rank:0=1.89: 629 ns, gain 471 ns (42.8 %)",
+        "instead       --speed rank:0=1.89: 629 ns, gain 471 ns (42.8 %)",
         "moved         1 of 2 calls",
         "",
         "rank       end  predicted      gain   waiting  predicted",
@@ -476,7 +480,7 @@ def test_text__zero_wait_that_gains_nothing_names_who_is_late():
         b.compute(rank, 150)
     told = predict_text(document(b.trace(), ZeroWait("e2")))
     assert "\nwaits for     rank 0; it is late for others, too; a wait goes only as far as that comes earlier\n" in told
-    assert "\nwhat to do    --speed rank:0=2: 462 ns, gain 300 ns (39.4 %)\n" in told
+    assert "\ninstead       --speed rank:0=2: 462 ns, gain 300 ns (39.4 %)\n" in told
 
 
 def test_text__zero_wait_that_nothing_cures():
@@ -486,7 +490,7 @@ def test_text__zero_wait_that_nothing_cures():
     b.compute(1, 50)
     b.send(0, 1)
     b.recv(1, 0)
-    none = "what to do    nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
+    none = "instead       nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
     assert f"\n{none}\n" in predict_text(document(b.trace(), ZeroWait("e1")))
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from build import Builder, hand_model, placed
 from perwiz.loggps.machine import Machine, Unknown
-from perwiz.report.domino.remedies import posted, situation
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.messages import _powers, _size
 from perwiz.whatif.ranking.ranking import rank
+from perwiz.whatif.ranking.situations import posted, situation
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import span as sure
 

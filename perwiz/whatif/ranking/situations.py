@@ -1,0 +1,208 @@
+"""The situation that a change is for, by what is changed and what waits there: the key of what a programmer does about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from perwiz.trace import operations
+from perwiz.trace.arrays import I8
+from perwiz.trace.resources import remembered
+from perwiz.trace.tables import NONE, THREAD
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.teams import phases
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.rematch.rematched import handed_out
+from perwiz.whatif.run import Run
+
+_OF_KIND = {
+    "balance": "imbalance",
+    "threads": "thread imbalance",
+    "slowest": "slow process",
+    "order": "wrong order",
+    "protocol": "held sender",
+    "algorithm": "algorithm",
+    "placement": "placement",
+    "collective": "collective",
+    "messages": "messages",
+    "network": "transfer",
+    "launches": "launches",
+    "overlap": "overlap",
+}
+_OF_TRANSFER = ("collective", "network", "algorithm")
+"""Kinds of changes of what collectives take to transfer data."""
+_SENDS = (operations.SEND, operations.ISEND)
+_RECEIVES = (operations.RECV, operations.IRECV, operations.SENDRECV)
+_CHAINED = 0.25
+"""Part of the waiting in which what is waited for waits itself from which on that is a chain."""
+_BY_KIND = {
+    operations.ONE_TO_N: "late broadcast",
+    operations.N_TO_ONE: "early reduce",
+    operations.PREFIX: "wait in prefix",
+    operations.PROBE: "late probe",
+}
+_OF_OTHERS = {
+    **dict.fromkeys(("shmem_set_lock", "shmem_test_lock"), "lock"),
+    **dict.fromkeys(("shmem_wait_until", "shmem_test"), "late put"),
+    **dict.fromkeys(("omp_critical", "omp_lock", "omp_ordered", "pthread_mutex_lock"), "lock"),
+    **dict.fromkeys(("device_synchronize", "device_copy", "device_offload"), "device wait"),
+    **dict.fromkeys(("omp_barrier", "omp_implicit_barrier", "omp_join", "omp_taskwait"), "thread imbalance"),
+    **dict.fromkeys(("pthread_barrier_wait", "pthread_join"), "thread imbalance"),
+}
+_ALONE = 0.05
+"""Part of what a team computes that is left for all threads but the busiest of each stretch where that one is as good as alone."""
+_ENDS = operations.FINALIZES
+_OF_WINDOWS = {
+    "MPI_Win_post": "late post",
+    "MPI_Win_complete": "early wait",
+    "MPI_Win_fence": "wait at fence",
+    **dict.fromkeys(("MPI_Win_unlock", "MPI_Win_unlock_all"), "window lock"),
+}
+"""What a call on a window waits for; anything else lets MPI of its target make progress."""
+_BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
+_BARRIERS += [operations.OP[f"shmem_{name}"] for name in ("barrier_all", "barrier", "sync_all", "sync")]
+
+
+def situation(run: Run, change: Change) -> str:
+    """Return the situation that a change is for, a key of the remedies; of calls that wait, that in which they wait longest."""
+    if change.kind in _OF_TRANSFER and _lacks_members(run.trace, change.calls):
+        return "missing members"
+    if change.kind == "collective" and change.calls is not None and np.isin(run.trace.calls.op[change.calls], _BARRIERS).all():
+        return "wait at barrier"
+    if change.word == "zero-poll":
+        return "polling"
+    if change.word == "parallel":
+        return "serial part"
+    if change.word == "balance-threads" and _one_alone(run, change.question.partition(" ")[2]):
+        return "one thread alone"
+    if change.by == "setting":
+        return "progress" if change.word == "progress" else "eager limit"
+    if change.kind in ("balance", "slowest") and _hands_out(run.trace):
+        return "work of a farm"
+    if change.kind == "slowest" and change.by in ("class", "node"):
+        return "slow processes"
+    if change.kind == "threads" and change.word == "scale":
+        return "device copy"
+    if change.word == "overlap":
+        return "one thread communicates"
+    if change.kind == "balance" and change.by != "stretch" and (run.trace.locations.kind == THREAD).any():
+        return "imbalance of threads" if np.ptp(run.trace.locations.process) else "thread imbalance"
+    if change.kind == "order" and change.calls is not None and _posts_late(run, change.calls):
+        return "late post"
+    if change.kind != "wait" or change.calls is None:
+        return _OF_KIND.get(change.kind, "other wait")
+    calls = change.calls[run.waits.time[change.calls] > 0]
+    if not len(calls):
+        return "other wait"
+    key = run.trace.calls.op[calls].astype("i8") * len(operations.OPS) + run.trace.calls.op[run.waits.partner[calls]]
+    keys, which = np.unique(key, return_inverse=True)
+    longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
+    found = _of_wait(*divmod(longest, len(operations.OPS)))
+    return "serialisation" if found == "late sender" and _in_chains(run, calls) else found
+
+
+def cured(found: str, beside: Iterable[Change]) -> str:
+    """Return the situation of a change beside which others say the same: of late receivers held senders, if it helps not to hold these."""
+    return "held sender" if found == "late receiver" and any(change.kind == "protocol" for change in beside) else found
+
+
+def _hands_out(trace: Trace) -> bool:
+    """Return whether processes get their work as they ask for it."""
+    return bool(len(handed_out(trace).tasks.home))
+
+
+def _lacks_members(trace: Trace, calls: I8 | None) -> bool:
+    """Return whether among some calls, all if None, are those of collectives of which ranks are missing."""
+    lacking = missing(trace)[1]
+    return bool(len(lacking) and (calls is None or np.isin(calls, lacking).any()))
+
+
+@remembered(2)
+def missing(trace: Trace) -> tuple[I8, I8]:
+    """Return (ranks of which the trace has nothing though collectives had them for members, the calls of these collectives), ascending."""
+    communicators, comm_of = trace.communicators, trace.collectives.comm
+    absent = ~np.isin(communicators.ranks, trace.locations.process)
+    comm = np.repeat(np.arange(len(communicators)), communicators.sizes())
+    touched = np.isin(comm_of, comm[absent])
+    ranks = communicators.ranks[absent & np.isin(comm, comm_of)]
+    return np.unique(ranks).astype("i8"), np.unique(trace.members.call[touched[trace.members.collective]]).astype("i8")
+
+
+def _posts_late(run: Run, calls: I8) -> bool:
+    """Return whether calls wait mostly for windows to be posted."""
+    waits = run.waits.time[calls]
+    post = run.trace.calls.op[run.waits.partner[calls]] == operations.OP["MPI_Win_post"]
+    return bool(2 * waits[post & (waits > 0)].sum() > waits.sum())
+
+
+def _one_alone(run: Run, region: str) -> bool:
+    """Return whether in the teams of a region one thread computes nearly everything from barrier to barrier."""
+    segments = Segments(run.weighted)
+    chosen = phases(segments, region)
+    total, most = np.zeros(len(chosen.part), "i8"), np.zeros(int(chosen.part.max(initial=-1)) + 1, "i8")
+    np.add.at(total, chosen.group, segments.length[chosen.segment])
+    np.maximum.at(most, chosen.part, total)
+    return bool(total.sum() - most.sum() <= _ALONE * total.sum())
+
+
+def _in_chains(run: Run, calls: I8) -> bool:
+    """Return whether calls wait in chains: for a good part of the time what they wait for waits itself, for a third process.
+
+        0 |--compute--| Send
+        1 |   Recv (waits)   |--compute--| Send
+        2 |             Recv (waits)         |      the first half while 1 waits, too: 100 of all 300 that are waited
+
+    So it is in a third of the time of three processes in a chain, and in more of longer ones; never of two.
+    """
+    partner, times, waits = run.waits.partner[calls], run.trace.timeline.calls, run.waits.time
+    waiting = np.flatnonzero(waits > 0)
+    before = waiting[np.maximum(np.searchsorted(waiting, partner) - 1, 0)]
+    location = run.trace.calls.location
+    chained = (before < partner) & (location[before] == location[partner]) & (run.waits.partner[before] >= 0)
+    both = np.minimum(times.leave[before], times.enter[calls] + waits[calls]) - times.enter[calls]
+    return bool(both[chained & (both > 0)].sum() >= _CHAINED * waits[calls].sum())
+
+
+def posted(run: Run, change: Change) -> str | None:
+    """Return the call site that posts the receives that the senders among the changed calls are held by longest; None if none is."""
+    if change.word == "progress":
+        return None
+    if change.kind == "protocol":
+        asked = "all" if change.by == "setting" else change.question.partition(" ")[2]
+        sent = selectors.calls(run.trace, asked)[run.trace.messages.send]
+        calls = np.unique(run.trace.messages.send_done[sent]).astype("i8")
+    elif change.kind == "wait" and situation(run, change) == "late receiver" and change.calls is not None:
+        calls = change.calls
+    else:
+        return None
+    calls = calls[(calls != NONE) & (run.waits.time[calls] > 0)]
+    calls = calls[np.isin(operations.KIND[run.trace.calls.op[run.waits.partner[calls]]], _RECEIVES)]
+    if not len(calls):
+        return None
+    site_of, sites = selectors.sites(run.trace)
+    return selectors.site(*sites[np.bincount(site_of[run.waits.partner[calls]], run.waits.time[calls]).argmax()])
+
+
+def _of_wait(op: int, partner: int) -> str:
+    """Return the situation of a call that waits for another, by their routines."""
+    kind, other = int(operations.KIND[op]), int(operations.KIND[partner])
+    if op in _BARRIERS:
+        return "wait at barrier"
+    if op in _ENDS:
+        return "wait at end"
+    if operations.OPS[op] in _OF_OTHERS or not operations.OF_PROCESSES[op]:
+        return _OF_OTHERS.get(operations.OPS[op], "other wait")
+    if operations.ON_WINDOWS[op] and (kind == operations.OTHER or operations.OPS[op] == "MPI_Win_fence"):
+        return _OF_WINDOWS.get(operations.OPS[partner], "no progress")
+    if kind == operations.N_TO_N or (kind == operations.COMPLETE and other == operations.N_TO_N):
+        return "wait at N x N"
+    if kind in _BY_KIND or other in _BY_KIND:
+        return _BY_KIND[kind] if kind in _BY_KIND else _BY_KIND[other]
+    if kind in _SENDS:
+        return "late receiver"
+    if other in (*_SENDS, operations.SENDRECV):
+        return "late sender"
+    return "late receiver" if other in _RECEIVES else "other wait"
