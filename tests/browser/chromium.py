@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -11,11 +12,22 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 
 PATH = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _PATIENCE = 60
 """Seconds until a browser that does not answer is given up."""
 _KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9, "Home": 36}
+_SETTLED = """new Promise((done) => {
+  const mine = Promise.reject();
+  addEventListener("unhandledrejection", function told(event) {
+    if (event.promise !== mine) return;
+    event.preventDefault();
+    removeEventListener("unhandledrejection", told);
+    done();
+  });
+})"""
+"""A rejection is told in a task of its own, in their order: when one of ours is, all before it were."""
 
 
 class Chromium:
@@ -58,6 +70,15 @@ class Chromium:
         os.close(self._write)
         self._home.cleanup()
 
+    @contextlib.contextmanager
+    def dark(self, media: str = "") -> Iterator[None]:
+        """Show the page as one likes it who prefers the dark, on a screen or in other media, and as before behind that."""
+        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        try:
+            yield
+        finally:
+            self.call("Emulation.setEmulatedMedia", media="", features=[])
+
     def call(self, method: str, **parameters: object) -> dict:
         """Return what the browser answers."""
         self._number += 1
@@ -95,10 +116,20 @@ class Chromium:
         self.until("document.documentElement && document.documentElement.dataset.ready")
 
     def go(self, address: str) -> None:
-        """Load what is at an address, which is not that of the page before; what that said is forgotten."""
+        """Load what is at an address, which is not that of the page before; what that says, also meanwhile, is forgotten."""
         self._looked_at = None
-        self.events.clear()
-        assert "loaderId" in self.call("Page.navigate", url=address), f"nothing was loaded: {address}"
+        answer = self.call("Page.navigate", url=address)
+        assert "loaderId" in answer, f"nothing was loaded: {address}"
+        while not self._begins(answer["loaderId"]):
+            self.events.append(self._next())
+
+    def _begins(self, loader: str) -> bool:
+        """Forget what was said before the page of a loader took the place of the one before, and return whether it has."""
+        for number, event in enumerate(self.events):
+            if event.get("method") == "Page.frameNavigated" and event["params"]["frame"]["loaderId"] == loader:
+                del self.events[: number + 1]
+                return True
+        return False
 
     def run(self, expression: str) -> object:
         """Return the value of a JavaScript expression, awaited."""
@@ -158,8 +189,8 @@ class Chromium:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def complaints(self) -> list[str]:
-        """Return errors and whatever else was written to the console."""
-        self.run("0")
+        """Return errors and whatever else the page wrote to the console, promises that nobody caught until now among them."""
+        self.run(_SETTLED)
         kinds = {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}
         return [json.dumps(event["params"])[:500] for event in self.events if event.get("method") in kinds]
 

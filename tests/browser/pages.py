@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 from collections.abc import Sequence
@@ -63,6 +64,17 @@ def asked(browser: Chromium, run: Run, question: tuple[list[str], str], model: o
     np.testing.assert_array_equal(wait, said.waits_after.time)
     np.testing.assert_array_equal(bands, said.predicted.regions.enter - begin)
     assert makespan == said.predicted.makespan
+
+
+def dots(canvas: str, x: object, y: object, width: object = 1, height: object = 1) -> str:
+    """Return the words that tell red, green, blue and opacity of dots of a canvas: of a copy, as two readings are complained of."""
+    place = f"{json.dumps(canvas)}, {x}, {y}, {width}, {height}"
+    return f"""((found, x, y, width, height) => {{
+      const canvas = document.querySelector(found), paper = new OffscreenCanvas(width || canvas.width, height || canvas.height);
+      const copy = paper.getContext("2d");
+      copy.drawImage(canvas, -x, -y);
+      return [...copy.getImageData(0, 0, paper.width, paper.height).data];
+    }})({place})"""
 
 
 def quiet(browser: Chromium) -> None:

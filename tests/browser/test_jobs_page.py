@@ -64,11 +64,10 @@ def test_dark_and_paper(opened):
     page = opened(RECORDS, "month")
     colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('rect.c1')).fill]"
     light = page.run(colours)
-    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    dark = page.run(colours)
-    page.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    paper = page.run(colours)
-    page.call("Emulation.setEmulatedMedia", media="", features=[])
+    with page.dark():
+        dark = page.run(colours)
+    with page.dark("print"):
+        paper = page.run(colours)
     assert light == ["rgb(255, 255, 255)", "rgb(0, 114, 178)"]
     assert dark == ["rgb(20, 23, 27)", "rgb(79, 163, 224)"]
     assert paper == light

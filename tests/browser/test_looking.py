@@ -8,7 +8,7 @@ import build
 import perwiz
 from browser.chromium import PATH
 from browser.conftest import SRTEST
-from browser.pages import small
+from browser.pages import dots, small
 from perwiz.whatif.run import replayed
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
@@ -140,10 +140,8 @@ def test_alike__ranks_by_what_they_do(browser, tmp_path):
     assert [label for label, _ in rows] == ["4 \u2248 rank 0", "8 \u2248 rank 1"]
     assert sorted(rows[0][1]) == [0, 3, 6, 9]
     x, y = browser.run("[perwiz.view.gutter + 500 / perwiz.view.to * 800, 20 + perwiz.view.rows()[0].y]")
-    colours = browser.run(
-        f"[0, 12].map((down) => [...document.querySelector('.area canvas').getContext('2d').getImageData({x}, {y} + down, 1, 1).data])"
-    )
-    assert colours == [[134, 141, 149, 255], [214, 214, 214, 255]], "computation, and its outline"
+    computation, outline = (browser.run(dots(".area canvas", x, y + down)) for down in (0, 12))
+    assert (computation, outline) == ([134, 141, 149, 255], [214, 214, 214, 255])
 
 
 def test_phone__lanes_are_as_wide_as_it_and_two_fingers_zoom(browser, srtest):

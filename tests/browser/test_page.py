@@ -13,7 +13,7 @@ import build
 import perwiz
 from browser.chromium import PATH
 from browser.conftest import SRTEST
-from browser.pages import QUESTIONS, asked, quiet, seen
+from browser.pages import QUESTIONS, asked, dots, quiet, seen
 from farms import farm, lengths
 from perwiz import words
 from perwiz.report.page import page as html_report
@@ -109,10 +109,8 @@ def test_numbers__are_written_as_the_commands_write_them(browser, srtest):
 def test_canvas__is_painted(browser, srtest):
     """Rank 0 waits in its first barrier from the start (vermilion, #c8501e), and rank 2 has not begun (white)."""
     browser.look_at(srtest)
-    read = "[...document.querySelector('.area canvas').getContext('2d').getImageData(perwiz.view.gutter + 30, {}, 1, 1).data]"
-    place = "20 + perwiz.view.rows()[{}].y + 3"
-    assert browser.run(read.format(place.format(0))) == [200, 80, 30, 255]
-    assert browser.run(read.format(place.format(2))) == [255, 255, 255, 255]
+    found = [browser.run(dots(".area canvas", "perwiz.view.gutter + 30", f"20 + perwiz.view.rows()[{row}].y + 3")) for row in (0, 2)]
+    assert found == [[200, 80, 30, 255], [255, 255, 255, 255]]
 
 
 def test_wheel__zooms_at_the_pointer(browser, srtest):
@@ -234,21 +232,21 @@ def test_tabs__all_open_without_complaint(browser, srtest):
     quiet(browser)
 
 
-def test_dark_and_print(browser, srtest):
-    browser.open(srtest)
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    browser.frame()
-    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
-    seen(browser, "dark")
-    pixel = "[...document.querySelector('.area canvas').getContext('2d').getImageData(2, 2, 1, 1).data]"
-    browser.until(f"{pixel}.join() === '20,23,27,255'")
-    browser.call("Emulation.setEmulatedMedia", features=[])
+def test_dark(browser, srtest):
+    browser.look_at(srtest)
+    pixel = dots(".area canvas", 2, 2)
+    with browser.dark():
+        browser.frame()
+        assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+        seen(browser, "dark")
+        browser.until(f"{pixel}.join() === '20,23,27,255'")
+    browser.until(f"{pixel}.join() !== '20,23,27,255'")
     quiet(browser)
 
 
 def test_paper__is_painted_as_wide_as_it_is(browser, srtest):
     """Two dots of the canvas for one of the paper, both ways; three lanes of 18; then everything is as before."""
-    browser.open(srtest)
+    browser.look_at(srtest)
     sizes = "[...document.querySelectorAll('.area canvas')].map((one) => [one.width, one.height, one.clientWidth, one.clientHeight])"
     before = browser.run(sizes)
     browser.run("window.dispatchEvent(new Event('beforeprint'))")
@@ -381,3 +379,17 @@ def test_broken_data__is_said(browser, srtest, tmp_path):
     assert browser.until("document.querySelector('.warning') && document.querySelector('.warning').innerText").startswith(
         "This page cannot be drawn here: SyntaxError"
     )
+    assert len(browser.complaints()) == 1
+
+
+def test_complaints__are_of_the_page_that_made_them(browser, tmp_path):
+    """A page that never stops to complain and to ask says nothing of the one after it, and one that has just begun to is heard."""
+    (tmp_path / "loud.html").write_text("<script>setInterval(() => { fetch('x:'); Promise.reject(new Error('loud')); });</script>")
+    (tmp_path / "still.html").write_text("still")
+    browser.go((tmp_path / "loud.html").as_uri())
+    browser.until("performance.now() > 30")
+    assert any("loud" in text for text in browser.complaints())
+    browser.go((tmp_path / "still.html").as_uri())
+    quiet(browser)
+    browser.run("void Promise.reject(new Error('mine'))")
+    assert "mine" in " ".join(browser.complaints())

@@ -13,7 +13,7 @@ import pytest
 import build
 import perwiz
 from browser.chromium import PATH
-from browser.pages import quiet
+from browser.pages import dots, quiet
 from perwiz.report.page import html
 from perwiz.report.page import page as html_report
 from perwiz.report.page.analyses import gathered
@@ -148,11 +148,10 @@ def test_states__what_is_left_out_is_told(browser, report, tmp_path):
 def test_messages__the_most_is_dark_on_paper_and_bright_in_the_dark(browser, srtest):
     """Rank 0 waits longest for rank 2: the square in the third row, first column."""
     looked_at(browser, srtest, "messages")
-    pixel = "[...document.querySelector('#panel-messages canvas').getContext('2d').getImageData(36 + 15, 18 + 95, 1, 1).data]"
+    pixel = dots("#panel-messages canvas", 36 + 15, 18 + 95)
     assert browser.run(pixel) == [0, 32, 77, 255]
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    browser.until(f"{pixel}.join() === '255,234,70,255'")
-    browser.call("Emulation.setEmulatedMedia", features=[])
+    with browser.dark():
+        browser.until(f"{pixel}.join() === '255,234,70,255'")
 
 
 def test_messages__by_keyboard(browser, srtest):
@@ -198,15 +197,13 @@ def test_canvas__is_painted_in_the_dark_too(browser, regions, panel):
     """Something of a picture differs from its empty paper, and other colours are used in the dark."""
     looked_at(browser, regions, panel)
     kinds = (
-        f"(() => {{ const c = document.querySelector('#panel-{panel} canvas'), out = new Set(),"
-        " d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        f"(() => {{ const d = {dots(f'#panel-{panel} canvas', 0, 0, 0, 0)}, out = new Set();"
         " for (let k = 0; k < d.length; k += 4) if (d[k + 3] === 255) out.add(d.slice(k, k + 3).join()); return [...out]; })()"
     )
     light = browser.run(kinds)
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     assert light
-    browser.until(f"{kinds}.sort().join() !== {json.dumps(','.join(sorted(light)))}")
-    browser.call("Emulation.setEmulatedMedia", features=[])
+    with browser.dark():
+        browser.until(f"{kinds}.sort().join() !== {json.dumps(','.join(sorted(light)))}")
 
 
 def test_stragglers__a_cell_leads_to_its_step(browser, tmp_path):
@@ -215,11 +212,10 @@ def test_stragglers__a_cell_leads_to_its_step(browser, tmp_path):
     page.write_text(html_report.page(gathered(perwiz.read(str(slow)))), encoding="utf-8")
     opened(browser, page, "stragglers")
     assert "rank 1: computation 1.47 of the mean" in browser.run("document.getElementById('panel-stragglers').innerText")
-    place = "document.querySelector('#panel-stragglers canvas')"
-    colours = browser.run(f"[...{place}.getContext('2d').getImageData(160, 5, 1, 1).data]")
+    colours = browser.run(dots("#panel-stragglers canvas", 160, 5))
     assert colours[2] > colours[0]
     click = "Object.defineProperties(new Event('click'), {offsetX: {value: 150 + (c.clientWidth - 160) * 2.5 / 8}, offsetY: {value: 5}})"
-    browser.run(f"(() => {{ const c = {place}; c.dispatchEvent({click}); }})()")
+    browser.run(f"(() => {{ const c = document.querySelector('#panel-stragglers canvas'); c.dispatchEvent({click}); }})()")
     assert browser.run("perwiz.view.to - perwiz.view.from") < 130e6
     quiet(browser)
 

@@ -17,7 +17,7 @@ const page = window.perwiz = (function () {
   async function inflated(text) {
     const letters = atob(text), raw = new Uint8Array(letters.length);
     for (let k = 0; k < raw.length; k++) raw[k] = letters.charCodeAt(k);
-    return new Uint8Array(await new Response(new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
+    return new Uint8Array(await new Response(new Response(raw).body.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
   }
 
   async function column(c) {
