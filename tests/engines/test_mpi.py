@@ -37,7 +37,8 @@ def launchers():
 def launch(path, environment, ranks, *words, cwd=None):
     """Run Python in so many processes."""
     command = mpis.Mpi("", path, "").command(ranks, sys.executable, "-P", *words)
-    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
+    with mpis.before_others():
+        return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
 
 
 @pytest.fixture(scope="session")
@@ -57,11 +58,11 @@ def said(done):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "options"), [(2, []), (4, ["--json", "--mu", "100"])])
-def test_command__the_same_answer_once(mpiexec, capsys, ranks, options):
-    code = main(["correct", REAL, *options])
+@pytest.mark.parametrize(("ranks", "words"), [(2, [REAL]), (4, [str(TRACES / "halo-before"), "--json", "--mu", "100"])])
+def test_command__the_same_answer_once(mpiexec, capsys, ranks, words):
+    code = main(["correct", *words])
     alone = capsys.readouterr().out
-    done = mpiexec(ranks, "-m", "perwiz", "correct", REAL, *options)
+    done = mpiexec(ranks, "-m", "perwiz", "correct", *words)
     assert (done.returncode, done.stdout) == (code, alone), done.stderr
 
 

@@ -6,7 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,13 +14,14 @@ import mpis
 
 
 @pytest.fixture(params=mpis.installed() or [None], ids=lambda one: one.name if one else "none")
-def mpi(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, built: pathlib.Path) -> mpis.Mpi:
-    """Return an MPI, one after the other."""
+def mpi(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, built: pathlib.Path) -> Iterator[mpis.Mpi]:
+    """Yield an MPI, one after the other; what is started meanwhile goes before other work."""
     if request.param is None:
         pytest.skip("no MPI here: neither PERWIZ_MPIS nor mpiexec with its mpicc on the path")
     monkeypatch.setenv("XDG_CACHE_HOME", str(built))
     mpis.made(request.param.mpicc, built)
-    return request.param
+    with mpis.before_others():
+        yield request.param
 
 
 @pytest.fixture

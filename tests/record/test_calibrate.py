@@ -223,7 +223,7 @@ def test_measured__two_nodes_make_two_classes(pretend, capsys):
 
 @pytest.mark.slow
 def test_mpi__writes_a_model_that_predicts(mpi, capfd):
-    words = ["--rounds", "10", "--largest", "65536", "--", *mpi.command(2)]
+    words = ["--rounds", "5", "--largest", "65536", "--", *mpi.command(2)]
     assert cli.main(["calibrate", "-o", "mine.toml", *words]) == 0
     assert "mine.toml: measured between two processes on one node" in capfd.readouterr().out
     model = load("mine.toml")

@@ -107,17 +107,16 @@ def test_remedies__each_program_has_its_page(remedies):
 def test_remedies__balanced_work_gains_what_is_predicted(mpi, remedies, tmp_path):
     """Four processes, fifty steps: 600 ms where one computes 12 ms and the others 6, 375 ms where all compute 7.5.
 
-    The prediction is made of the run before alone; other work may disturb two attempts at measuring the one behind.
+    The prediction is made of the run before alone; other work may disturb two attempts at recording it or at measuring the one behind.
     """
     balanced, seen = next(remedy for remedy in remedies.REMEDIES if remedy.program == "imbalance"), []
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         folder.mkdir()
         before, row = remedies.measured(remedies.Lab(folder, mpi.mpiexec, 1), balanced)
-        assert before.time > 1.3 * row.expected.time
-        if before.time > 1.3 * row.measured and abs(row.error) < 0.2:
+        if before.time > 1.3 * max(row.expected.time, row.measured) and abs(row.error) < 0.2:
             return
-        seen.append((before.time, row.measured, row.error))
+        seen.append((before.time, row.expected.time, row.measured, row.error))
     pytest.fail(str(seen))
 
 

@@ -1,5 +1,6 @@
 """What the recorder says about real programs agrees with what they count themselves."""
 
+import functools
 import os
 import pathlib
 import shutil
@@ -10,6 +11,7 @@ import pytest
 
 import mpis
 from perwiz import cli
+from perwiz.commands import calibrate
 from perwiz.formats.recorded import read as recorded
 from perwiz.record import build
 from perwiz.trace import operations
@@ -208,7 +210,9 @@ def test_smpi__two_runs_are_the_same(record, built, tmp_path, monkeypatch):
 
 
 @mpis.in_turn()
-def test_calibrated__the_run_has_its_model(mpi, record, built, capfd):
+def test_calibrated__the_run_has_its_model(mpi, record, built, capfd, monkeypatch):
+    """Three rounds of messages up to 4 KiB, where thirty up to 1 MiB are usual."""
+    monkeypatch.setattr(calibrate, "measured", functools.partial(calibrate.measured, rounds=3, largest=4096))
     program = mpis.compiled(mpi.mpicc, "workloads.c", built)
     code, folder, _, said = record(mpi.command(2, program, "overlap"), "--calibrate")
     assert (code, said) == (0, "")
