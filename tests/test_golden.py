@@ -25,7 +25,7 @@ MORE = {
     "srtest-alog-domino-advance": "domino traces/srtest.alog --question advance -n 1 --kind order",
     "monte-log-greedy": "domino traces/monte.log -n 1 --greedy 2 --kind protocol",
     "monte-log-target": "domino traces/monte.log -n 1 --target 1.03x --kind wait --by call --draws 0 -q",
-    "cpilog-alog-domino": "domino traces/cpilog.alog -n 1 --kind balance --kind wait",
+    "cpilog-alog-domino": "domino traces/cpilog.alog -n 1 --kind balance --kind wait --draws 0",
     "srtest-alog-semantics": "predict traces/srtest.alog --semantics dimemas --network L_ns=2000000 --waits 1",
     "srtest-alog-critical": "critical traces/srtest.alog --pieces 5",
     "npb-is-critical": "critical traces/npb-is.S-4 --pieces 3",

@@ -28,6 +28,8 @@ Facts = list[tuple[str, str]]
 """Labels, and what is to be said under them."""
 _FAULTS = 8
 """Lines on what could not be read."""
+_NAMED, _MUCH = 8, 0.01
+"""Ranks named in a line; part of the processes' time from which on it is said that no change alters it."""
 _REGION = 30
 """Columns of a region in a table of waits."""
 
@@ -54,6 +56,29 @@ def mark(state: Health | whatif.Health) -> str:
     loose = f", {words.several(counts.loose_threads, 'thread')} without start and end" if counts.loose_threads else ""
     inferred = "" if state.holes else ", completed by inference"
     return f"  (INCOMPLETE trace{without}{loose}{inferred})" if state.incomplete else ""
+
+
+def lacking(state: Health, run: str = "") -> Facts:
+    """Return in words what an incomplete trace lacks, the ranks first, to be said before any answer; nothing if it is complete.
+
+    `run` says of which run that is, where there are several.
+    """
+    told, ranks = list[str](), state.missing_ranks
+    if ranks:
+        told.append(
+            f"nothing of rank{'s' * (len(ranks) > 1)} {listed(ranks)}: waiting for {'them' if len(ranks) > 1 else 'it'} in collectives"
+        )
+        told[0] += " cannot be told from transfer"
+    if several := "; ".join(f"{name}: {number}" for name, number in (state.holes or state.repairs).items()):
+        told.append(several if state.holes else f"what is inferred may be otherwise: {several}")
+    share = f"{words.percent(state.not_modelled, 1)} of the processes' time is in calls whose partners are unknown: no change alters it"
+    told += [share] if told and state.not_modelled >= _MUCH else []
+    return [("" if k else "incomplete", f"{'' if k else run}{line}") for k, line in enumerate(told)]
+
+
+def listed(ranks: Sequence[int]) -> str:
+    """Return the first of some ranks."""
+    return f"{', '.join(map(str, ranks[:_NAMED]))}{', ...' if len(ranks) > _NAMED else ''}"
 
 
 def longest(trace: Trace, waits: Waits, most: int) -> list[Wait]:
@@ -129,6 +154,7 @@ def health(value: whatif.Health) -> Health:
         correction=value.correction,
         off_ns=value.off_time,
         own_clocks=value.own_clocks,
+        missing_ranks=list(value.missing_ranks),
         faults=list(value.faults),
         not_modelled=round(value.not_modelled, 6),
         not_modelled_most=round(value.not_modelled_most, 6),

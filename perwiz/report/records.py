@@ -309,6 +309,8 @@ class Health(Record):
     """How long the measurement was switched off, all processes together."""
     own_clocks: Natural
     """Processes whose clocks differ though nobody measured how."""
+    missing_ranks: list[Natural]
+    """Ranks of which the trace has nothing though collectives had them for members: waiting for them cannot be told from transfer."""
     faults: list[str]
     """What could not be read, and where."""
     not_modelled: Share

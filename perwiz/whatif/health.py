@@ -71,6 +71,8 @@ class Health:
     """Their length, of all processes together, ns."""
     own_clocks: int = 0
     """Processes whose clocks differ though nobody measured how."""
+    missing_ranks: tuple[int, ...] = ()
+    """Members of collectives of which the trace has nothing, ascending; several processes that have it together do not tell."""
     predicted: bool = False
     """The times are those of a prediction in which waits or calls were zeroed."""
 
@@ -123,13 +125,25 @@ class Health:
 
 
 @remembered(2)
+def missing(trace: Trace) -> tuple[I8, I8]:
+    """Return (ranks of which the trace has nothing though collectives had them for members, the calls of these collectives), ascending."""
+    communicators, comm_of = trace.communicators, trace.collectives.comm
+    absent = ~np.isin(communicators.ranks, trace.locations.process)
+    comm = np.repeat(np.arange(len(communicators)), communicators.sizes())
+    touched = np.isin(comm_of, comm[absent])
+    ranks = communicators.ranks[absent & np.isin(comm, comm_of)]
+    return np.unique(ranks).astype("i8"), np.unique(trace.members.call[touched[trace.members.collective]]).astype("i8")
+
+
+@remembered(2)
 def health(trace: Trace, contradictions: int = 0, clocks: Treated | None = None) -> Health:
     """Return the health of a trace under its timeline; `clocks` tells how that came about from the recorded one."""
     remaining = clocks.recorded if clocks and clocks.correction is None else violations(trace, trace.timeline)
     told = tally(trace).of_all(trace.share)
     _, off = unrecorded(trace)
     switched = trace.share.total(len(off)), trace.share.total(int((off.leave - off.enter).sum()))
-    return state(trace, told, switched, clocks.recorded if clocks else remaining, remaining, contradictions, _correction(clocks))
+    found = state(trace, told, switched, clocks.recorded if clocks else remaining, remaining, contradictions, _correction(clocks))
+    return dataclasses.replace(found, missing_ranks=tuple(missing(trace)[0].tolist()))
 
 
 def tally(trace: Trace) -> Tally:

@@ -90,7 +90,8 @@ def _name(run: Run) -> str:
 
 def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     first, second, calls, whole = comparison.first, comparison.second, comparison.calls, comparison.shares_of_ns
-    facts = [(said.first, words.duration(first.makespan_ns))]
+    facts = blocks.lacking(first.health, f"{said.first} run: ") + blocks.lacking(second.health, f"{said.second} run: ")
+    facts.append((said.first, words.duration(first.makespan_ns)))
     off = relative(comparison.difference_ns, whole)
     facts.append((said.second, f"{words.duration(second.makespan_ns)}, {said.difference} {off}"))
     if comparison.max_error:

@@ -11,8 +11,8 @@ from perwiz.report.domino.change import gained, meaning, named, parts_of, shown
 from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, pays
 from perwiz.report.records import Span
 
-_PATH, _MUCH, _NAMED = 60, 0.05, 8
-"""Columns of a region path; part of what shares are of: what is less is not told; ranks named in a line."""
+_PATH, _MUCH = 60, 0.05
+"""Columns of a region path; part of what shares are of: what is less is not told."""
 _BOUND = {
     "zero-wait": "a wait goes only as far as what it waits for comes earlier",
     "zero-time": "calls always take some time",
@@ -33,8 +33,8 @@ def answer(domino: DominoDocument) -> Facts:
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
     facts += limits(domino.limits, domino.part) if domino.limits else []
-    facts += missing(domino) + for_devices(domino) + handed(domino)
-    return misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
+    facts += for_devices(domino) + handed(domino)
+    return blocks.lacking(domino.health) + misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
 
 
 def _everybody(limits: Limits | None) -> str:
@@ -79,15 +79,6 @@ def limits(limits: Limits, part: blocks.Part) -> Facts:
     return facts
 
 
-def missing(domino: DominoDocument) -> Facts:
-    """Return in words which ranks are missing, and what that hides; nothing if none are."""
-    if not domino.missing_ranks:
-        return []
-    several = len(domino.missing_ranks) > 1
-    told = f"waiting for {'them' if several else 'it'} in collectives cannot be told from transfer"
-    return [("missing", f"rank{'s' if several else ''} {_listed(domino.missing_ranks)}: {told}")]
-
-
 def for_devices(domino: DominoDocument) -> Facts:
     """Return in words what is computed for devices, if that is much: it is in no change of what threads or processes compute."""
     found = domino.for_devices
@@ -115,11 +106,7 @@ def handed(domino: DominoDocument) -> Facts:
 
 
 def _ranks(ranks: Sequence[int]) -> str:
-    return f"rank {_listed(ranks)}"
-
-
-def _listed(ranks: Sequence[int]) -> str:
-    return f"{', '.join(map(str, ranks[:_NAMED]))}{', ...' if len(ranks) > _NAMED else ''}"
+    return f"rank {blocks.listed(ranks)}"
 
 
 def _overhead(callers: Sequence[str]) -> str:

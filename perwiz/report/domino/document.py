@@ -55,7 +55,7 @@ from perwiz.whatif.ranking.computation import without_launches
 from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
-from perwiz.whatif.ranking.situations import cured, missing, posted, situation
+from perwiz.whatif.ranking.situations import cured, posted, situation
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run, run_of
 from perwiz.whatif.sure import span as sure
@@ -100,7 +100,6 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         limits=_limits(run, shares_of) if len(trace.locations) else None,
-        missing_ranks=missing(trace)[0].tolist(),
         spending=_spending(run),
         for_devices=_for_devices(ranking.asker),
         handed_out=_handed_out(trace),

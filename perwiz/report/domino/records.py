@@ -314,8 +314,6 @@ class DominoDocument(TraceDocument, kw_only=True):
     waiting_ns: Natural
     limits: Limits | None
     """Null without processes."""
-    missing_ranks: list[Natural]
-    """Ranks of which the trace has nothing though collectives had them for members: waiting for them cannot be told from transfer."""
     spending: list[Spending]
     """The call sites in which most time is spent, longest first; without what starts and ends MPI."""
     for_devices: ForDevices | None

@@ -82,7 +82,7 @@ def _answer(predict: PredictDocument) -> Facts:
         facts += _widened(predict.widened) if predict.widened else []
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
     facts += [("what to do", predict.remedy)] if predict.remedy else []
-    facts = misfit.beside(facts, predict, predict.shares_of_ns)
+    facts = blocks.lacking(predict.health) + misfit.beside(facts, predict, predict.shares_of_ns)
     if predict.hypotheses and predict.links_shared >= TOLD:
         alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
         facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))

@@ -8,10 +8,10 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, THREAD
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.health import missing
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.teams import phases
 from perwiz.whatif.ranking.change import Change
@@ -118,17 +118,6 @@ def _lacks_members(trace: Trace, calls: I8 | None) -> bool:
     """Return whether among some calls, all if None, are those of collectives of which ranks are missing."""
     lacking = missing(trace)[1]
     return bool(len(lacking) and (calls is None or np.isin(calls, lacking).any()))
-
-
-@remembered(2)
-def missing(trace: Trace) -> tuple[I8, I8]:
-    """Return (ranks of which the trace has nothing though collectives had them for members, the calls of these collectives), ascending."""
-    communicators, comm_of = trace.communicators, trace.collectives.comm
-    absent = ~np.isin(communicators.ranks, trace.locations.process)
-    comm = np.repeat(np.arange(len(communicators)), communicators.sizes())
-    touched = np.isin(comm_of, comm[absent])
-    ranks = communicators.ranks[absent & np.isin(comm, comm_of)]
-    return np.unique(ranks).astype("i8"), np.unique(trace.members.call[touched[trace.members.collective]]).astype("i8")
 
 
 def _posts_late(run: Run, calls: I8) -> bool:

@@ -22,6 +22,8 @@ from perwiz.report.domino.change import meaning
 from perwiz.report.domino.records import Launches, Line, first_bound, first_line, pays
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
+from perwiz.report.predict import document as predict_of
+from perwiz.report.predict.text import text as predict_text
 from perwiz.report.records import GainBetween, Possible
 from perwiz.trace.trace import Counts
 from perwiz.whatif.predict import predict
@@ -546,6 +548,21 @@ def test_text__more_than_is_shown():
     assert f"; {COUNTED} or more paths give the same" in text(block).replace("\n", " ")
 
 
+def test_text__incomplete__says_first_what_is_missing():
+    """Before anything that the answer says, also in a prediction; what is inferred where nothing is missing."""
+    block = document(CATALOGUE["unmatched"]())
+    told = "incomplete    sends and receives without a message record: 2\n              38.8 % of the processes' time is in calls whose"
+    assert text(block).split("\n\n")[1].startswith(told)
+    prediction = predict_of.document(predict(CATALOGUE["unmatched"](), (), hand_model(), clock="none"), 5)
+    assert predict_text(prediction).split("\n\n")[1].startswith(told)
+    holes = replace(block.health, holes={"unmatched sends": 2, "unmatched receives": 1}, not_modelled=0.009)
+    assert lines(replace(block, health=holes), "incomplete") == "unmatched sends: 2; unmatched receives: 1"
+    repaired = replace(holes, holes={}, repairs={"roots of collectives, inferred from times": 3})
+    assert lines(replace(block, health=repaired), "incomplete") == (
+        "what is inferred may be otherwise: roots of collectives, inferred from times: 3"
+    )
+
+
 def test_text__incomplete():
     assert text(document(CATALOGUE["unmatched"]())).startswith("built: what to change first  (INCOMPLETE trace)\n")
 
@@ -706,8 +723,9 @@ def test_missing_ranks(world, who):
     b.compute(0, 100)
     b.join(0, "Allreduce", comm=everyone, work=300)
     block = document(b.trace())
-    assert lines(block, "missing") == f"{who} in collectives cannot be told from transfer"
-    assert block.missing_ranks == [*range(1, world)]
+    assert lines(block, "incomplete") == f"nothing of {who} in collectives cannot be told from transfer"
+    assert text(block).split("\n\n")[1].startswith("incomplete    ")
+    assert block.health.missing_ranks == [*range(1, world)]
     assert lines(block, "what to do") == REMEDIES["missing members"]
 
 
