@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pathlib
 import re
 import resource
 from collections.abc import Iterator
@@ -56,9 +55,9 @@ def _quotas() -> Iterator[tuple[int, int]]:
     for folder, version in _groups("cpu"):
         with contextlib.suppress(OSError, ValueError):
             if version == 2:
-                quota, period = (folder / "cpu.max").read_text().split()
+                quota, period = _text(folder, "cpu.max").split()
             else:
-                quota, period = ((folder / f"cpu.cfs_{what}_us").read_text() for what in ("quota", "period"))
+                quota, period = (_text(folder, f"cpu.cfs_{what}_us") for what in ("quota", "period"))
             yield (int(quota), int(period))
 
 
@@ -109,13 +108,13 @@ def _left() -> Iterator[int]:
     for folder, version in _groups("memory"):
         limit, used, cached = _NAMES[version]
         with contextlib.suppress(OSError, ValueError):
-            most = int((folder / f"memory.{limit}").read_text())
+            most = int(_text(folder, f"memory.{limit}"))
             if most < _UNLIMITED:
-                counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-                yield most - int((folder / f"memory.{used}").read_text()) + int(counts.get(cached, 0))
+                counts = dict(line.split() for line in _text(folder, "memory.stat").splitlines())
+                yield most - int(_text(folder, f"memory.{used}")) + int(counts.get(cached, 0))
 
 
-def _groups(controller: str) -> Iterator[tuple[pathlib.Path, int]]:
+def _groups(controller: str) -> Iterator[tuple[str, int]]:
     """Yield the directories of the control groups that limit this process, the innermost first, and their version, 1 or 2.
 
     In a container the group's own directory may be the root: what is not there is looked for further up.
@@ -124,6 +123,11 @@ def _groups(controller: str) -> Iterator[tuple[pathlib.Path, int]]:
         for line in file:
             _, controllers, path = line.rstrip("\n").split(":", 2)
             if controllers == "" or controller in controllers.split(","):
-                root, version = pathlib.Path(_ROOT, *([controller] if controllers else [])), 1 if controllers else 2
-                inside = pathlib.PurePosixPath(path.lstrip("/"))
-                yield from ((root / part, version) for part in (inside, *inside.parents))
+                root, version = os.path.join(_ROOT, *([controller] if controllers else [])), 1 if controllers else 2
+                inside = [part for part in path.split("/") if part]
+                yield from ((os.path.join(root, *inside[:depth]), version) for depth in range(len(inside), -1, -1))
+
+
+def _text(folder: str, name: str) -> str:
+    with open(os.path.join(folder, name)) as file:
+        return file.read()

@@ -166,7 +166,6 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
     """
     from perwiz.formats import files as formats
     from perwiz.formats.goal.format import GOAL
-    from perwiz.report.picture.figure import suffix
 
     outputs, given = [*outputs], [path for path in inputs if path is not None]
     if given.count("-") > 1:
@@ -196,6 +195,8 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
             raise UsageError(f"{path}: {_clash(own, given)}is read by this command, must be another file")
         formats.format_of(path).check(path)
     if plot is not None:
+        from perwiz.report.picture.figure import suffix
+
         suffix(plot)
 
 

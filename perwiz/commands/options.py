@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from perwiz.loggps import PROFILES
 from perwiz.whatif.hypotheses import KINDS
 
 if TYPE_CHECKING:
@@ -90,13 +91,10 @@ def on_topology(args: argparse.Namespace, model: Start, trace: Trace) -> Start:
     return on_links(machine_of(model, trace), links)
 
 
-_OTHERS = ("loggopsim", "atlahs", "llamp", "dimemas", "dimemas-linear", "dimemas-log")
-
-
 def semantics(parser: argparse.ArgumentParser) -> None:
     """Declare --semantics."""
     meaning = "say beside the answer what another simulator does that reads the same model in its own way (default: perwiz, none)"
-    parser.add_argument("--semantics", choices=("perwiz", *_OTHERS), default="perwiz", help=meaning)
+    parser.add_argument("--semantics", choices=("perwiz", *PROFILES), default="perwiz", help=meaning)
 
 
 def machine(args: argparse.Namespace) -> Machine | str | None:

@@ -14,6 +14,7 @@ from perwiz.whatif.hypotheses import NOTES
 if TYPE_CHECKING:
     from perwiz.trace.spread.team import Team
     from perwiz.whatif.predict import Prediction
+    from perwiz.whatif.semantics import Told
 
 HELP = "predict the run under hypotheses: zero waits, balance steps, scale regions, another order or network"
 _ENDING = f"""
@@ -111,7 +112,6 @@ def _alone(args: argparse.Namespace) -> int:
     from perwiz.report.predict.text import text
     from perwiz.whatif.hypotheses.base import parse
     from perwiz.whatif.predict import UNTOLD, predict
-    from perwiz.whatif.semantics import told
     from perwiz.whatif.sure.logged import pairs
     from perwiz.whatif.sure.recordings import recordings
 
@@ -128,10 +128,16 @@ def _alone(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.output or args.plot}: {UNTOLD}; see --keep-matches")
     others = [files.part(path, args.iterations)[0] for path in args.runs]
     several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
-    other = told(prediction, args.semantics) if args.semantics != "perwiz" else None
+    other = _told(prediction, args.semantics) if args.semantics != "perwiz" else None
     document = report.document(prediction, args.waits, known, several, other)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, text, document.health.incomplete, outputs)
+
+
+def _told(prediction: Prediction, profile: str) -> Told:
+    from perwiz.whatif.semantics import told
+
+    return told(prediction, profile)
 
 
 def _check_others(trace: str, others: list[str]) -> None:

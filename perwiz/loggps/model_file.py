@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import pathlib
-import tomllib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -47,7 +46,6 @@ from perwiz.loggps.keys import (
 )
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.loggps.model import Costs, Limit, Model, inherited
-from perwiz.loggps.smpi import platform
 
 _TOP = ("name", "source", "assumed", "parameters", "conventions")
 _PAYERS = {"both ends": (1, 1), "sender": (1, 0), "receiver": (0, 1)}
@@ -63,7 +61,7 @@ Table = dict[str, Any]
 
 def names() -> list[str]:
     """Return the names of the shipped models, sorted."""
-    return sorted(path.stem for path in _folder().glob("*.toml"))
+    return sorted(name.removesuffix(".toml") for name in os.listdir(_folder()) if name.endswith(".toml"))
 
 
 def load(name_or_file: str) -> Model:
@@ -88,10 +86,12 @@ def machine(name_or_file: str) -> Machine:
         files = "or a path to a .toml file, or a platform (.xml)"
         guess = words.meant(name_or_file, names())
         raise ModelError(f"no model {shown(name_or_file)}, must be one of {', '.join(names())}, {files}{guess}")
-    return machine(str(_folder() / f"{name_or_file}.toml"))
+    return machine(os.path.join(_folder(), f"{name_or_file}.toml"))
 
 
 def _of_platform(file: str) -> Machine:
+    from perwiz.loggps.smpi import platform
+
     try:
         return _machine(platform.content(file))
     except TraceError as error:
@@ -121,14 +121,16 @@ def _entry(key: str, value: float | int | str, told: str) -> str:
     return f"{line:<28}# {remark}" if remark else line
 
 
-def _folder() -> pathlib.Path:
+def _folder() -> str:
     """Return the folder of the shipped models: inside the installed package, or beside it in a source tree."""
-    package = pathlib.Path(__file__).resolve().parents[1]
-    installed = package / "models"
-    return installed if installed.is_dir() else package.parent / "models"
+    package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    installed = os.path.join(package, "models")
+    return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(package), "models")
 
 
 def _parsed(file: str) -> Table:
+    import tomllib
+
     try:
         with open(file, "rb") as stream:
             return tomllib.load(stream)

@@ -36,6 +36,7 @@ from perwiz.kernels.semantics_dimemas import Dimemas
 from perwiz.kernels.semantics_events import COLLECTIVE, OPERATION, Events
 from perwiz.kernels.semantics_llamp import longest
 from perwiz.kernels.semantics_loggopsim import LogGOPSim
+from perwiz.loggps import DIMEMAS
 from perwiz.loggps.keys import NO_LIMIT
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.schedules import Meetings
@@ -43,10 +44,6 @@ from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import ANY, NONE
 
-DIMEMAS = {"dimemas": "constant", "dimemas-linear": "linear", "dimemas-log": "logarithmic"}
-"""Profiles of Dimemas, by its model of collectives: field 7 of the environment in its .cfg."""
-PROFILES = ("loggopsim", "atlahs", "llamp", *DIMEMAS)
-"""Of those beside perwiz itself."""
 _APART = 5000
 """What LLAMP adds to a computation beside a message, ns."""
 _MOST = 1 << 27

@@ -81,6 +81,11 @@ def listed(ranks: Sequence[int]) -> str:
     return f"{', '.join(map(str, ranks[:_NAMED]))}{', ...' if len(ranks) > _NAMED else ''}"
 
 
+def negligible(gain: int, whole: int) -> bool:
+    """Return whether a gain is so small a part, less than a thousandth, that a line of its own would only be in the way."""
+    return 1000 * gain < whole
+
+
 def longest(trace: Trace, waits: Waits, most: int) -> list[Wait]:
     """Return the longest waits of a run, longest first, ties by call."""
     return [_wait(trace, waits, row) for row in largest(waits.time, most).tolist()]

@@ -16,7 +16,6 @@ from perwiz.errors import TraceError, UsageError
 from perwiz.graph.build import BLOCKING_PROBES, build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import interfaces, model_file
-from perwiz.loggps.fit.fit import fitted
 from perwiz.loggps.inner import inner_waits, with_awaited
 from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
 from perwiz.loggps.machine import Estimate, Machine, Unknown
@@ -307,6 +306,8 @@ def machine_of(model: Start, trace: Trace, part: bool = False, windows: bool = F
         raise UsageError(f"{trace.path}: the machine is not fitted in windows of a run, must be told (--model NAME or FILE)")
     if model is not None:
         check_classes(trace, changed_pairs(model), f"model {model}")
+    from perwiz.loggps.fit.fit import fitted
+
     machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None, part)
     return machine if model is None else changed_machine(machine, model)
 

@@ -10,8 +10,9 @@ from perwiz.clock.treatment import Treated
 from perwiz.formats.goal.format import GOAL
 from perwiz.formats.goal.format import schedule as read
 from perwiz.formats.goal.schedule import Schedule
+from perwiz.loggps import DIMEMAS
 from perwiz.loggps.schedules import Meetings, Scheduled, schedule
-from perwiz.loggps.semantics import DIMEMAS, Simulated, simulate
+from perwiz.loggps.semantics import Simulated, simulate
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import in_order
 from perwiz.whatif.predict import Prediction, predict, predicted_trace
@@ -28,7 +29,7 @@ class Told:
 
 
 def told(prediction: Prediction, profile: str) -> Told:
-    """Return what a profile of perwiz.loggps.semantics.PROFILES says under the prediction's model.
+    """Return what a profile of perwiz.loggps.PROFILES says under the prediction's model.
 
     A file that is a schedule is simulated as it is, where nothing but the network changes; else the runs are those of
     perwiz.loggps.schedules. Another network is read as the profile reads it: the run that other hypotheses make is simulated on it.

@@ -49,7 +49,9 @@ AnyWeighted = TypeVar("AnyWeighted", bound=Weighted)
 def sharing(before: Weighted, after: Weighted, time: I8) -> Sharing:
     """Return how messages share interfaces in a run and in what hypotheses make of it, whose vertices have these times."""
     found = interfaces.swapped(after.graph, after.weight, time)
-    (was, size), (now, size_now) = (_between(weighted) for weighted in (before, after))
+    was, size = _between(before)
+    same = all(getattr(before, name) is getattr(after, name) for name in ("trace", "places", "size"))
+    now, size_now = (was, size) if same else _between(after)
     return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now, told_apart(after.network))
 
 

@@ -10,6 +10,7 @@ from perwiz.graph.graph import Graph, hubs
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, chunks
+from perwiz.trace.resources import map_threads, thread_count
 from perwiz.trace.tables import NONE
 
 
@@ -43,11 +44,16 @@ def _measured(weighted: Weighted, time: I8) -> tuple[I8, I4]:
     """Return how long each call waits, and the edge of what it waits for, -1 none. Vertices are read in the order of memory."""
     graph = weighted.graph
     returning = graph.returning
-    vertex = np.flatnonzero(returning != NONE).astype("i4")
-    by_vertex, behind = np.empty(len(vertex), "i8"), np.empty(len(vertex), "i4")
-    kernel.measure_waits(graph.start, graph.source, graph.kind, weighted.weight, time, vertex, by_vertex, behind)
-    wait, edge, call = np.empty_like(by_vertex), np.empty_like(behind), returning[vertex]
-    wait[call], edge[call] = by_vertex, behind
+    calls = len(graph.returned)
+    wait, edge = np.empty(calls, "i8"), np.empty(calls, "i4")
+
+    def measure(vertices: slice) -> None:
+        vertex = np.flatnonzero(returning[vertices] != NONE).astype("i4") + np.int32(vertices.start)
+        by_vertex, behind, call = np.empty(len(vertex), "i8"), np.empty(len(vertex), "i4"), returning[vertex]
+        kernel.measure_waits(graph.start, graph.source, graph.kind, weighted.weight, time, vertex, by_vertex, behind)
+        wait[call], edge[call] = by_vertex, behind
+
+    map_threads(measure, chunks(graph.vertices), thread_count(graph.edges))
     return wait, edge
 
 

@@ -16,7 +16,7 @@ import pytest
 import build
 import goals
 from perwiz.cli import main
-from perwiz.loggps import semantics
+from perwiz.loggps import PROFILES, semantics
 from perwiz.whatif.predict import predict
 from perwiz.whatif.semantics import told
 
@@ -66,7 +66,7 @@ def program(name):
 def test_simulate__printed(name):
     _, _, loggopsim, atlahs, llamp, dimemas = PROGRAMS[name]
     schedule, model = goals.read(program(name)), dataclasses.replace(build.hand_model(**LETTERS), interfaces=1)
-    found = {profile: semantics.simulate(schedule, model, profile) for profile in semantics.PROFILES}
+    found = {profile: semantics.simulate(schedule, model, profile) for profile in PROFILES}
     assert all((each.stuck, each.unreceived) == (0, 0) for each in found.values())
     assert (found["loggopsim"].end.tolist(), found["atlahs"].end.tolist()) == (loggopsim, atlahs)
     assert (found["llamp"].makespan, found["dimemas"].makespan) == (llamp, dimemas)
@@ -153,7 +153,7 @@ def test_predict__llamp_without_computation(tmp_path, capsys):
 
 def test_predict__semantics_unknown(capsys):
     assert main(["predict", "x.goal", "--semantics", "simgrid"]) == 2
-    names = ", ".join(f"'{name}'" for name in ("perwiz", *semantics.PROFILES))
+    names = ", ".join(f"'{name}'" for name in ("perwiz", *PROFILES))
     line = f"argument --semantics: invalid choice: 'simgrid' (choose from {names}); see perwiz predict --help\n"
     assert capsys.readouterr() == ("", f"perwiz: {line}")
 

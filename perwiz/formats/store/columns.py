@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
+from perwiz.trace.resources import map_threads, thread_count
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,200}\.npy")
 _DIMENSIONS = 2
@@ -81,13 +82,25 @@ class Columns:
     def column(self, file: str, dtype: np.dtype[Any] | None) -> Column:
         """Return a column of this dtype, or if None of any whole numbers. Raises TraceError as `mapped`, Unfit for another dtype."""
         if file not in self._known:
-            self._known[file] = self.mapped(file)
-            if sum_of(self._known[file]) != self._sums.get(file):
-                raise TraceError(f"{os.path.join(self.folder, file)}: other content than was written, must be written anew")
+            self._known[file] = self._checked(file, self.mapped(file))
         found = self._known[file]
         if found.dtype != dtype if dtype is not None else found.dtype.kind not in "iu":
             raise Unfit(f"{file} is of {found.dtype}, must be of {dtype or 'whole numbers'}")
         return found
+
+    def ahead(self, prefix: str) -> None:
+        """Map the columns whose names begin so, and check their content, several at a time. Raises TraceError as `column`."""
+        found = {file: self.mapped(file) for file in self._sums if file.startswith(prefix)}
+        several = thread_count(sum(column.size for column in found.values()))
+        self._known |= zip(found, map_threads(lambda one: self._checked(*one), found.items(), several), strict=True)
+
+    def _checked(self, file: str, column: Column) -> Column:
+        self._check_sum(file, sum_of(column))
+        return column
+
+    def _check_sum(self, file: str, found: int) -> None:
+        if found != self._sums.get(file):
+            raise TraceError(f"{os.path.join(self.folder, file)}: other content than was written, must be written anew")
 
     def again(self, column: Column) -> Column:
         """Return a column mapped anew, for somebody who writes to it. Raises TraceError if it is another by now."""
@@ -111,8 +124,7 @@ class Columns:
         known = Sum()
         for begin in range(0, len(found), _PIECE):
             known.add(found[begin : begin + _PIECE])
-        if known.value != self._sums.get(file):
-            raise TraceError(f"{os.path.join(self.folder, file)}: other content than was written, must be written anew")
+        self._check_sum(file, known.value)
         return found
 
     def _opened(self, file: str, take: Callable[[Any], _T]) -> _T:

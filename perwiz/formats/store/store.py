@@ -6,7 +6,6 @@ import functools
 import hashlib
 import json
 import os
-import pathlib
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -30,9 +29,9 @@ _T = TypeVar("_T")
 @functools.cache
 def made_by() -> str:
     """Return what tells this perwiz from one that could make other numbers of the same trace: its version, and a sum of its code."""
-    house, code = pathlib.Path(__file__).parents[2], hashlib.sha256()
+    house, code = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir), hashlib.sha256()
     for folder in _MAKERS:
-        for inside, _, names in sorted(os.walk(house / folder)):
+        for inside, _, names in sorted(os.walk(os.path.join(house, folder))):
             for name in sorted(names):
                 if name.endswith(".py"):
                     with open(os.path.join(inside, name), "rb", buffering=0) as file:
@@ -76,6 +75,7 @@ class Store:
 
     def _unpacked(self, kind: type[_T], name: str) -> _T:
         try:
+            self._columns.ahead(f"{name}.")
             return self._unpacker.unpacked(kind, self._content.get(name))
         except Unfit as error:
             raise TraceError(f"{os.path.join(self.path, MARKER)}: {error}") from None

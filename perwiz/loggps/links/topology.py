@@ -18,7 +18,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import tomllib
 from collections.abc import Callable
 from typing import Any
 
@@ -98,6 +97,8 @@ class Topology:
 
 def load(file: str) -> Topology:
     """Return the topology in a file. Raises ModelError naming the file, the key, what is there and what must be."""
+    import tomllib
+
     try:
         text = _text(file)
         parsed = tomllib.loads(text)

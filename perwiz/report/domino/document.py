@@ -15,6 +15,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.loggps.weigh import Weighted
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
+from perwiz.report.blocks import negligible
 from perwiz.report.critical.document import program, spent
 from perwiz.report.domino.records import Change as SingleChange
 from perwiz.report.domino.records import (
@@ -34,7 +35,6 @@ from perwiz.report.domino.records import (
     Ranked,
     Spending,
     Target,
-    negligible,
 )
 from perwiz.report.domino.remedies import remedy
 from perwiz.report.records import Span

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perwiz import words
+from perwiz.report.blocks import negligible
 from perwiz.report.domino.change import CURE, INDENT, WHOLE, meaning, named, parts_of, shown, worth_of
-from perwiz.report.domino.records import DominoDocument, Line, Placed, first_bound, first_line, negligible, pays
+from perwiz.report.domino.records import DominoDocument, Line, Placed, first_bound, first_line, pays
 
 
 def kinds(domino: DominoDocument) -> list[str]:

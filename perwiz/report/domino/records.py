@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from perwiz.report.blocks import negligible
 from perwiz.report.critical.document import Spent
 from perwiz.report.records import (
     CallId,
@@ -139,11 +140,6 @@ class Line(Record):
     waiting_ns: Natural
     """How long its calls wait, together."""
     waiting_then_ns: Natural
-
-
-def negligible(gain: int, whole: int) -> bool:
-    """Return whether a gain is so small a part, less than a thousandth, that a line of its own would only be in the way."""
-    return 1000 * gain < whole
 
 
 class NotTried(Record):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from msgspec.structs import asdict
 
+from perwiz.loggps import PROFILES
 from perwiz.loggps import model as loggps
 from perwiz.loggps.instances import likely
-from perwiz.loggps.semantics import PROFILES
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
 from perwiz.report.domino.remedies import remedy
@@ -45,11 +45,13 @@ from perwiz.whatif.hypotheses.threads import Threads
 from perwiz.whatif.overload import OnLinks
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.run import ENGINES
-from perwiz.whatif.semantics import Told
 from perwiz.whatif.sure.logged import Pair, widened
 from perwiz.whatif.sure.recordings import Recordings
 from perwiz.whatif.timed import shared_links
 from perwiz.whatif.waits import Waits
+
+if TYPE_CHECKING:
+    from perwiz.whatif.semantics import Told
 
 _LINKS = 4
 """Links that are told by name."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from perwiz import words
-from perwiz.loggps.semantics import DIMEMAS
+from perwiz.loggps import DIMEMAS
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
-from perwiz.report.blocks import Facts
-from perwiz.report.domino.records import negligible
+from perwiz.report.blocks import Facts, negligible
 from perwiz.report.predict import algorithms, order, teams
 from perwiz.report.predict.document import Instead, Links, PredictDocument, Process, Recorded, Semantics, Widened, Zeroed
 from perwiz.whatif.hypotheses.network import EagerLimit

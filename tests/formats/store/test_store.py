@@ -109,7 +109,7 @@ def test_stages__answers_are_the_same(name, tmp_path):
 
 def test_stages__taken_and_not_made_anew(tmp_path, monkeypatch):
     stored = kept(loop(), tmp_path / "a.perwiz", model="L_ns=40")
-    monkeypatch.setattr("perwiz.whatif.run.fitted", None)
+    monkeypatch.setattr("perwiz.loggps.fit.fit.fitted", None)
     monkeypatch.setattr("perwiz.whatif.run.build", None)
     run = replayed(stored, "L_ns=40", hypotheses="zero-wait all")
     assert run.machine.model.costs[0].L == 40
