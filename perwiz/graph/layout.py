@@ -118,9 +118,8 @@ def finish(layout: Layout, vertex: I4, listed: list[Ints], dropped: int, deadloc
     incoming[1:] += chained[:-1]
     start = starts(incoming[vertex])
     del incoming
-    source = np.empty(int(start[-1]), "i4")
-    edge = np.full(len(source), names.OPEN, "i4")
-    kernel.lead_in(vertex, position, chained, listed.pop(0), listed.pop(0), start, source, edge)
+    source, edge = np.empty(start[-1], "i4"), np.empty(start[-1], "i4")
+    kernel.lead_in(vertex, position, chained, listed.pop(0), listed.pop(0), start[:-1].copy(), source, edge)
     local = edge == names.CHAINED
     kind = listed.pop(0)[edge]
     kind[local] = LOCAL

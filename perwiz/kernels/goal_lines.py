@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
-"""GOAL text to rows, one per operation or dependence, and labels to the rows of their operations."""
+"""GOAL text to rows, one per operation or dependence."""
 
 import cython
 import numpy as np
@@ -24,9 +24,10 @@ ROW = np.dtype(
 )
 """A statement: SEND, RECV and CALC as in binary files, REQUIRES and IREQUIRES, or RANK that opens a block of `amount`. Labels are
 the places of their words, -1 none; of a dependence `label` needs `other`. A peer or tag of -2 is any."""
-Scan = cython.struct(at=I8, rank=cython.int, wanted=cython.int, ranks=I8)
-SCAN = np.dtype([("at", "i8"), ("rank", "i4"), ("wanted", "i4"), ("ranks", "i8")])
-"""Where reading goes on, the rank whose block is open or -1, what had to stand at `at` (0: nothing is wrong), and num_ranks, -1 unknown."""
+Scan = cython.struct(at=I8, end=I8, rank=cython.int, wanted=cython.int, ranks=I8)
+SCAN = np.dtype([("at", "i8"), ("end", "i8"), ("rank", "i4"), ("wanted", "i4"), ("ranks", "i8")])
+"""Where reading goes on, the line end where it is to end, the rank whose block is open or -1, what had to stand at `at` (0: nothing is
+wrong), and num_ranks, -1 unknown."""
 
 SEND, RECV, CALC, REQUIRES, IREQUIRES, RANK, NUM_RANKS, TO, FROM, TAG, CPU, NIC, BYTES = range(1, 14)
 STATEMENT, NUMBER, BYTE_MARK, DIRECTION, PEER, OPTION, LABEL, BRACE, BLOCK, CLOSED, COMMENT = range(1, 12)
@@ -58,23 +59,26 @@ _COMMENT = cython.declare(cython.int, COMMENT)
 _ANY = cython.declare(cython.int, -2)
 _DIGITS = cython.declare(cython.int, 18)
 _LONGEST = cython.declare(cython.int, 9)
-_HASH = cython.declare(I8, 2**61 - 1)
-_LOW = cython.declare(I8, 2**50 - 1)
 
 
 @cython.cfunc
+@cython.nogil
 @cython.inline
+@cython.exceptval(check=False)
 def _letter(c: cython.uchar) -> cython.bint:
     return ord("a") <= c <= ord("z") or ord("A") <= c <= ord("Z") or c == ord("_")
 
 
 @cython.cfunc
+@cython.nogil
 @cython.inline
+@cython.exceptval(check=False)
 def _digit(c: cython.uchar) -> cython.bint:
     return ord("0") <= c <= ord("9")
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _past(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return the first place from i on that is no blank, nor the end of a line in a comment; -1 - k if a comment at k has no end."""
@@ -98,6 +102,7 @@ def _past(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _number_end(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return the end of the number at i, i if there is none or it is too long."""
@@ -108,6 +113,7 @@ def _number_end(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> 
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _value(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t) -> I8:
     value: I8 = 0
@@ -118,6 +124,7 @@ def _value(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cyt
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _word_end(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return the end of the word at i, i if there is none."""
@@ -128,6 +135,7 @@ def _word_end(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cy
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _is(
     text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, word: cython.const[cython.uchar][::1], k: cython.Py_ssize_t
@@ -141,6 +149,7 @@ def _is(
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _keyword(
     text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, words: cython.const[cython.uchar][::1]
@@ -166,6 +175,7 @@ KEYWORDS = b"send recv calc requires irequires rank num_ranks to from tag cpu ni
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _wrong(scan: Scan[::1], i: cython.Py_ssize_t, wanted: cython.int) -> cython.Py_ssize_t:
     """Return -1, after noting what had to stand at i, or at -1 - i, where a comment without end begins."""
@@ -175,13 +185,14 @@ def _wrong(scan: Scan[::1], i: cython.Py_ssize_t, wanted: cython.int) -> cython.
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _opening(
     text: cython.const[cython.uchar][::1], scan: Scan[::1], rows: Row[::1], n: cython.Py_ssize_t, i: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
     """Return the place behind `0 {`, the rest of what opens a block, or -1."""
     size = rows[n].amount
-    while i >= 0 and text[i] == ord("\n") and i < len(text) - 3:
+    while i >= 0 and text[i] == ord("\n") and i < scan[0].end:
         i = _past(text, i + 1)
     if i < 0 or text[i] != ord("{"):
         return _wrong(scan, i, _BRACE)
@@ -191,6 +202,7 @@ def _opening(
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _number(text: cython.const[cython.uchar][::1], scan: Scan[::1], i: cython.Py_ssize_t, wanted: cython.int) -> cython.Py_ssize_t:
     """Return the end of the number at i, or -1."""
@@ -199,6 +211,7 @@ def _number(text: cython.const[cython.uchar][::1], scan: Scan[::1], i: cython.Py
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _partner(
     text: cython.const[cython.uchar][::1],
@@ -228,12 +241,14 @@ def _partner(
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _is_any(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.bint:
     return text[i] == ord("-") and text[i + 1] == ord("1") and not _digit(text[i + 2])
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _options(
     text: cython.const[cython.uchar][::1],
@@ -269,6 +284,7 @@ def _options(
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _operation(
     text: cython.const[cython.uchar][::1],
@@ -292,6 +308,7 @@ def _operation(
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _labelled(
     text: cython.const[cython.uchar][::1],
@@ -318,6 +335,7 @@ def _labelled(
 
 
 @cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def _statement(
     text: cython.const[cython.uchar][::1],
@@ -372,102 +390,30 @@ def _statement(
 def parse(text: cython.const[cython.uchar][::1], words: cython.const[cython.uchar][::1], scan: Scan[::1], rows: Row[::1]) -> int:
     """Fill `rows` with the statements from `scan[0].at` on and return how many; `text` ends with three line ends, `words` is KEYWORDS.
 
-    At the end of the text, or where something is wrong, `scan[0]` says where.
+    At the end, or where something is wrong, `scan[0]` says where.
     """
-    i: cython.Py_ssize_t = scan[0].at
     n: cython.Py_ssize_t = 0
-    last: cython.Py_ssize_t = len(text) - 3
-    while n < len(rows):
-        i = _past(text, i)
-        if i < 0:
-            _wrong(scan, i, _COMMENT)
-            return n
-        if text[i] == ord("\n"):
-            if i >= last:
-                scan[0].at = last
-                return n
-            i += 1
-        elif text[i] == ord("}") and scan[0].rank >= 0:
-            scan[0].rank = -1
-            i += 1
-        else:
-            i = _statement(text, words, scan, rows, n, i)
+    with cython.nogil:
+        i: cython.Py_ssize_t = scan[0].at
+        while n < len(rows):
+            i = _past(text, i)
             if i < 0:
-                return n
-            if rows[n].kind != _NUM_RANKS:
-                n += 1
-    scan[0].at = i
+                _wrong(scan, i, _COMMENT)
+                break
+            if text[i] == ord("\n"):
+                if i >= scan[0].end:
+                    scan[0].at = scan[0].end
+                    break
+                i += 1
+            elif text[i] == ord("}") and scan[0].rank >= 0:
+                scan[0].rank = -1
+                i += 1
+            else:
+                i = _statement(text, words, scan, rows, n, i)
+                if i < 0:
+                    break
+                if rows[n].kind != _NUM_RANKS:
+                    n += 1
+        else:
+            scan[0].at = i
     return n
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _hash(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, rank: cython.int) -> I8:
-    value: I8 = cython.cast(cython.longlong, rank)
-    while _letter(text[i]) or _digit(text[i]):
-        value = ((value & _LOW) * 1021 + cython.cast(cython.longlong, text[i])) & _HASH
-        i += 1
-    return value ^ (value >> 17)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _same(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, k: cython.Py_ssize_t) -> cython.bint:
-    """Return whether the words at i and k are the same."""
-    while _letter(text[i]) or _digit(text[i]):
-        if text[i] != text[k]:
-            return False
-        i += 1
-        k += 1
-    return not (_letter(text[k]) or _digit(text[k]))
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _slot(
-    text: cython.const[cython.uchar][::1],
-    place: cython.const[I8][::1],
-    rank: cython.const[cython.int][::1],
-    slots: cython.const[cython.int][::1],
-    word: cython.Py_ssize_t,
-    of: cython.int,
-) -> cython.Py_ssize_t:
-    """Return the slot that has the label at `word` of a rank, or the free one that it is to have."""
-    k: cython.Py_ssize_t = _hash(text, word, of) & (len(slots) - 1)
-    while slots[k] >= 0 and not (rank[slots[k]] == of and _same(text, place[slots[k]], word)):
-        k = (k + 1) & (len(slots) - 1)
-    return k
-
-
-def number(
-    text: cython.const[cython.uchar][::1],
-    place: cython.const[I8][::1],
-    rank: cython.const[cython.int][::1],
-    slots: cython.int[::1],
-) -> int:
-    """Put the rows whose label is at `place` (-1: none) into `slots`, which come as -1, more than there are rows and a power of two.
-
-    Return the first row whose label its rank has already, -1 if there is none.
-    """
-    for row in range(len(place)):
-        if place[row] < 0:
-            continue
-        k = _slot(text, place, rank, slots, place[row], rank[row])
-        if slots[k] >= 0:
-            return row
-        slots[k] = row
-    return -1
-
-
-def find(
-    text: cython.const[cython.uchar][::1],
-    place: cython.const[I8][::1],
-    rank: cython.const[cython.int][::1],
-    slots: cython.const[cython.int][::1],
-    wanted: cython.const[I8][::1],
-    of: cython.const[cython.int][::1],
-    out: cython.int[::1],
-) -> None:
-    """Write to `out` the row of each label, by place of a word and rank, -1 where there is none."""
-    for i in range(len(wanted)):
-        out[i] = slots[_slot(text, place, rank, slots, wanted[i], of[i])]

@@ -13,8 +13,6 @@ NOBODY = -2
 
 CHAINED = -1
 """Where the row of a listed edge is asked for: the edge of a chain, which is not listed."""
-OPEN = -2
-"""Where the row of a listed edge is to be written: none yet."""
 UNNUMBERED = -1
 """A vertex whose component is to be numbered."""
 SKIPPED = -2

@@ -9,7 +9,6 @@ import cython
 from perwiz.kernels import names
 
 CHAINED = cython.declare(cython.int, names.CHAINED)
-OPEN = cython.declare(cython.int, names.OPEN)
 UNNUMBERED = cython.declare(cython.int, names.UNNUMBERED)
 NONE = cython.declare(cython.int, names.NONE)
 
@@ -209,23 +208,23 @@ def lead_in(
     chained: cython.const[cython.uchar][::1],
     origin: cython.const[cython.int][::1],
     target: cython.const[cython.int][::1],
-    start: cython.const[cython.int][::1],
+    cursor: cython.int[::1],
     source: cython.int[::1],
     edge: cython.int[::1],
 ) -> None:
     """Fill `source` and `edge` (row of the listed edges, CHAINED for a chain edge) by the position they lead into, the chain edge first.
 
-    `start` is where the edges into each position begin; `edge` must come filled with OPEN.
+    `cursor`, where the edges into each position begin, moves to their end.
     """
     with cython.nogil:
         for p in range(len(vertex)):
             v = vertex[p]
             if v > 0 and chained[v - 1]:
-                source[start[p]] = position[v - 1]
-                edge[start[p]] = CHAINED
+                source[cursor[p]] = position[v - 1]
+                edge[cursor[p]] = CHAINED
+                cursor[p] += 1
         for k in range(len(target)):
-            place = start[position[target[k]]]
-            while edge[place] != OPEN:
-                place += 1
-            source[place] = position[origin[k]]
-            edge[place] = k
+            p = position[target[k]]
+            source[cursor[p]] = position[origin[k]]
+            edge[cursor[p]] = k
+            cursor[p] += 1

@@ -1,4 +1,4 @@
-"""Statements of GOAL as rows, and labels, against the naive twin and by hand."""
+"""Statements of GOAL as rows, against the naive twin and by hand."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def word(text, place):
 def parsed(text, room=1 << 10):
     """Return (what the twin returns, what had to be where reading ended, that place)."""
     data = text.encode() + b"\n\n\n"
-    scan = np.array([(0, -1, 0, -1)], kernel.SCAN).view(np.recarray)
+    scan = np.array([(0, len(text.encode()), -1, 0, -1)], kernel.SCAN).view(np.recarray)
     rows = np.zeros(room, kernel.ROW).view(np.recarray)
     out = []
     while True:
@@ -89,29 +89,3 @@ def test_parse__by_hand():
 def test_parse__wrong(text, wanted, at):
     _, found, place = parsed(text)
     assert (found, (text + "\n")[place : place + len(at)]) == (wanted, at)
-
-
-def resolved(labels, wanted, slots=16):
-    """Return (first row whose label is there already, row per wanted label); labels are (word, rank)."""
-    data = "".join(f"{label} " for label, _ in (*labels, *wanted)).encode() + b"\n"
-    place = np.cumsum([0, *(len(label) + 1 for label, _ in (*labels, *wanted))])[:-1]
-    place = np.where([not label for label, _ in (*labels, *wanted)], -1, place).astype("i8")
-    rank = np.array([of for _, of in (*labels, *wanted)], "i4")
-    text, n, table, out = np.frombuffer(data, "u1"), len(labels), np.full(slots, -1, "i4"), np.zeros(len(wanted), "i4")
-    twice = kernel.number(text, place[:n], rank[:n], table)
-    kernel.find(text, place[:n], rank[:n], table, place[n:], rank[n:], out)
-    return twice, out.tolist()
-
-
-def test_labels__by_hand():
-    """Row 1 has none; a label is one of its rank, and not of one that begins like it."""
-    assert resolved([("l1", 0), ("", 0), ("l12", 0), ("l1", 1)], [("l1", 1), ("l12", 0), ("l12", 1), ("l", 0)]) == (-1, [3, 2, -1, -1])
-
-
-def test_labels__twice():
-    assert resolved([("l1", 0), ("l2", 0), ("l1", 0)], [])[0] == 2
-
-
-@given(st.lists(st.tuples(st.text("ab_1", min_size=1).map("l".__add__), st.integers(0, 2)), max_size=7, unique=True))
-def test_labels__twin(labels):
-    assert resolved(labels, labels[::-1]) == (-1, list(range(len(labels)))[::-1])

@@ -84,9 +84,9 @@ def test_lead_in__twin(drawn):
     expected = naive.lead_in(vertex, edges, chained)
     start = np.cumsum([0, *map(len, expected)]).astype("i4")
     position = np.argsort(vertex).astype("i4")
-    source, edge = np.full(start[-1], -9, "i4"), np.full(start[-1], names.OPEN, "i4")
+    source, edge = np.full((2, start[-1]), -9, "i4")
     sides = (np.array([edge[side] for edge in edges], "i4") for side in (0, 1))
-    order.lead_in(np.array(vertex, "i4"), position, np.array(chained, "u1"), *sides, start, source, edge)
+    order.lead_in(np.array(vertex, "i4"), position, np.array(chained, "u1"), *sides, start[:-1].copy(), source, edge)
     assert list(zip(source.tolist(), edge.tolist(), strict=True)) == [pair for pairs in expected for pair in pairs]
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,11 +14,17 @@ from perwiz.errors import TraceError
 from perwiz.formats.format import Progress
 from perwiz.formats.goal.schedule import CALC, MOST_RANKS, MOST_SIZE, MOST_TAG, MOST_UNIT, Schedule, in_order
 from perwiz.formats.source import content
-from perwiz.kernels import goal_lines
+from perwiz.kernels import goal_labels, goal_lines
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.resources import map_threads, thread_count
+from perwiz.trace.tables import NONE
 from perwiz.words import shown
 
-_BATCH, _PAD = 1 << 16, b"\n\n\n"
+_BATCH, _PAD = 1 << 14, b"\n\n\n"
+_LINE = 24
+"""Bytes of a line, about."""
+_PIECE = 1 << 22
+"""Bytes of a piece whose labels are looked up in a table that stays in the cache."""
 _MOST = 1 << 34
 WHAT = "a schedule in GOAL"
 _MUST = {
@@ -31,7 +40,9 @@ _MUST = {
     goal_lines.CLOSED: "be behind the } of the block before it",
     goal_lines.COMMENT: "end with */",
 }
-_HEAD = re.compile(rb"(\s|//.*\n|/\*(?s:.*?)\*/)*num_ranks\s+\d")
+_HEAD = re.compile(rb"(?:\s|//.*\n|/\*(?s:.*?)\*/)*num_ranks\s+(\d{1,18})")
+_COLUMNS = ("kind", "rank", "size", "peer", "tag", "cpu", "nic", "starts")
+"""Of operations and of dependences, as they are."""
 
 
 def is_text(head: bytes) -> bool:
@@ -59,26 +70,64 @@ class _Text:
         word = found[0] if found else b""
         return f"'{shown(word.decode('latin-1'), 20)}'" if word else "the end of the line"
 
+    def cuts(self, pieces: int) -> list[int]:
+        """Return the line ends before blocks where the text is cut into at most so many pieces alike, and its ends.
+
+        One with comments that go over lines is not cut: a block in one is none.
+        """
+        found = {0, self.length}
+        if pieces > 1 and self.bytes.find(b"*") < 0:
+            near = (self.bytes.find(b"\nrank ", piece * self.length // pieces) for piece in range(1, pieces))
+            found.update(cut for cut in near if cut > 0)
+        return sorted(found)
+
 
 def read(path: str, progress: Progress | None = None) -> Schedule:
     """Return the schedule in a file of text, plain or packed. Raises TraceError naming the line, what is there and what must be."""
-    text = _Text(path, content(path, _MOST, WHAT))
-    scan, parts = np.array([(0, -1, 0, -1)], goal_lines.SCAN).view(np.recarray), []
-    words = np.frombuffer(goal_lines.KEYWORDS, "u1")
-    rows = np.empty(_BATCH, goal_lines.ROW).view(np.recarray)
-    while True:
-        count = goal_lines.parse(text.array, words, scan, rows)
-        at = int(scan[0].at)
-        parts.append(_Part(text, rows[:count], int(scan[0].ranks)))
-        if scan[0].wanted:
-            raise text.refusal(at, text.word(at), _MUST[int(scan[0].wanted)])
-        if progress:
-            progress(at, text.length)
-        if count < len(rows):
-            break
-    if scan[0].rank >= 0:
-        raise text.refusal(at, f"the block of rank {scan[0].rank} is open", "end with }")
-    return _whole(text, parts, int(scan[0].ranks))
+    text, done, lock = _Text(path, content(path, _MOST, WHAT)), [0], threading.Lock()
+
+    def tell(more: int) -> None:
+        with lock:
+            done[0] += more
+            if progress:
+                progress(min(done[0], text.length), text.length)
+
+    head, cuts = _HEAD.match(text.bytes), text.cuts(text.length // _PIECE)
+    if head and len(cuts) > 2:
+        ranks, several = int(head[1]), min(thread_count(text.length // _LINE), len(cuts) - 1)
+        try:
+            pieces = map_threads(lambda ends: _Piece(text, *ends, ranks if ends[0] else NONE, tell), pairwise(cuts), several)
+            if all(piece.ranks == ranks for piece in pieces):
+                return _whole(text, pieces)
+        except TraceError:
+            pass  # what is wrong first is told where the text is read as one
+    return _whole(text, [_Piece(text, 0, text.length, NONE, tell)])
+
+
+class _Piece:
+    """Blocks of the text, and what opens them: operations, and dependences between them by row."""
+
+    def __init__(self, text: _Text, begin: int, end: int, ranks: int, tell: Callable[[int], None]) -> None:
+        """`ranks` is what num_ranks says before it, -1 nothing."""
+        scan = np.array([(begin, end, NONE, 0, ranks)], goal_lines.SCAN).view(np.recarray)
+        words = np.frombuffer(goal_lines.KEYWORDS, "u1")
+        rows, parts = np.empty(_BATCH, goal_lines.ROW).view(np.recarray), list[_Part]()
+        count, at = _BATCH, begin
+        while count == _BATCH:
+            count, before = goal_lines.parse(text.array, words, scan, rows), at
+            at = int(scan[0].at)
+            parts.append(_Part(text, rows[:count], int(scan[0].ranks)))
+            if scan[0].wanted:
+                raise text.refusal(at, text.word(at), _MUST[int(scan[0].wanted)])
+            tell(at - before)
+        if scan[0].rank >= 0:
+            raise text.refusal(at, f"the block of rank {scan[0].rank} is open", "end with }")
+        self.ranks = int(scan[0].ranks)
+        self.opened = [opened for part in parts for opened in part.opened]
+        self.columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
+        self.label = np.concatenate([part.label for part in parts])
+        needs = (np.concatenate([getattr(part, name) for part in parts]) for name in ("of", "op", "on"))
+        self.op, self.on = _resolved(text, self.columns["rank"], self.label, *needs)
 
 
 class _Part:
@@ -110,39 +159,34 @@ class _Part:
         self.starts = (rows.kind[needs] == goal_lines.IREQUIRES).astype("u1")
 
 
-def _whole(text: _Text, parts: list[_Part], ranks: int) -> Schedule:
-    def column(name: str) -> Any:
-        found = np.concatenate([getattr(part, name) for part in parts])
-        for part in parts:
-            delattr(part, name)
-        return found
-
+def _whole(text: _Text, pieces: list[_Piece]) -> Schedule:
+    ranks = pieces[0].ranks
     if not 1 <= ranks <= MOST_RANKS:
         raise text.refusal(0, f"num_ranks {ranks}" if ranks >= 0 else "no num_ranks", f"be a number from 1 to {MOST_RANKS}")
     seen: dict[int, int] = {}
-    for rank, place in (opened for part in parts for opened in part.opened):
+    for rank, place in (opened for piece in pieces for opened in piece.opened):
         if rank in seen:
             raise text.refusal(place, f"a second block of rank {rank}", "be one block")
         seen[rank] = place
     if len(seen) < ranks:
         missing = next(rank for rank in range(ranks) if rank not in seen)
         raise TraceError(f"{text.path}: no block of rank {missing}, must have one of each of the {ranks}")
-    rank, label = column("rank"), column("label")
-    op, on = _resolved(text, rank, label, column("of"), column("op"), column("on"))
-    columns = {name: column(name) for name in ("kind", "size", "peer", "tag", "cpu", "nic", "starts")}
-    return in_order(Schedule(path=text.path, ranks=ranks, rank=rank, op=op, on=on, **columns))
+    first = np.cumsum([0, *(len(piece.columns["kind"]) for piece in pieces)], dtype="i4")
+    op, on = (np.concatenate([getattr(piece, name) + row for piece, row in zip(pieces, first, strict=False)]) for name in ("op", "on"))
+    columns = {name: np.concatenate([piece.columns.pop(name) for piece in pieces]) for name in _COLUMNS}
+    return in_order(Schedule(path=text.path, ranks=ranks, op=op, on=on, **columns))
 
 
 def _resolved(text: _Text, rank: I4, label: I8, of: I4, op: I8, on: I8) -> tuple[I4, I4]:
     """Return per dependence the row of the operation that needs, and of the one that is needed, given their labels' places."""
     slots = np.full(1 << (2 * len(label) + 1).bit_length(), -1, "i4")
-    twice = goal_lines.number(text.array, label, rank, slots)
+    twice = goal_labels.number(text.array, label, rank, slots)
     if twice >= 0:
         raise text.refusal(int(label[twice]), f"label {text.word(int(label[twice]))} once more in rank {rank[twice]}", "be there once")
     out = []
     for words in (op, on):
         rows = np.empty(len(words), "i4")
-        goal_lines.find(text.array, label, rank, slots, words, of, rows)
+        goal_labels.find(text.array, label, rank, slots, words, of, rows)
         if (rows < 0).any():
             k = int(np.argmax(rows < 0))
             raise text.refusal(int(words[k]), f"label {text.word(int(words[k]))}", f"be that of an operation of rank {of[k]}")

@@ -12,6 +12,7 @@ import goals
 from perwiz.errors import PerwizError, TraceError
 from perwiz.formats import files
 from perwiz.formats.goal import binary, calls
+from perwiz.formats.goal import text as goal_text
 from perwiz.formats.goal.format import GOAL, schedule
 from perwiz.trace import operations
 from perwiz.trace.tables import SIGNAL, THREAD
@@ -99,6 +100,50 @@ def test_read__binary(tmp_path_factory, content):
     needs = [sorted(zip(of.op.tolist(), of.on.tolist(), of.starts.tolist(), strict=True)) for of in (one, other)]
     assert needs[0] == needs[1]
     assert all(GOAL.looks_like(str(folder / name)) for name in ("x.bin", "x.goal"))
+
+
+@given(content=goals.texts())
+def test_read__in_pieces(content):
+    """A text cut before blocks is the schedule that it is as a whole."""
+    whole = vars(goals.read(content))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("perwiz.formats.goal.text._PIECE", 1 + len(content) // 4)
+        pieces = vars(goals.read(content))
+    assert {name: np.array(column).tolist() for name, column in whole.items() if name != "path"} == {
+        name: np.array(column).tolist() for name, column in pieces.items() if name != "path"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "cuts"),
+    [
+        ("num_ranks 2\nrank 0 {\n}\nrank 1 {\n}\n", [0, 22, 34]),
+        ("num_ranks 2\nrank 0 {\n}\n/*\nrank 1 {\n*/\nrank 1 {\n}\n", [0, 49]),
+    ],
+)
+def test_cuts(text, cuts):
+    """Before blocks, but not where one may be in a comment."""
+    found = goal_text._Text("x.goal", text.encode()).cuts(2)
+    assert found == cuts
+    assert all(text[cut:].startswith("\nrank ") for cut in found[1:-1])
+
+
+@pytest.mark.parametrize(
+    "content", ["num_ranks 2\nrank 0 {\ncalc 1\nrank 1 {\n}\n", "num_ranks 1\nrank 0 {\n}\nnum_ranks 2\nrank 1 {\n}\n"]
+)
+def test_read__cut_where_a_block_is_open(put, monkeypatch, content):
+    """What a piece could not be without the others is told, or read, as of the whole."""
+    path = put(content)
+    expected = _outcome(path)
+    monkeypatch.setattr("perwiz.formats.goal.text._PIECE", len(content) // 2)
+    assert _outcome(path) == expected
+
+
+def _outcome(path):
+    try:
+        return goal_text.read(path).ranks
+    except TraceError as error:
+        return str(error)
 
 
 def test_read__later_label(put):
