@@ -12,6 +12,8 @@ from perwiz.whatif.ranking import KINDS, WORDS
 
 if TYPE_CHECKING:
     from perwiz.report.domino.records import DominoDocument
+    from perwiz.whatif.ranking.change import Change
+    from perwiz.whatif.ranking.ranking import Ranking
     from perwiz.whatif.worth.domino import Domino
 
 HELP = "say what to change first: every kind of change by what it gains, the waits that pay, and how far that goes"
@@ -37,7 +39,7 @@ examples:
   perwiz domino run.alog --greedy 7         seven fixes, each chosen in the program that the ones before it make
   perwiz domino run.alog --target 1.3x      the fewest changes found that make the run 1.3 times as fast
   perwiz domino run.alog --question advance  the waits whose partners can run earlier on their own processes
-  perwiz domino run.alog --plot domino.png  the domino path in the timeline
+  perwiz domino run.alog --plot domino.png  the run under the first change, and the domino path
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete,
 5 done but what can be done misses --target, whether or not the trace is incomplete
@@ -85,7 +87,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.topology(parser)
     options.clock(parser)
     options.answer(parser)
-    options.plot(parser, "draw the domino path into the recorded run, above the run with its calls changed")
+    options.plot(parser, "draw the recorded run above the one under the first change and the one with the calls of the domino path changed")
     options.ending(parser, _ENDING)
 
 
@@ -93,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing what to change first and drawing the picture if that was asked for."""
     from perwiz.errors import MISSED, UsageError
     from perwiz.progress import Progress
+    from perwiz.report.domino.records import pays
     from perwiz.report.domino.text import text
     from perwiz.whatif.ranking.plan import target
     from perwiz.whatif.ranking.ranking import check
@@ -110,27 +113,34 @@ def run(args: argparse.Namespace) -> int:
     machine = options.on_topology(args, machine, trace)
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, machine, args.clock, args.question, progress)
-    document = _document(args, ranked)
-    code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(_plot, ranked, args.size)})
+    ranking = _ranking(args, ranked)
+    document = _document(args, ranked, ranking)
+    first = ranking.lines[0].change if pays(document) else None
+    code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(_plot, ranked, first, args.size)})
     return MISSED if document.target and not document.target.reached else code
 
 
-def _plot(ranked: Domino, width: float | None, path: str) -> None:
+def _plot(ranked: Domino, first: Change | None, width: float | None, path: str) -> None:
     from perwiz.report.domino.plot import plot
 
-    plot(ranked, path, width=width)
+    plot(ranked, path, width, first)
 
 
-def _document(args: argparse.Namespace, ranked: Domino) -> DominoDocument:
+def _ranking(args: argparse.Namespace, ranked: Domino) -> Ranking:
+    from perwiz.progress import Progress
+    from perwiz.whatif.ranking.ranking import rank
+
+    with Progress("ranking changes", noun="kind") as progress:
+        return rank(ranked.run, args.kinds or WORDS, args.by, progress)
+
+
+def _document(args: argparse.Namespace, ranked: Domino, ranking: Ranking) -> DominoDocument:
     """Return the report, with the fixes and the target that were asked for."""
     from perwiz.progress import Progress
     from perwiz.report.domino import document as report
     from perwiz.whatif.ranking.plan import plan, target
-    from perwiz.whatif.ranking.ranking import rank
     from perwiz.whatif.worth import greedy
 
-    with Progress("ranking changes", noun="kind") as progress:
-        ranking = rank(ranked.run, args.kinds or WORDS, args.by, progress)
     predict = shlex.join(["perwiz", "predict", args.trace, *options.settings(args)])
     document = report.document(ranked, ranking, args.rows, args.draws, predict)
     if args.greedy:

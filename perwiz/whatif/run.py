@@ -221,6 +221,19 @@ def under(run: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> 
     return run_of(run.clocks, run.machine, change(run.weighted, hypotheses), origin, engine)
 
 
+def changed(run: Run, hypotheses: Sequence[Hypothesis]) -> Run:
+    """Return what a run becomes under hypotheses, receives keeping the messages they took. Raises UsageError if one does not fit."""
+    return under(based(run, hypotheses), hypotheses)
+
+
+def based(run: Run, hypotheses: Sequence[Hypothesis]) -> Run:
+    """Return a run with weights of its own, and all edges that hypotheses need."""
+    trace, machine = run.trace, run.machine
+    if settled(trace, run.weighted.model, hypotheses):
+        return dataclasses.replace(run, weighted=dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()))
+    return replay_of(run.clocks, graph_of(trace, machine.model, hypotheses), machine)
+
+
 def run_of(clocks: Treated, machine: Machine, weighted: Weighted, origin: Origin, engine: str = "sweep") -> Run:
     """Return the run that a weighted graph gives."""
     time = ENGINES[engine](weighted.graph, weighted.weight)

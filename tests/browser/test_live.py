@@ -16,11 +16,10 @@ from browser.pages import QUESTIONS, asked, small
 from perwiz import cli
 from perwiz import words as telling
 from perwiz.report.page import page as pages
-from perwiz.report.page.analyses import changed
 from perwiz.report.page.panels import live_graph
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.change import Change
-from perwiz.whatif.run import replayed
+from perwiz.whatif.run import changed, replayed
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
 TRACES = pathlib.Path(__file__).parents[2] / "traces"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLOUR, _CASING = palette.CHOSEN, "white"
-_WIDTH, _EDGE = 1.6, 3.2
+_WIDTH, _EDGE, _ACROSS = 1.6, 3.2, 0.5
+"""Points of the line along a lane, of its casing, and of the line across lanes, which would hide them where it often changes."""
 
 
 def plot(critical: Critical, path: str, width: float | None = None) -> None:
@@ -40,9 +41,13 @@ class Path:
 
     def draw(self, axes: Axes, timeline: Timeline, scene: lanes.Scene) -> None:
         """Draw the path into the panel of the recorded run."""
+        from matplotlib.collections import LineCollection
+
         x, lane = points(self._critical, timeline, scene)
-        for colour, width in ((_CASING, _EDGE), (_COLOUR, _WIDTH)):
-            axes.plot(scene.times(x), lane, color=colour, linewidth=width, solid_joinstyle="round", zorder=5)
+        corners = np.stack((scene.times(x), lane), 1)
+        pieces, along = np.stack((corners[:-1], corners[1:]), 1), lane[:-1] == lane[1:]
+        for drawn, colour, width in ((~along, _COLOUR, _ACROSS), (along, _CASING, _EDGE), (along, _COLOUR, _WIDTH)):
+            axes.add_collection(LineCollection(pieces[drawn], colors=colour, linewidths=width, zorder=5), autolim=False)
 
     def handles(self) -> list[tuple[Any, str]]:
         """Return a sample of the line."""

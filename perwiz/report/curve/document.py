@@ -32,6 +32,18 @@ _COUNTED = {
     "O_r_ns_per_byte": ("byte (O_r)", "bytes (O_r)"),
 }
 
+_NAMED = {
+    "L_ns": "latency L",
+    "o_ns": "overhead o",
+    "o_s_ns": "overhead of sending o_s",
+    "o_r_ns": "overhead of receiving o_r",
+    "g_ns": "gap g",
+    "G_ns_per_byte": "time per byte G",
+    "O_ns_per_byte": "overhead per byte O",
+    "O_s_ns_per_byte": "overhead per byte of sending O_s",
+    "O_r_ns_per_byte": "overhead per byte of receiving O_r",
+}
+
 Number = Annotated[float, Meta(ge=0)]
 
 
@@ -185,6 +197,12 @@ def amount(parameter: str, value: float) -> str:
 def counted(parameter: str, slope: float) -> str:
     """Return a slope in words: how many latencies, or how many ns of computation."""
     return f"{slope:.6g}" if of_network(parameter) else words.duration(round(slope))
+
+
+def named(parameter: str) -> str:
+    """Return what a parameter is called in pictures: latency L, or whose computation it is the factor of."""
+    pairs, _, key = parameter.rpartition(":")
+    return f"{_NAMED[key]}{f' {pairs}' if pairs else ''}" if of_network(parameter) else words.shown(parameter, 60)
 
 
 def heading(parameter: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks, palette
-from perwiz.report.curve.document import heading, shares_of, tolerances
+from perwiz.report.curve.document import heading, named, shares_of, tolerances
 from perwiz.report.picture import lanes
 from perwiz.report.picture.figure import Line, beside, inches, save, sheet
 from perwiz.whatif.limits.curve import Curve, of_network
@@ -36,7 +36,7 @@ def plot(curve: Curve, path: str, width: float | None = None) -> None:
 def _draw(curve: Curve, width: float) -> Figure:
     whole = blocks.share_notes(shares_of(curve), curve.run.makespan, curve.run.trace.part)
     height = _SIZE[1] * max(1, width / _SIZE[0])
-    above = [Line(lanes.title(curve.run.trace), 11, weight="bold")]
+    above = [Line(f"makespan as a function of {named(curve.of)}", 11, weight="bold"), Line(lanes.title(curve.run.trace), 8, "#444444")]
     drawing = sheet(width, height, above, [Line(line, 8, "#444444") for line in whole])
     inner, axis = width - _LEFT - _RIGHT, 0.5
     upper = drawing.axes(_LEFT, axis + (height - axis - _HEAD) * 0.28, inner, (height - axis - _HEAD) * 0.72)
@@ -51,8 +51,8 @@ def _draw(curve: Curve, width: float) -> Figure:
         axes.grid(color="#E4E4E4", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    unit = "" if of_network(curve.of) else " [times its computation]"
-    lower.set_xlabel(beside(lower, Line(f"{words.shown(curve.of, 60)}{unit}", 9)), size=9, parse_math=False)
+    unit = "times its computation" if not of_network(curve.of) else "ns" if curve.of.endswith("_ns") else "ns/B"
+    lower.set_xlabel(beside(lower, Line(f"{named(curve.of)} [{unit}]", 9)), size=9, parse_math=False)
     return drawing.figure
 
 
@@ -67,6 +67,10 @@ def _makespan(axes: Axes, curve: Curve) -> None:
         style: dict[str, Any] = {"color": "black", "markersize": 6, "linewidth": 0, "zorder": 5}
         axes.plot([curve.recorded], [curve.run.makespan / scale], "D", label="recorded run", **style)
     _tolerances(axes, curve, scale)
+    begin = round(axes.get_ylim()[0] * scale)
+    if begin > 0:
+        place: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "size": 8, "color": "#444444"}
+        axes.text(0.01, 0.97, f"the axis begins at {words.duration(begin)}", **place)
     axes.set_ylabel(f"makespan [{unit}]", size=9)
     columns = 4 if inches(axes) > _NARROW else 2
     axes.legend(fontsize=8, frameon=False, ncols=columns, loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.2)

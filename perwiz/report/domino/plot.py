@@ -1,4 +1,4 @@
-"""A picture of a domino path: the recorded run above the run without the waits on the path, its calls numbered in both."""
+"""A picture of what to change first: the recorded run, what it becomes by that, and by the domino path, whose calls are numbered in all."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz import words
-from perwiz.report import palette
+from perwiz.report import blocks, palette
 from perwiz.report.picture import bars as lanes_bars
 from perwiz.report.picture import lanes
 from perwiz.report.picture.timeline import Row
 from perwiz.report.picture.timeline import plot as draw
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.run import changed
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino
 
@@ -29,14 +31,19 @@ MOST = 60
 """Steps drawn."""
 
 
-def plot(domino: Domino, path: str, width: float | None = None) -> None:
-    """Write a picture of the first domino path of a run, so many inches wide, into a file (.png, .svg, .pdf).
+def plot(domino: Domino, path: str, width: float | None = None, first: Change | None = None) -> None:
+    """Write a picture of a first change and of the first domino path of a run, so many inches wide, into a file (.png, .svg, .pdf).
 
-    The recorded run on top, below it the run in which all calls of the path are changed. Raises UsageError as `timeline.plot` does.
+    The recorded run on top, below it the one under the change, if there is one, and that in which all calls of the path are changed.
+    Raises UsageError as `timeline.plot` does.
     """
     run, recorded = domino.run, domino.run.trace.timeline
     title = "recorded, its clocks corrected" if run.clocks.correction else "recorded"
     rows = [Row(title, recorded, wait=run.waits.time)]
+    if first:
+        then = changed(run, [first.hypothesis])
+        name = f"predicted under the first change: {blocks.option(first.question)}"
+        rows.append(Row(name, then.recorded_rows(), wait=then.waits.time))
     if domino.path:
         steps = words.several(len(domino.path), "call")
         then = worth.after(run, domino.question, domino.path, f"of the {steps} of the domino path")

@@ -21,7 +21,7 @@ from perwiz.whatif.predict import Prediction, predict
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.ranking import Ranking, rank
 from perwiz.whatif.rematch.rematched import Rematched, rematched
-from perwiz.whatif.run import Run, Start, graph_of, machine_of, replay_of, replayed, settled, under
+from perwiz.whatif.run import Run, Start, based, changed, machine_of, replayed, under
 from perwiz.whatif.stages import go_on
 from perwiz.whatif.worth.domino import Domino, domino_of
 
@@ -40,25 +40,12 @@ OTHERS, FEW, MANY = 4, 50_000, 200_000
 not answer itself."""
 
 
-def changed(run: Run, asked: Sequence[Hypothesis]) -> Run:
-    """Return what a run becomes under hypotheses, receives keeping the messages they took. Raises UsageError if one does not fit."""
-    return under(_base(run, asked), asked)
-
-
-def _base(run: Run, asked: Sequence[Hypothesis]) -> Run:
-    """Return a run with weights of its own, and all edges that hypotheses need."""
-    trace, machine = run.trace, run.machine
-    if settled(trace, run.weighted.model, asked):
-        return dataclasses.replace(run, weighted=dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()))
-    return replay_of(run.clocks, graph_of(trace, machine.model, asked), machine)
-
-
 def predicted(run: Run, asked: Sequence[Hypothesis]) -> tuple[Run, Rematched | None]:
     """Return what a run becomes under hypotheses as `perwiz predict` has it: where other messages come first, receives take these.
 
     And what that changes; None if nothing does. Raises UsageError if one does not fit.
     """
-    base = _base(run, asked)
+    base = based(run, asked)
     now = under(base, asked)
     return rematched(base, now, asked) if matching(base, now).changed else (now, None)
 

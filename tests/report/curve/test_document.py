@@ -164,13 +164,20 @@ def test_document__catalogue(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("of", ["L", "rank:0", "O"])
-def test_plot(of, tmp_path):
+@pytest.mark.parametrize(
+    ("of", "axis"), [("L", "latency L [ns]"), ("rank:0", "rank:0 [times its computation]"), ("O", "overhead per byte O [ns/B]")]
+)
+def test_plot(of, axis, tmp_path):
+    """The title says what of, the axis below in what, and the upper one where it begins."""
     found = curve(ring(), of, most=4, model=hand_model(), clock="none")
     curve_plot.plot(found, str(tmp_path / "curve.svg"))
     drawn = (tmp_path / "curve.svg").read_text(encoding="utf-8")
     assert "makespan [" in drawn
+    texts = [*re.findall("<!-- (.*) -->", drawn)]
     assert curve_plot.heading(found.of) in drawn
+    assert axis in texts
+    assert f"makespan as a function of {axis.partition(' [')[0]}" in texts
+    assert any(text.startswith("the axis begins at ") for text in texts)
 
 
 def test_plot__another_suffix(tmp_path):

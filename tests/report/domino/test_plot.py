@@ -9,6 +9,7 @@ from build import CATALOGUE, Builder, hand_model
 from falling import falling
 from perwiz.report.domino import plot as domino_plot
 from perwiz.report.picture import timeline
+from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import domino
 
@@ -19,8 +20,8 @@ def drawn(monkeypatch, tmp_path):
     figures = []
     monkeypatch.setattr(timeline, "save", lambda draw, _: figures.append(draw()))
 
-    def run(found):
-        domino_plot.plot(found, str(tmp_path / "domino.png"))
+    def run(found, first=None):
+        domino_plot.plot(found, str(tmp_path / "domino.png"), first=first)
         return figures.pop()
 
     return run
@@ -44,9 +45,14 @@ def arrows(axes):
 
 @pytest.mark.slow
 def test_by_hand(drawn):
-    """e2 waits for e0, entered at 100, until 112; e5 for e3 (412) until 424. No waits: e2 returns at 50, e3 is at 350, e5 at 200."""
-    figure = drawn(domino(falling(), hand_model()))
-    recorded, predicted = figure.axes[:2]
+    """e2 waits for e0, entered at 100, until 112; e5 for e3 (412) until 424. No waits: e2 returns at 50, e3 is at 350, e5 at 200.
+
+    The run under the first change stands between: without the wait of e2 alone e3 is at 350, so e5 returns at 362.
+    """
+    figure = drawn(domino(falling(), hand_model()), Change("wait", "call", "zero-wait e2", "", 0))
+    recorded, between, predicted = figure.axes[:3]
+    assert between.texts[0].get_text() == "predicted under the first change: --zero-wait e2"
+    assert arrows(between) == [((0.1, 0.0), (0.05, 1.0)), ((0.35, 1.0), (0.362, 2.0))]
     assert [numbers(axes) for axes in (recorded, predicted)] == [["1", "2"], ["1", "2"]]
     assert arrows(recorded) == [((0.1, 0.0), (0.112, 1.0)), ((0.412, 1.0), (0.424, 2.0))]
     assert arrows(predicted) == [((0.1, 0.0), (0.05, 1.0)), ((0.35, 1.0), (0.2, 2.0))]

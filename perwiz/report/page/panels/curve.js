@@ -15,15 +15,17 @@ page.panel("curve", {draw(box, data) {
     return out;
   };
   const picture = chPicture(place, 230, "The makespan over a parameter of the network; the numbers stand in the tables", (context, width, tall) => {
-    const right = x[x.length - 1], low = y[0], high = Math.max(y[y.length - 1], low * 1.02 + 1), from = Math.max(0, low - (high - low) * 0.15);
+    const right = x[x.length - 1], low = y[0], high = Math.max(y[y.length - 1], low + data.whole / 1e3 + 1), from = Math.max(0, low - (high - low) * 0.15);
     const px = (v) => 70 + v / right * (width - 90), py = (v) => tall - 22 - (v - from) / (high - from) * (tall - 32);
     const line = (points) => { context.beginPath(); points.forEach(([a, b]) => context.lineTo(px(a), py(b))); context.stroke(); };
     axes = (at) => Math.max(0, Math.min(right, (at - 70) / (width - 90) * right));
     context.strokeStyle = page.colour("--line");
     context.lineWidth = 1;
     ticks(0, right, 6).forEach((v) => { line([[v, from], [v, high]]); chText(context, amount(v), px(v), tall - 6, v < right * 0.98 ? "center" : "right"); });
-    ticks(from, high, 4).forEach((v) => { line([[0, v], [right, v]]); chText(context, time(v), 64, py(v) + 4, "right"); });
-    if (from > 0) chText(context, "the axis begins at " + time(from), 74, tall - 26, "left");
+    const unit = time(high).split(" ")[1], size = {s: 1e9, ms: 1e6, us: 1e3, ns: 1}[unit], lines = ticks(from, high, 4);
+    const digits = Math.max(0, Math.ceil(Math.log10(size / (lines[1] - lines[0]))));  // so that two lines differ
+    lines.forEach((v) => { line([[0, v], [right, v]]); chText(context, (v / size).toFixed(digits) + " " + unit, 64, py(v) + 4, "right"); });
+    if (from > 0) chText(context, "the axis begins at " + time(from), 74, 20, "left");
     context.setLineDash([5, 4]);
     context.strokeStyle = page.colour("--quiet");
     let free = 0;  // where the label before ends

@@ -12,7 +12,7 @@ from perwiz.report.page.tables import PanelData, table
 from perwiz.whatif.limits.curve import Curve, curve_of
 from perwiz.whatif.run import Run
 
-PARAMETERS = (("L", "latency L"), ("G", "time per byte G"), ("o", "overhead o"))
+PARAMETERS = ("L", "G", "o")
 POINTS = 400
 """Corners of the longest curve drawn."""
 _BREAKS = 12
@@ -24,23 +24,23 @@ def document(run: Run) -> PanelData:
     """Return one curve for each parameter of the network."""
     whole = blocks.shares_of(run.trace, run.makespan)
     notes = ["dots: another path becomes critical", *(text for _, text in blocks.share_facts(whole, run.makespan, run.trace.part))]
-    curves = [_curve(curve_of(run, letter, fewest=_SWEEPS), name) for letter, name in PARAMETERS]
+    curves = [_curve(curve_of(run, letter, fewest=_SWEEPS)) for letter in PARAMETERS]
     return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(notes)}
 
 
-def _curve(curve: Curve, name: str) -> PanelData:
+def _curve(curve: Curve) -> PanelData:
     """Return the corners of a curve, the values of the parameter that are marked, and what is said of it."""
     parameter = curve.of
     rows = np.unique(np.linspace(0, len(curve.x) - 1, POINTS).round().astype("i8"))
     marks = [(tolerance.slower, tolerance.at) for tolerance in report.tolerances(curve)]
     return {
-        "name": name,
+        "name": report.named(parameter),
         "recorded": curve.recorded,
         "ns": parameter.endswith("_ns"),
         "x": curve.x[rows].tolist(),
         "y": curve.value[rows].tolist(),
         "marks": [[value, f"+{100 * slower:g} %"] for slower, value in marks if value is not None and value <= curve.x[-1]],
-        "said": _said(curve, name, marks[0][1]),
+        "said": _said(curve, marks[0][1]),
         "tables": [
             table(["slower", "at"], [[f"+{100 * slower:g} %", _at(parameter, value)] for slower, value in marks], caption="tolerance"),
             _segments(curve, report.segments(curve)),
@@ -52,12 +52,12 @@ def _at(parameter: str, value: float | None) -> str:
     return "never" if value is None else report.amount(parameter, value)
 
 
-def _said(curve: Curve, name: str, first: float | None) -> str:
+def _said(curve: Curve, first: float | None) -> str:
     grows = "however much it grows, the run is not 1 % slower"
     if first is not None:
         grows = f"it may grow to {report.amount(curve.of, first)} before the run is 1 % slower"
     holds = f"{report.counted(curve.of, curve.recorded_slope)} {report.heading(curve.of)}"
-    return f"{name} is {report.amount(curve.of, curve.recorded)}; {grows}. The critical path holds {holds}."
+    return f"{report.named(curve.of)} is {report.amount(curve.of, curve.recorded)}; {grows}. The critical path holds {holds}."
 
 
 def _segments(curve: Curve, segments: list[Segment]) -> PanelData:

@@ -15,7 +15,7 @@ page.panel("waits", {draw(box, data) {
       });
       context.globalAlpha = 1;
       if (!k) {
-        chText(context, most + " at most", width - 2, 12, "right");
+        chText(context, most + " at most", width - 2, 16, "right");
         context.fillStyle = page.colour("--line");
         context.fillRect(0, 4, width, 1);
         context.fillRect(0, height - 18, width, 1);

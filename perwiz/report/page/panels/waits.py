@@ -61,7 +61,7 @@ def _routines(op: U2, time: I8) -> tuple[list[str], I8]:
     order = np.argsort(-total, kind="stable")
     place = np.minimum(np.argsort(order), ROUTINES)
     names = [operations.OPS[k] for k in order[: np.count_nonzero(total)].tolist()]
-    return names if len(names) <= ROUTINES else [*names[:ROUTINES], f"{len(names) - ROUTINES} others"], place[op]
+    return names if len(names) <= ROUTINES else [*names[:ROUTINES], words.several(len(names) - ROUTINES, "other")], place[op]
 
 
 def _chart(title: str, names: list[str], edges: I8, value: I8, write: Callable[[int], str]) -> PanelData:
