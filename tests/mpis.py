@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pytest
 
+from perwiz.allowed import processors
 from perwiz.formats.recorded.columns import ALIKE
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
@@ -44,9 +45,9 @@ class Mpi:
         return found if good else ""
 
     def command(self, ranks: int, *program: str) -> list[str]:
-        """Return the command line that runs a program, more processes than processors if need be."""
-        more = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if self.is_open else []
-        return [self.mpiexec, *more, "-n", str(ranks), *program]
+        """Return the command line that runs a program; more processes than there are processors make room for each other."""
+        crowded = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if ranks > processors() else ["--bind-to", "none"]
+        return [self.mpiexec, *(crowded if self.is_open else []), "-n", str(ranks), *program]
 
     @functools.cached_property
     def is_open(self) -> bool:
