@@ -44,9 +44,12 @@ class Mpi:
         good = os.path.exists(found) and subprocess.run([found, "-c", "import mpi4py"], capture_output=True, check=False).returncode == 0
         return found if good else ""
 
-    def command(self, ranks: int, *program: str) -> list[str]:
-        """Return the command line that runs a program; more processes than there are processors make room for each other."""
-        crowded = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if ranks > processors() else ["--bind-to", "none"]
+    def command(self, ranks: int, *program: str, others: int = 0) -> list[str]:
+        """Return the command line that runs a program, or begins it: so many processes of others follow.
+
+        More processes than there are processors make room for each other.
+        """
+        crowded = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if ranks + others > processors() else ["--bind-to", "none"]
         return [self.mpiexec, *(crowded if self.is_open else []), "-n", str(ranks), *program]
 
     @functools.cached_property

@@ -20,7 +20,7 @@ def recorded(mpi, record, built, tmp_path):
         program = mpis.compiled(mpi.mpicc, "pairs.c", built), "150"
         essen = "env", "PERWIZ_METAHOST_ID=0", "PERWIZ_METAHOST_NAME=Essen"
         bonn = "env", "PERWIZ_METAHOST_ID=1", "PERWIZ_METAHOST_NAME=Bonn", f"PERWIZ_DIR={tmp_path / 'bonn'}"
-        command = [*mpi.command(2, *essen, *program), ":", "-n", "2", *bonn, *program]
+        command = [*mpi.command(2, *essen, *program, others=2), ":", "-n", "2", *bonn, *program]
         errors = "1:-3e6:4000;2:5e6:-5000;3:2e6:3000"
         code, folder, _, said = record(command, "--clock-errors", errors, "--uneven-links", "5000000", *options)
         assert (code, said) == (0, "")
