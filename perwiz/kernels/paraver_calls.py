@@ -1,9 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Events of Paraver to calls, regions and counters: one pass in file order."""
 
+from __future__ import annotations
+
 import cython
 
 from perwiz.kernels import paraver
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.paraver import Made, Pair
 
 NO_KIND = cython.declare(cython.int, 0)
 IDLES = cython.declare(cython.int, paraver.IDLES)
@@ -45,7 +50,6 @@ U1 = cython.typedef(cython.uchar)
 U2 = cython.typedef(cython.ushort)
 F8 = cython.typedef(cython.double)
 
-Pair = cython.struct(time=I8, type=I8, value=I8, line=I8, location=I4, last=U1)
 Kind = cython.struct(type=I8, what=I4, number=I4)
 Place = cython.struct(
     clock=I8,
@@ -64,22 +68,6 @@ Place = cython.struct(
     teams=U1,
     resumes=U1,
     begun=U1,
-)
-Made = cython.struct(
-    enter=I8,
-    leave=I8,
-    sent=I8,
-    received=I8,
-    comm=I8,
-    location=I4,
-    region=I4,
-    caller=I4,
-    line=I4,
-    op=U2,
-    stream=U2,
-    bits=U1,
-    level=U1,
-    line_level=U1,
 )
 Instance = cython.struct(
     enter=I8, leave=I8, name=I8, counted=I8, location=I4, parent=I4, number=I4, first_call=I4, end_call=I4, counters=I4

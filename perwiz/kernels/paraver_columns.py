@@ -1,10 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Calls of Paraver, as they come in the file, to columns in which those of a location stand together."""
 
+from __future__ import annotations
+
 import cython
 import numpy as np
 
 from perwiz.kernels import paraver
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.paraver import Made
 
 MORE = np.dtype(
     [(name, paraver.MADE[name]) for name in ("sent", "comm", "region", "caller", "line", "stream", "bits", "level", "line_level")],
@@ -17,22 +22,6 @@ I4 = cython.typedef(cython.int)
 U1 = cython.typedef(cython.uchar)
 U2 = cython.typedef(cython.ushort)
 
-Made = cython.struct(
-    enter=I8,
-    leave=I8,
-    sent=I8,
-    received=I8,
-    comm=I8,
-    location=I4,
-    region=I4,
-    caller=I4,
-    line=I4,
-    op=U2,
-    stream=U2,
-    bits=U1,
-    level=U1,
-    line_level=U1,
-)
 More = cython.struct(sent=I8, comm=I8, region=I4, caller=I4, line=I4, stream=U2, bits=U1, level=U1, line_level=U1)
 
 

@@ -1,9 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Lines of Paraver to rows: numbers between colons, `1:` a state, `2:` events, `3:` a message."""
 
+from __future__ import annotations
+
 import cython
 
 from perwiz.kernels import paraver
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.paraver import Message, Pair
 
 HEADER = cython.declare(cython.int, paraver.HEADER)
 OUT_OF_RANGE = cython.declare(cython.int, paraver.OUT_OF_RANGE)
@@ -22,8 +27,6 @@ I8 = cython.typedef(cython.longlong)
 I4 = cython.typedef(cython.int)
 U1 = cython.typedef(cython.uchar)
 
-Pair = cython.struct(time=I8, type=I8, value=I8, line=I8, location=I4, last=U1)
-Message = cython.struct(posted=I8, awaited=I8, came=I8, bytes=I8, tag=I8, sender=I4, receiver=I4)
 Other = cython.struct(line=I8, begin=I8, end=I8, what=I8)
 Lines = cython.struct(states=I8, events=I8, pairs=I8, messages=I8, others=I8, lines=I8, following=I8)
 Number = cython.struct(value=I8, end=cython.Py_ssize_t)

@@ -1,9 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Messages of Paraver to the calls that they belong to, by their times."""
 
+from __future__ import annotations
+
 import cython
 
 from perwiz.kernels import paraver
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.paraver import Message
 
 SENDS = cython.declare(cython.int, paraver.SENDS)
 POSTS = cython.declare(cython.int, paraver.POSTS)
@@ -17,7 +22,6 @@ I8 = cython.typedef(cython.longlong)
 I4 = cython.typedef(cython.int)
 U1 = cython.typedef(cython.uchar)
 
-Message = cython.struct(posted=I8, awaited=I8, came=I8, bytes=I8, tag=I8, sender=I4, receiver=I4)
 Placed = cython.struct(bytes=I8, send=I4, receive=I4, done=I4, tag=I4, sender=I4, receiver=I4)
 
 
