@@ -173,8 +173,9 @@ class _Process:
     def _tie_graphs(self) -> None:
         """Tie what is left on each stream to the graphs launched into it, or if they name no stream to all."""
         routines, begin = self._routines, self._activities.begin
-        for stream in self._streams:
-            graphs = np.flatnonzero((routines.what == GRAPH) & np.isin(routines.stream, (NONE, self._activities.stream[stream.start])))
+        launched = np.flatnonzero(routines.what == GRAPH)
+        for stream in self._streams if len(launched) else ():
+            graphs = launched[np.isin(routines.stream[launched], (NONE, self._activities.stream[stream.start]))]
             ties = stream.start + np.flatnonzero(self.launch[stream] < 0)
             if not len(graphs) or not len(ties):
                 continue
@@ -187,8 +188,8 @@ class _Process:
 
     def _keep_order(self, sure: Mask) -> None:
         """Untie activities that would have been launched before one in front of them on their stream; those that are sure stay."""
-        for stream in np.unique(self._activities.stream):
-            rows = np.flatnonzero((self._activities.stream == stream) & (self.launch >= 0))
+        for stream in self._streams:
+            rows = stream.start + np.flatnonzero(self.launch[stream] >= 0)
             self.launch[rows[(self.launch[rows] < np.maximum.accumulate(self.launch[rows])) & ~sure[rows]]] = NONE
 
     def launches(self) -> I8:
@@ -199,8 +200,7 @@ class _Process:
     def waits(self) -> I8:
         """Return those from the end of activities to the routines that wait for it; what a thread has waited for before is left out."""
         pairs = [self._own(), *(self._of_one(what) for what in (STREAM, OF_EVENT))]
-        waits = np.flatnonzero(self._routines.what == DEVICE)
-        pairs += [(waits, self._last(stream, waits)) for stream in self._streams]
+        pairs += self._of_all()
         wait, activity = (np.concatenate(side) for side in zip(*pairs, strict=True))
         good = (activity >= 0) & (self._activities.end[activity] <= self._routines.leave[wait])
         wait, activity = wait[good], activity[good]
@@ -210,6 +210,17 @@ class _Process:
         new = np.ones(len(wait), bool)
         new[1:] = (np.diff(activity) != 0) | (np.diff(group, axis=0) != 0).any(axis=1)
         return _links(DONE, self._activities.behind[activity[new]], self._routines.call[wait[new]])
+
+    def _of_all(self) -> list[tuple[I8, I8]]:
+        """Return the waits for all streams, and what each waited for, stream by stream: if the wait before did not wait for the same."""
+        waits = np.flatnonzero(self._routines.what == DEVICE)
+        waits = waits[np.argsort(self._routines.location[waits], kind="stable")]
+        other, pairs = np.diff(self._routines.location[waits], prepend=NONE) != 0, []
+        for stream in self._streams:
+            last = self._last(stream, waits)
+            first = other | (np.diff(last, prepend=NONE) != 0)
+            pairs.append((waits[first], last[first]))
+        return pairs
 
     def _last(self, stream: slice, waits: Ints) -> I8:
         """Return per wait the last activity of a stream that was launched before it was entered and ended before it returned, or -1."""
