@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.formats.losses import ascii_text
-from perwiz.formats.paraver import codes
+from perwiz.formats.paraver import codes, counters
 from perwiz.trace import operations
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
@@ -105,6 +105,8 @@ def _events(trace: Trace) -> Iterator[str]:
         yield _event(
             4, codes.REGION, "User function", [(0, "End"), *((row + 1, ascii_text(trace.names[row]) or "unnamed") for row in rows)]
         )
+    for kind, name in counters.kinds(trace).items():
+        yield f"EVENT_TYPE\n7    {kind}    {ascii_text(name) or 'unnamed'}\n"
     yield _event(6, codes.APPLICATION, "Application", [(0, "End"), (1, "Begin")])
 
 

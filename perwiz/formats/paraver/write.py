@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.formats import losses, message_ends
-from perwiz.formats.paraver import codes
+from perwiz.formats.paraver import codes, counters
+from perwiz.formats.paraver.counters import Readings
 from perwiz.formats.paraver.names import LocationNumbers, configuration
 from perwiz.formats.templates import ABSENT, ROWS_AT_ONCE, Templates
 from perwiz.formats.whole import packed
@@ -14,11 +15,11 @@ from perwiz.trace.arrays import I8, U1, Ints
 from perwiz.trace.tables import DONE, EVENT, LAUNCH, NONE
 from perwiz.trace.trace import Timeline, Trace
 
-_BEFORE, _FIRST, _ENTER, _LEAVE, _BEGIN, _END, _MESSAGE, _LAST, _REST, _RISE, _LINK = range(11)
+_BEFORE, _FIRST, _ENTER, _LEAVE, _BEGIN, _END, _MESSAGE, _LAST, _REST, _RISE, _LINK, _UNTIL, _SINCE = range(13)
 """What a moment is: a location is not there yet, begins (later: ends); a region is entered, left; a call begins, ends; a message is
-gone; a thread or stream begins, ends to be idle; a call lets a stream go on, or a stream a call. Each is one line or more, so that a
-process has a state at all times."""
-_STEP = np.array([0, 0, 1, 1, 2, 3, 4, 2, 2, 3, 4], "i8")
+gone; a thread or stream begins, ends to be idle; a call lets a stream go on, or a stream a call; a counter is read where a call begins,
+where it ends. Each is one line or more, so that a process has a state at all times."""
+_STEP = np.array([0, 0, 1, 1, 3, 5, 6, 3, 3, 5, 6, 2, 4], "i8")
 """The order of moments of one time and one place in the program."""
 _RECORD = ("cpu", "task", "thread", "time", "until", "state", "type", "value", "sent", "received", "comm", "root", "closed")
 _MESSAGE_ENDS = ("to_cpu", "to_task", "to_thread", "posted", "gone", "awaited", "came", "bytes", "tag")
@@ -39,6 +40,7 @@ _TEMPLATES = (
     f"{_EVENT}\n",
     *[f"%(until)[{_STATE}%]"] * 2,
     _COMMUNICATION,
+    *[f"{_EVENT}\n"] * 2,
 )
 
 
@@ -54,8 +56,9 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
         ("partners, tags and sizes of calls without a message", np.count_nonzero(lost)),
         ("messages over another communicator than the world", np.count_nonzero(trace.messages.comm > 0)),
         (losses.LINKS, links),
+        (losses.COUNTERS, len(trace.counters) - len(counters.readings(trace)) + len(trace.region_counters)),
     )
-    kinds = (*losses.SHOWN_BY_NO_VIEWER, losses.SITES, losses.METAHOSTS, losses.NO_ASCII)
+    kinds = (*(kind for kind in losses.SHOWN_BY_NO_VIEWER if kind != losses.COUNTERS), losses.SITES, losses.METAHOSTS, losses.NO_ASCII)
     return losses.counted(trace, kinds, others)
 
 
@@ -66,11 +69,12 @@ def _told(trace: Trace) -> I8:
 
 def write(trace: Trace, timeline: Timeline, files: tuple[str, ...]) -> None:
     """Write the trace with the times of `timeline` to new files: the records, packed or not, the configuration and the names."""
-    numbers, moments = LocationNumbers(trace), _Moments(trace, timeline)
     records, *others = files
+    read = counters.readings(trace)
+    numbers, moments = LocationNumbers(trace), _Moments(trace, timeline, read)
     with packed(records) as file:
         file.write("".join(f"{line}\n" for line in numbers.header(moments.end)).encode("ascii"))
-        cells = _Cells(trace, timeline, numbers, moments.later)
+        cells = _Cells(trace, timeline, numbers, read, moments.later)
         for begin in range(0, len(moments.order), ROWS_AT_ONCE):
             rows = moments.order[begin : begin + ROWS_AT_ONCE]
             file.write(cells.text(moments.kind[rows], moments.row[rows], moments.time[rows]))
@@ -82,8 +86,8 @@ def write(trace: Trace, timeline: Timeline, files: tuple[str, ...]) -> None:
 class _Moments:
     """Kind (u1), row of its table (i4) and time (i8, ns, from 0) per moment; `order` holds their numbers in the order of the file."""
 
-    def __init__(self, trace: Trace, timeline: Timeline) -> None:
-        pieces = [*_of_locations(trace, timeline), *_of_regions(trace, timeline), *_of_calls(trace, timeline)]
+    def __init__(self, trace: Trace, timeline: Timeline, read: Readings) -> None:
+        pieces = [*_of_locations(trace, timeline), *_of_regions(trace, timeline), *_of_calls(trace, timeline, read)]
         size, begin = sum(len(row) for _, row, _, _ in pieces), 0
         self.kind, self.row, self.time = np.empty(size, "u1"), np.empty(size, "i4"), np.empty(size, "i8")
         program_order = np.empty(size, "i8")
@@ -115,7 +119,7 @@ def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
     return [(np.where(leaves, _LEAVE, _ENTER), row, time, 2 * gap)]
 
 
-def _of_calls(trace: Trace, timeline: Timeline) -> list[_Piece]:
+def _of_calls(trace: Trace, timeline: Timeline, read: Readings) -> list[_Piece]:
     calls, times = np.arange(len(trace.calls)), timeline.calls
     step, send = 2 * (calls + trace.calls.location) + 1, trace.messages.send
     messages, told = np.arange(len(trace.messages)), _told(trace)
@@ -126,6 +130,8 @@ def _of_calls(trace: Trace, timeline: Timeline) -> list[_Piece]:
         (ends, calls, times.leave, step),
         (_MESSAGE, messages, _gone(trace, timeline), step[send]),
         (_LINK, told, times.enter[causes], step[causes]),
+        (_UNTIL, np.arange(len(read)), times.enter[read.call], step[read.call]),
+        (_SINCE, np.arange(len(read)), times.leave[read.call], step[read.call]),
     ]
 
 
@@ -138,8 +144,8 @@ def _gone(trace: Trace, timeline: Timeline) -> I8:
 class _Cells:
     """Makes text of moments; what it takes from the tables is looked up once."""
 
-    def __init__(self, trace: Trace, timeline: Timeline, numbers: LocationNumbers, later: int) -> None:
-        self._trace, self._numbers = trace, numbers
+    def __init__(self, trace: Trace, timeline: Timeline, numbers: LocationNumbers, read: Readings, later: int) -> None:
+        self._trace, self._numbers, self._read = trace, numbers, read
         self._templates = Templates(_COLUMNS, _TEMPLATES, [])
         self._enter, self._leave = timeline.calls.enter + later, timeline.calls.leave + later
         self._gone = _gone(trace, timeline) + later
@@ -157,7 +163,19 @@ class _Cells:
         cells = np.full((len(kind), len(_COLUMNS)), ABSENT)
         cells[:, _COLUMNS.index("time")] = time
         calls = self._begins, self._ends
-        fills = (self._before, self._first, self._entered, self._left, *calls, self._message, self._last, *calls, self._link)
+        fills = (
+            self._before,
+            self._first,
+            self._entered,
+            self._left,
+            *calls,
+            self._message,
+            self._last,
+            *calls,
+            self._link,
+            self._until,
+            self._since,
+        )
         for which, fill in enumerate(fills):
             lines = np.flatnonzero(kind == which)
             for name, values in fill(row[lines]).items() if len(lines) else ():
@@ -229,6 +247,15 @@ class _Cells:
         posted, came = self._enter[cause], self._leave[effect]
         ends = {**self._place(location[cause]), **self._place(location[effect], "to_")}
         return {**ends, "posted": posted, "gone": posted, "awaited": came, "came": came, "bytes": 0, "tag": 0}
+
+    def _until(self, row: Ints) -> dict[str, Ints | int]:
+        return {**self._reading(row), "value": self._read.before[row]}
+
+    def _since(self, row: Ints) -> dict[str, Ints | int]:
+        return {**self._reading(row), "value": self._read.inside[row]}
+
+    def _reading(self, row: Ints) -> dict[str, Ints]:
+        return {**self._place(self._trace.calls.location[self._read.call[row]]), "type": self._read.type[row]}
 
 
 def _lasting(begin: Ints, end: Ints, state: Ints | int = codes.RUNNING) -> dict[str, Ints | int]:

@@ -107,6 +107,45 @@ def test_by_hand():
     assert viewers.names(row) == {"CPU": ["1.unknown", "2.unknown"], "NODE": ["unknown"], "THREAD": ["rank 0", "rank 1"]}
 
 
+def with_counters(entered, returned, counter=(0, 0), levels=()):
+    """Return the run by hand with counters around MPI_Isend, its row 0, and MPI_Bcast of rank 0, its row 2."""
+    values = {"call": [0, 2], "counter": counter, "entered": entered, "returned": returned}
+    return dataclasses.replace(
+        run_by_hand(), counters=table(tables.Counters, **values), counter_names=("PAPI_TOT_CYC", "heap"), levels=levels
+    )
+
+
+def test_counters__by_hand():
+    """What was counted since the last reading: 100 until MPI_Isend, 5 in it, 95 until MPI_Bcast, 7 in that; read back they are the same."""
+    trace = with_counters([100, 200], [105, 207])
+    prv, pcf, _ = written(trace)
+    assert [line for line in prv.splitlines() if ":42001000:" in line] == [
+        f"2:1:1:1:1:{time}:42001000:{value}" for time, value in ((5, 100), (6, 5), (31, 95), (35, 7))
+    ]
+    assert viewers.values(pcf)[42001000] == ("PAPI_TOT_CYC", {})
+    back = PARAVER.read("out.prv", None)
+    assert back.counter_names == ("PAPI_TOT_CYC",)
+    assert [vars(each)["counters"].entered.tolist() for each in (trace, back)] == [[100, 200]] * 2
+    assert (back.counters.returned.tolist(), back.counters.call.tolist()) == ([105, 207], [0, 2])
+    assert dict(PARAVER.missing(trace)) == {"requests": 1}
+
+
+@pytest.mark.parametrize(
+    ("trace", "left"),
+    [
+        (with_counters([100.5, 200], [105, 207]), 2),
+        (with_counters([100, 104], [105, 207]), 2),
+        (with_counters([100, 200], [99, 207]), 2),
+        (with_counters([100, 200], [105, 207], counter=(0, 1), levels=(1,)), 1),
+        (with_counters([100, 2.0**53], [105, 2.0**53]), 2),
+    ],
+)
+def test_counters__that_paraver_cannot_have(trace, left):
+    """Fractions, what falls, levels, and more than is exact."""
+    assert dict(PARAVER.missing(trace))["values of counters"] == left
+    assert written(trace)[0].count(":42001") == 2 * (2 - left)
+
+
 def test_message__has_gone_before_it_has_come():
     """A send that returns at 9 is received at 6: Extrae's way, gone at 9, would be a message that runs backwards."""
     b = build.Builder(2)
