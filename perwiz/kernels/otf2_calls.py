@@ -5,32 +5,27 @@ Rows must be in the order of the file. A call of MPI or of a device goes on what
 had when something is done under it, and a wait in which a task is run is cut into a wait for the task and, behind it, the wait itself.
 """
 
+from __future__ import annotations
+
 import cython
-import numpy as np
 
 from perwiz.kernels import records
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.otf2_messages import collective, point_to_point
+    from cython.cimports.perwiz.kernels.otf2_rows import Call, Frame, Message, Region, Request, State, Team
+    from cython.cimports.perwiz.kernels.records import Record
+else:
+    from perwiz.kernels.otf2_messages import collective, point_to_point
 
 NO_CALL = cython.declare(cython.int, records.NO_CALL)
 ENTER = cython.declare(cython.int, records.ENTER)
 LEAVE = cython.declare(cython.int, records.LEAVE)
-SEND = cython.declare(cython.int, records.SEND)
-ISEND = cython.declare(cython.int, records.ISEND)
-IRECV_REQUEST = cython.declare(cython.int, records.IRECV_REQUEST)
-RECV = cython.declare(cython.int, records.RECV)
-IRECV = cython.declare(cython.int, records.IRECV)
-REQUEST_TEST = cython.declare(cython.int, records.REQUEST_TEST)
-REQUEST_CANCELLED = cython.declare(cython.int, records.REQUEST_CANCELLED)
 COLLECTIVE_BEGIN = cython.declare(cython.int, records.COLLECTIVE_BEGIN)
 COLLECTIVE_END = cython.declare(cython.int, records.COLLECTIVE_END)
-NONBLOCKING_REQUEST = cython.declare(cython.int, records.NONBLOCKING_REQUEST)
-NONBLOCKING_COMPLETE = cython.declare(cython.int, records.NONBLOCKING_COMPLETE)
 METRIC = cython.declare(cython.int, records.METRIC)
 OTHER_KIND = cython.declare(cython.int, records.OTHER_KIND)
 BARE = cython.declare(cython.int, records.BARE)
-COLLECTIVE_RECORD = cython.declare(cython.int, records.COLLECTIVE_RECORD)
-SENT = cython.declare(cython.int, records.SENT)
-RECEIVED = cython.declare(cython.int, records.RECEIVED)
-INCOMPLETE = cython.declare(cython.int, records.INCOMPLETE)
 A_CALL = cython.declare(cython.int, records.A_CALL)
 INSIDE_A_CALL = cython.declare(cython.int, records.INSIDE_A_CALL)
 UNSAID = cython.declare(cython.longlong, records.UNSAID)
@@ -59,113 +54,6 @@ WAITS = cython.declare(cython.int, records.WAITS)
 FORKS = cython.declare(cython.int, records.FORKS)
 BEGINS = cython.declare(cython.int, records.BEGINS)
 FROM_START = cython.declare(cython.int, records.FROM_START)
-
-Record = cython.struct(
-    kind=cython.ushort,
-    inside=cython.ushort,
-    number=cython.int,
-    time=cython.longlong,
-    reference=cython.longlong,
-    communicator=cython.longlong,
-    tag=cython.longlong,
-    amount=cython.longlong,
-    request=cython.longlong,
-    received=cython.longlong,
-    calls=cython.int,
-    region=cython.int,
-)
-CALL = np.dtype(
-    [
-        *((name, "i8") for name in ("enter", "leave", "sent", "received")),
-        *((name, "i4") for name in ("region", "peer", "tag", "comm", "root")),
-        ("op", "u2"),
-        ("bits", "u1"),
-    ],
-    align=True,
-)
-"""A call: `region` is the innermost one around it, `bits` are BARE, COLLECTIVE_RECORD and FROM_START. Of a call of threads, `comm` is the
-call that began the team it belongs to, fork or idle (that of such an idle call itself), or -1."""
-Call = cython.struct(
-    enter=cython.longlong,
-    leave=cython.longlong,
-    sent=cython.longlong,
-    received=cython.longlong,
-    region=cython.int,
-    peer=cython.int,
-    tag=cython.int,
-    comm=cython.int,
-    root=cython.int,
-    op=cython.ushort,
-    bits=cython.uchar,
-)
-REGION = np.dtype(
-    [("enter", "i8"), ("leave", "i8"), *((name, "i4") for name in ("name", "parent", "first_call", "end_call"))],
-    align=True,
-)
-"""An instance of a user region: its number among the defined ones, the instance around it, calls in it."""
-Region = cython.struct(
-    enter=cython.longlong, leave=cython.longlong, name=cython.int, parent=cython.int, first_call=cython.int, end_call=cython.int
-)
-MESSAGE = np.dtype(
-    [("bytes", "i8"), ("time", "i8"), *((name, "i4") for name in ("call", "peer", "tag", "comm", "request")), ("kind", "u1")], align=True
-)
-"""A record of a message: SENT, RECEIVED, or of a request found INCOMPLETE; `request` is a row or -1."""
-Message = cython.struct(
-    bytes=cython.longlong,
-    time=cython.longlong,
-    call=cython.int,
-    peer=cython.int,
-    tag=cython.int,
-    comm=cython.int,
-    request=cython.int,
-    kind=cython.uchar,
-)
-REQUEST = np.dtype([("posted", "i4"), ("done", "i4"), ("cancelled", "u1")], align=True)
-"""A request: the calls that post and complete it, the latter -1 if none does."""
-Request = cython.struct(posted=cython.int, done=cython.int, cancelled=cython.uchar)
-FRAME = np.dtype([("name", "i4"), ("stands_for", "i4")], align=True)
-"""An open region: its number among the defined ones; A_CALL, INSIDE_A_CALL, OVER, INTERRUPTED or the row of a user region."""
-Frame = cython.struct(name=cython.int, stands_for=cython.int)
-TEAM = np.dtype([("call", "i4"), ("own", "u1")], align=True)
-"""A team that the thread is in: the call that began it, fork or idle, and whether the thread itself opened it."""
-Team = cython.struct(call=cython.int, own=cython.uchar)
-_COUNTS = ("pairs", "internal", "backwards", "not_open", "not_posted", "undefined", "never_ends")
-_RECORDS = ("records", "sends", "receives", "polls", "others")
-_NEXT = ("calls", "open", "depth", "messages", "regions", "innermost", "requests", "clock", "collective_time", "first")
-_THREAD = ("quiet", "teams", "forked", "ended", "idle")
-STATE = np.dtype([(name, "i8") for name in (*_NEXT, *_THREAD, *_COUNTS, *_RECORDS)], align=True)
-"""Of a location between pieces: the next rows, the open call and the innermost open region or -1, how many regions are open, the last time,
-when the next collective began, the time of the first record; when it last entered or left something, or UNSAID; in how many teams it is,
-the fork whose team it did not begin yet, that whose team it ended last, the op of its idle calls, each -1 for none; then counts."""
-State = cython.struct(
-    calls=cython.longlong,
-    open=cython.longlong,
-    depth=cython.longlong,
-    messages=cython.longlong,
-    regions=cython.longlong,
-    innermost=cython.longlong,
-    requests=cython.longlong,
-    clock=cython.longlong,
-    collective_time=cython.longlong,
-    first=cython.longlong,
-    quiet=cython.longlong,
-    teams=cython.longlong,
-    forked=cython.longlong,
-    ended=cython.longlong,
-    idle=cython.longlong,
-    pairs=cython.longlong,
-    internal=cython.longlong,
-    backwards=cython.longlong,
-    not_open=cython.longlong,
-    not_posted=cython.longlong,
-    undefined=cython.longlong,
-    never_ends=cython.longlong,
-    records=cython.longlong,
-    sends=cython.longlong,
-    receives=cython.longlong,
-    polls=cython.longlong,
-    others=cython.longlong,
-)
 
 
 @cython.cfunc
@@ -466,97 +354,6 @@ def _of_thread(
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _post(state: State[::1], requests: Request[::1], open_requests: cython.int[::1], number: cython.int) -> cython.int:
-    """Post a request at the open call; an earlier one of the same number that is still open stays without completion."""
-    row = cython.cast(cython.int, state[0].requests)
-    requests[row].posted = cython.cast(cython.int, state[0].open)
-    requests[row].done = -1
-    requests[row].cancelled = 0
-    open_requests[number] = row
-    state[0].requests += 1
-    return row
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _complete(state: State[::1], requests: Request[::1], open_requests: cython.int[::1], number: cython.int) -> cython.int:
-    """Complete the open request of a number at the open call and return its row, -1 if none is open."""
-    row = open_requests[number]
-    if row >= 0:
-        requests[row].done = cython.cast(cython.int, state[0].open)
-        open_requests[number] = -1
-    else:
-        state[0].not_posted += 1
-    return row
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _partner(record: Record, calls: Call[::1], call: cython.longlong) -> cython.void:
-    """Give a call the partner of its first message record."""
-    if calls[call].peer == -1 and calls[call].comm == -1:
-        calls[call].peer = cython.cast(cython.int, record.reference)
-        calls[call].tag = cython.cast(cython.int, record.tag)
-        calls[call].comm = cython.cast(cython.int, record.communicator)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _message(state: State[::1], record: Record, messages: Message[::1], kind: cython.int, request: cython.int) -> cython.void:
-    """Write a message record of the open call."""
-    row = state[0].messages
-    messages[row].bytes = record.amount
-    messages[row].time = state[0].clock
-    messages[row].call = cython.cast(cython.int, state[0].open)
-    messages[row].peer = cython.cast(cython.int, record.reference)
-    messages[row].tag = cython.cast(cython.int, record.tag)
-    messages[row].comm = cython.cast(cython.int, record.communicator)
-    messages[row].request = request
-    messages[row].kind = cython.cast(cython.uchar, kind)
-    state[0].messages += 1
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _point_to_point(
-    state: State[::1],
-    record: Record,
-    calls: Call[::1],
-    messages: Message[::1],
-    requests: Request[::1],
-    open_requests: cython.int[::1],
-) -> cython.void:
-    """A record of a message or request belongs to the open call."""
-    kind = record.kind
-    call = state[0].open
-    if kind in (SEND, ISEND):
-        _partner(record, calls, call)
-        calls[call].sent += record.amount
-        _message(state, record, messages, SENT, _post(state, requests, open_requests, record.number) if kind == ISEND else -1)
-    elif kind == RECV:
-        _partner(record, calls, call)
-        calls[call].received += record.amount
-        _message(state, record, messages, RECEIVED, -1)
-    elif kind in (IRECV_REQUEST, NONBLOCKING_REQUEST):
-        _post(state, requests, open_requests, record.number)
-    elif kind == REQUEST_TEST:
-        if open_requests[record.number] >= 0:
-            _message(state, record, messages, INCOMPLETE, open_requests[record.number])
-    else:
-        request = _complete(state, requests, open_requests, record.number)
-        if kind == REQUEST_CANCELLED and request >= 0:
-            requests[request].cancelled = 1
-        elif kind == IRECV:
-            calls[call].received += record.amount
-            if request >= 0:
-                _partner(record, calls, requests[request].posted)
-            _message(state, record, messages, RECEIVED, request)
-        elif kind == NONBLOCKING_COMPLETE and request >= 0:
-            _collective(record, calls, requests[request].posted)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
 def _begun(state: State[::1], calls: Call[::1]) -> cython.longlong:
     """Return when a collective outside any call began, not before the last call returned; now, if nobody said. Forgets it."""
     time = state[0].clock if state[0].collective_time == UNSAID else state[0].collective_time
@@ -564,17 +361,6 @@ def _begun(state: State[::1], calls: Call[::1]) -> cython.longlong:
     if state[0].calls > 0:
         time = max(time, calls[state[0].calls - 1].leave)
     return time
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _collective(record: Record, calls: Call[::1], call: cython.longlong) -> cython.void:
-    """Give a call the communicator, root and sizes of its collective record, which keeps the root where messages have their tag."""
-    calls[call].comm = cython.cast(cython.int, record.communicator)
-    calls[call].root = cython.cast(cython.int, record.tag)
-    calls[call].sent = record.amount
-    calls[call].received = record.received
-    calls[call].bits |= COLLECTIVE_RECORD
 
 
 @cython.cfunc
@@ -668,9 +454,9 @@ def calls(
             elif bare:
                 _open_call(state, calls, op_of_kind[kind], state[0].clock, BARE)
             if kind == COLLECTIVE_END:
-                _collective(record, calls, state[0].open)
+                collective(record, calls, state[0].open)
             else:
-                _point_to_point(state, record, calls, messages, requests, open_requests)
+                point_to_point(state, record, calls, messages, requests, open_requests)
             if bare:
                 calls[state[0].open].leave = state[0].clock
                 state[0].open = -1

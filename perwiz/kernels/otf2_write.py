@@ -4,10 +4,15 @@
 Kinds and columns are those of perwiz.formats.otf2.library.events. Compiled, functions are addresses; interpreted, ctypes functions.
 """
 
+from __future__ import annotations
+
 import cython
 from cython import cast, size_t
 
 from perwiz.kernels import records
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.records import Record
 
 ENTER = cython.declare(cython.int, records.ENTER)
 LEAVE = cython.declare(cython.int, records.LEAVE)
@@ -37,20 +42,6 @@ U8 = cython.typedef(cython.uchar)
 U32 = cython.typedef(cython.uint)
 U64 = cython.typedef(cython.ulonglong)
 I64 = cython.typedef(cython.longlong)
-Record = cython.struct(
-    kind=cython.ushort,
-    inside=cython.ushort,
-    number=cython.int,
-    time=cython.longlong,
-    reference=cython.longlong,
-    communicator=cython.longlong,
-    tag=cython.longlong,
-    amount=cython.longlong,
-    request=cython.longlong,
-    received=cython.longlong,
-    calls=cython.int,
-    region=cython.int,
-)
 COMPILED = cython.compiled
 """Whether functions are addresses."""
 

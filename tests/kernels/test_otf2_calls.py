@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import naive_otf2 as naive
 from perwiz.formats.otf2.library.events import OTHERS
 from perwiz.kernels import otf2_calls as kernel
+from perwiz.kernels import otf2_rows
 from perwiz.kernels import records as row
 
 OP_OF = [11, 12, -1, -1, -1, 13, 0]
@@ -62,17 +63,17 @@ def run(events, batch=None, ops=None, on_stream=False):
     `ops` are those of records of threads or devices, per kind, if the location has such.
     """
     size = len(events)
-    state = np.zeros(1, kernel.STATE).view(np.recarray)
+    state = np.zeros(1, otf2_rows.STATE).view(np.recarray)
     for name in ("open", "innermost", "forked", "ended", "idle"):
         state[name] = -1
     state["clock"], state["collective_time"], state["quiet"] = np.iinfo("i8").min, 0, row.UNSAID
     stack, teams, calls, regions = (
-        room(kernel.FRAME, size),
-        room(kernel.TEAM, size),
-        room(kernel.CALL, 3 * size + 1),
-        room(kernel.REGION, size),
+        room(otf2_rows.FRAME, size),
+        room(otf2_rows.TEAM, size),
+        room(otf2_rows.CALL, 3 * size + 1),
+        room(otf2_rows.REGION, size),
     )
-    messages, requests = room(kernel.MESSAGE, size), room(kernel.REQUEST, max(size, NUMBERS))
+    messages, requests = room(otf2_rows.MESSAGE, size), room(otf2_rows.REQUEST, max(size, NUMBERS))
     open_requests = np.full(NUMBERS, -1, "i4")
     rows = cells(events)
     op_of, part_of, op_of_kind = tables(ops, on_stream)

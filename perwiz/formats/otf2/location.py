@@ -11,7 +11,7 @@ from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.hybrid import routines
 from perwiz.formats.otf2.library import events
 from perwiz.kernels import otf2_calls as kernel
-from perwiz.kernels import records
+from perwiz.kernels import otf2_rows, records
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 
@@ -20,10 +20,10 @@ _OTHER = np.dtype(
 )
 """The columns of the records from METRIC on."""
 TABLES = {
-    "call": kernel.CALL,
-    "region": kernel.REGION,
-    "request": kernel.REQUEST,
-    **dict.fromkeys(("send", "receive", "poll"), kernel.MESSAGE),
+    "call": otf2_rows.CALL,
+    "region": otf2_rows.REGION,
+    "request": otf2_rows.REQUEST,
+    **dict.fromkeys(("send", "receive", "poll"), otf2_rows.MESSAGE),
     "other": _OTHER,
 }
 """The columns that a location makes, by the prefix of their names."""
@@ -79,14 +79,14 @@ class Location:
     def __init__(self, definitions: Definitions, ref: int) -> None:
         self.ref = ref
         self._regions = routines.Regions.known(definitions)
-        self._state, self._named_state = _named(np.zeros(1, kernel.STATE))
+        self._state, self._named_state = _named(np.zeros(1, otf2_rows.STATE))
         for name in ("open", "innermost", "first", "forked", "ended", "idle"):
             self._state[name] = NONE
         self._state["clock"] = np.iinfo("i8").min
         self._state["collective_time"] = self._state["quiet"] = records.UNSAID
-        self._stack, self._calls, self._instances = _Table(kernel.FRAME), _Table(kernel.CALL), _Table(kernel.REGION)
-        self._teams = _Table(kernel.TEAM)
-        self._messages, self._requests, self._open_requests = _Table(kernel.MESSAGE), _Table(kernel.REQUEST), _Table("i4", NONE)
+        self._stack, self._calls, self._instances = _Table(otf2_rows.FRAME), _Table(otf2_rows.CALL), _Table(otf2_rows.REGION)
+        self._teams = _Table(otf2_rows.TEAM)
+        self._messages, self._requests, self._open_requests = _Table(otf2_rows.MESSAGE), _Table(otf2_rows.REQUEST), _Table("i4", NONE)
         self._ids = Numbers()
         self._others = _Table(records.RECORD)
         stream = ref in self._regions.streams and not routines.written(definitions)
@@ -98,7 +98,7 @@ class Location:
 
     def _now(self) -> dict[str, int]:
         """Return the state by name."""
-        return dict(zip(kernel.STATE.fields or (), self._state.tolist()[0], strict=True))
+        return dict(zip(otf2_rows.STATE.fields or (), self._state.tolist()[0], strict=True))
 
     def add(self, rows: NDArray[Any]) -> None:
         """Take the next rows; some of their columns are written to."""

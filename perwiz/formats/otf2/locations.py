@@ -11,7 +11,7 @@ from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.hybrid import clocks
 from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
 from perwiz.formats.otf2.read import Recorded, Recording
-from perwiz.kernels.otf2_calls import STATE
+from perwiz.kernels.otf2_rows import STATE
 from perwiz.kernels.records import FROM_START
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Locations, Offsets, Times

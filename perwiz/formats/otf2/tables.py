@@ -24,7 +24,7 @@ from perwiz.formats.otf2.read_extras import Extras
 from perwiz.formats.otf2.regions import RegionInstances
 from perwiz.formats.otf2.windows import Windows
 from perwiz.kernels import records
-from perwiz.kernels.otf2_calls import STATE
+from perwiz.kernels.otf2_rows import STATE
 from perwiz.trace import defects, matching, matching_collectives, operations, roots
 from perwiz.trace.arrays import I4, U1
 from perwiz.trace.spread.team import Team
