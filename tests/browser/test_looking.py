@@ -9,6 +9,7 @@ import perwiz
 from browser.chromium import PATH
 from browser.conftest import SRTEST
 from browser.pages import dots, small
+from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import replayed
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PATH is None, reason="there is no Chromium here")]
@@ -124,6 +125,28 @@ def test_functions__a_stack_and_told_where_nothing_is_called(browser, tmp_path):
     tip = browser.run("document.getElementById('tip').innerText").split("\n")
     assert tip[0] == browser.run(f"perwiz.view.data.runs[0].regions[{int(regions.path[inner])}]")
     assert tip[1:5] == ["rank", str(int(regions.location[inner])), "instance", str(int(regions.instance[inner]))]
+
+
+@pytest.mark.parametrize(("ranks", "marked"), [(64, False), (4, True)])
+def test_rows__are_all_in_sight(browser, tmp_path, ranks, marked):
+    """Of 64 ranks every one; of few that mark functions the outer two: the timeline takes more of a low window, the panels keep some."""
+    b = build.Builder(ranks)
+    for rank in range(ranks):
+        for name in ("outer", "inner") if marked else ():
+            b.enter(rank, name)
+        b.compute(rank, 1000)
+        for name in ("inner", "outer") if marked else ():
+            b.leave(rank, name)
+    b.everyone("Barrier")
+    run = replayed(b.trace(), build.hand_model())
+    browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=700, deviceScaleFactor=1, mobile=False)
+    browser.open(small(tmp_path, run, others=[(Change("wait", "call", "zero-wait e1", "", 0), run)]), "#panes=0,1")
+    rows = browser.run("perwiz.view.rows().map((row) => [row.y + row.height, row.height - row.bar])")
+    assert len(rows) == ranks
+    assert max(bottom for bottom, _ in rows) <= browser.run("document.querySelector('.area canvas').clientHeight - 20")
+    assert {below >= 2 * 12 for _, below in rows} == {marked}
+    assert browser.run("document.getElementById('panels').clientHeight") >= 140
+    browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
 
 
 def test_alike__ranks_by_what_they_do(browser, tmp_path):

@@ -131,9 +131,23 @@ page.panel("timeline", {async draw(box, doc) {
     paint();
   }
 
+  // Taller than its share where else ranks, or the outer functions, would be out of sight; some of the panels stay in it.
+  function grow() {
+    if (getComputedStyle(box).resize !== "vertical") return;
+    const shown = panes.filter((one) => one.timeline), whole = box.parentNode.clientHeight, now = box.clientHeight;
+    const lack = Math.max(...shown.map(({timeline: {run}, canvas}) => {
+      const stack = stacked(run), {height} = tlRows(places.get(run), closed.get(run), stack ? 20 + 2 * TL_STRIP : 2, stack);
+      return Math.min(height, 240) + TL_AXIS + 4 - canvas.clientHeight;
+    }));
+    const tall = Math.min(whole - 150, now + shown.length * lack);
+    if (tall > now) box.style.height = 100 * tall / whole + "%";
+  }
+
+  const stacked = (run) => layers.functions && run.bands.path.length > 0;
+
   function layout(one) {
     const top = places.get(one.timeline.run), shut = closed.get(one.timeline.run), room = one.canvas.clientHeight - TL_AXIS - 4;
-    const {run} = one.timeline, stack = layers.functions && run.bands.path.length > 0, deepest = stack ? Math.min(5, Math.max(...run.depth) + 1) : 0;
+    const {run} = one.timeline, stack = stacked(run), deepest = stack ? Math.min(5, Math.max(...run.depth) + 1) : 0;
     const count = tlRows(top, shut, 1).rows.filter((row) => row.kind !== "open").length;
     const heads = tlRows(top, shut, 0).height;
     const fit = Math.max(2, Math.min(stack ? 20 + TL_STRIP * Math.max(2, deepest) : 36, Math.floor((room - Math.min(heads, room / 3)) / Math.max(1, count))));
@@ -303,5 +317,6 @@ page.panel("timeline", {async draw(box, doc) {
   page.answering({unit, run: data.runs[0], line: lines[0], add, changed, replace});
   page.tell("select", null);
   tl.recall();
+  grow();
   paint();
 }});

@@ -18,7 +18,7 @@ function tlInk() {
 function tlRows(top, closed, height, stack) {
   const rows = [];
   let y = 0;
-  const add = (row, tall) => { rows.push({...row, y, height: tall, bar: row.kind === "lane" && tall >= TL_STACKED && !row.stream && stack ? Math.min(20, Math.floor(tall / 2)) : tall}); y += tall; };
+  const add = (row, tall) => { rows.push({...row, y, height: tall, bar: row.kind === "lane" && tall >= TL_STACKED && !row.stream && stack ? Math.max(9, Math.min(20, tall - 2 * TL_STRIP)) : tall}); y += tall; };
   const walk = (at, depth) => {
     for (const kid of at.kids) {
       if (kid.place !== undefined) add({...kid, kind: "lane", depth}, height);
