@@ -301,13 +301,16 @@ def _at_once(shape: Shape, size: int, _: int) -> None:
 def _gathered_and_sent(shape: Shape, size: int, _: int) -> None:
     """All to one, one to all."""
     _up(shape, _star, 0, size // shape.processes)
-    _down(shape, _star, size)
+    _from_root(shape, size)
 
 
 def _reduced_and_sent(tree: _Tree) -> Algorithm:
     def play(shape: Shape, size: int, _: int) -> None:
         _up(shape, tree, size)
-        _down(shape, tree, size)
+        if tree is _star:
+            _from_root(shape, size)
+        else:
+            _down(shape, tree, size)
 
     return Algorithm(play)
 
@@ -350,6 +353,16 @@ def _to_root(shape: Shape, size: int) -> None:
     shape.at_once(others, np.zeros_like(others), size)
 
 
+def _from_root(shape: Shape, size: int) -> None:
+    """Let one post messages to all others at once."""
+    others = np.arange(1, shape.processes, dtype="i8")
+    shape.at_once(np.zeros_like(others), others, size)
+
+
+def _sent_at_once(shape: Shape, size: int, _: int) -> None:
+    _from_root(shape, size)
+
+
 def _reduced_at_once(shape: Shape, size: int, _: int) -> None:
     _to_root(shape, size)
 
@@ -384,7 +397,7 @@ ALGORITHMS: dict[str, dict[str, Algorithm]] = {
         "rabenseifner": Algorithm(_rabenseifner),
     },
     "bcast": {
-        "linear": _tree(_star),
+        "linear": Algorithm(_sent_at_once),
         "chain": _tree(_chain, 1),
         "binary": _tree(_binary, 2),
         "split-binary": Algorithm(_split_binary, segments=True),

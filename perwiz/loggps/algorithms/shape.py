@@ -110,8 +110,9 @@ class Shape:
 
     def at_once(self, sender: I8, receiver: I8, size: int) -> None:
         """Let one process send to or receive from others, all messages at once: in turn."""
+        take = TAKE if len(np.unique(receiver)) < len(receiver) else RECEIVE
         for one, other in zip(sender.tolist(), receiver.tolist(), strict=True):
-            self.send([one], [other], size, TAKE)
+            self.send([one], [other], size, take)
 
     def works(self, process: Ints, cost: int, times: Ints | int, size: int) -> None:
         """Let some processes do so much more alone, as if it were with the farthest."""
