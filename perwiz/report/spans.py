@@ -133,7 +133,7 @@ def _few(span: Span) -> str:
 _OPEN = {
     HELD: "short messages wait for the same calls of their receivers as recorded",
     FITTED: "forks, barriers and joins grow otherwise with the threads of a team",
-    GUESSED: "the collectives were made by another algorithm",
+    GUESSED: "the collectives were made by another algorithm, or the new one has other costs",
     DEALT: "the tasks are taken process by process (=blocks)",
     POLLED: "a thread that polls takes half of the processor of its process",
 }

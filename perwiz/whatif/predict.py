@@ -19,7 +19,7 @@ from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
-from perwiz.whatif.hypotheses.base import Asked, Hypothesis, apply, change, parse, parse_all
+from perwiz.whatif.hypotheses.base import Asked, Hypothesis, apply, change, join, parse, parse_all
 from perwiz.whatif.hypotheses.computation import Typical
 from perwiz.whatif.hypotheses.threads import Threads, taken_away
 from perwiz.whatif.hypotheses.waits import ZeroWait
@@ -40,6 +40,7 @@ from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
 from perwiz.whatif.sure.span import Answer, Answers, Possible, Span, answered, exactly, spans
+from perwiz.whatif.sure.variations import weighed
 from perwiz.whatif.waits import Waits
 
 UNTOLD = "the predicted run cannot be written, as tasks that move begin in other calls or regions than they end in"
@@ -245,14 +246,20 @@ def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits
 def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:
     if known is None:
         return exactly(base.trace.timeline.makespan)
-    others = possible(hypotheses, changed.weighted)
+    others = possible(base, hypotheses, changed.weighted)
     found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, known.noise.drawn(changed.weighted), others)
     return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts)[0]
 
 
-def possible(hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:
-    """Return what else the makespan may be under hypotheses that made a graph, as far as the trace tells."""
-    return tuple(Possible((one.varied,), swept_makespan(other)) for one in hypotheses for other in one.others(weighted))
+def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:
+    """Return what else the makespan may be under hypotheses that made a graph of a recorded run, as far as the trace tells."""
+    asked = join(hypotheses)
+    out = [Possible((one.varied,), swept_makespan(other)) for one in asked for other in one.others(weighted)]
+    for one in asked:
+        for other in one.otherwise(weighted):
+            instead = [other if each is one else each for each in asked]
+            out.append(Possible((one.varied,), swept_makespan(change(weighed(base, base.machine.model), instead))))
+    return tuple(out)
 
 
 def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers) -> Span:

@@ -164,6 +164,14 @@ def test_synchronous_ones_that_move_once_posted_keep_their_sender():
     assert leaves(trace, model, "collective bcast=linear was binomial") == [1310] * 4
 
 
+def test_what_else_they_may_have_been__on_shared_interfaces():
+    """The other end of the span is the answer if somebody said that they were made so."""
+    trace = collective("Bcast", (700,) * 4, 404, root=0, times=2)
+    told = predict(trace, "collective bcast=chain", ONE, clock="none", draws=0)
+    other = predict(trace, "collective bcast=chain was scatter-ring", ONE, clock="none", draws=0)
+    assert [possible.makespan for possible in told.span.others] == [other.predicted.makespan] != [told.predicted.makespan]
+
+
 @pytest.mark.parametrize("model", [ONE, POSTED_MODEL])
 def test_alltoall_at_once__on_shared_interfaces(model):
     """Two processes a node send two messages of 101 bytes each to the other node: 400 ns of its interface, 10 and 3 behind that."""

@@ -34,6 +34,8 @@ _FLOWS = 20000
 """Messages that share links in those, about, if it is more than one."""
 _WELL = 0.01
 """Misfit of a way whose costs are right as they are."""
+_RIGHT = 0.05
+"""Misfit up to which the costs of the model are right as they are: beyond it a way whose costs are multiplied may be the one, too."""
 _FACTORS = sorted((2.0 ** (k / 8) for k in range(-32, 33)), key=lambda factor: abs(math.log(factor)))
 """What all costs may be multiplied by, nearest to 1 first: beyond a sixteenth and 16 something else takes the time."""
 
@@ -136,6 +138,42 @@ def factors(instances: Instances, model: Model, rows: I8, ways: Mapping[int, Way
         own = [other for other in alike if ways[other] == ways[kind]]
         factor[rows[np.isin(kinds, own)]] = _factor(instances, model, group)
     return factor
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Possible:
+    """A way in which the instances of a kind may have been made."""
+
+    way: Way
+    factor: float
+    """What all its costs are multiplied by, so that it comes nearest."""
+    rest: I8
+    """Per member of some instances: its recorded exit minus the one played, ns."""
+    misfit: float
+    """How far the exits are off then, at most 1."""
+
+
+def possible_ways(instances: Instances, model: Model, rows: I8, kind: int, was: Recorded) -> list[Possible]:
+    """Return the ways in which instances of a kind (rows of collectives) may have been made, that which they are taken for first.
+
+    Where its times fit the costs of the model those that come about as near; else, of all with their costs multiplied by what brings them
+    nearest, those about as near as the nearest; and all where even that tells nothing.
+    """
+    first = _possible(instances, model, rows, kind, was.way)
+    if was.says == GIVEN:
+        return [first]
+    if was.misfit <= _RIGHT:
+        return [first, *(_possible(instances, model, rows, kind, way) for way in was.also)]
+    every = [first, *(_possible(instances, model, rows, kind, way) for way in ways_of(instances, kind, model) if way != was.way)]
+    nearest = min(one.misfit for one in every)
+    return [one for one in every if one is first or nearest > TOLD or one.misfit <= nearest + _NEAR]
+
+
+def _possible(instances: Instances, model: Model, rows: I8, kind: int, way: Way) -> Possible:
+    group = Group(rows, kind, way)
+    factor = _factor(instances, model, group)
+    end = instances.ends([group], model, np.full(len(instances.count), factor))
+    return Possible(way, factor, instances.leave - end, min(_off(instances, rows, end) / _lasts(instances, rows), 1.0))
 
 
 def telling(rows: I8, most: int = _TELLING) -> I8:

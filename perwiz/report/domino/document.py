@@ -45,7 +45,6 @@ from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.network import MessageProgress
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.matching import matching
@@ -253,8 +252,8 @@ def _sure(
     found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)], draws)
     answer = dict(zip(different, found.of[1:], strict=True))
     for change in different:
-        if isinstance(change.hypothesis, MessageProgress):
-            others = possible([change.hypothesis], ranking.asker.changed([change.hypothesis]))
+        if change.hypothesis.varied:
+            others = possible(ranking.run, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
             answer[change] = dataclasses.replace(answer[change], others=others)
     told = list(dict.fromkeys([*best, *(changes[0] for changes in heads if changes)]))
     of = (found.of[0], *(answer[change] for change in told))

@@ -42,7 +42,7 @@ class Hypothesis:
     of_parts: ClassVar[bool] = False
     """Whether several processes can change each its part of the run, and need not know more of the others than it has."""
     varied: ClassVar[str] = ""
-    """What `others` vary, in short, where they do."""
+    """What `others` or `otherwise` vary, in short, where they do."""
     argument: str
 
     def __str__(self) -> str:
@@ -67,6 +67,10 @@ class Hypothesis:
 
     def others(self, weighted: Weighted) -> list[Weighted]:
         """Return what else the graph under this hypothesis may be, as far as the trace tells: beside how its costs are split, nothing."""
+        return []
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return hypotheses of which one may have to take its place, as far as the trace tells, given the graph under all: none."""
         return []
 
     def opens(self, machine: Machine) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from perwiz.errors import UsageError
 from perwiz.loggps import interfaces
 from perwiz.loggps.algorithms import nccl
 from perwiz.loggps.algorithms.play import Group, Instances, Way
-from perwiz.loggps.algorithms.recorded import Fit, Recorded, fit, recorded_ways, suits, telling, ways_of
+from perwiz.loggps.algorithms.recorded import Fit, Recorded, fit, possible_ways, recorded_ways, suits, telling, ways_of
 from perwiz.loggps.algorithms.routines import ALGORITHMS
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import CUT, Weighted
@@ -31,7 +31,7 @@ BEST, ALL = "best", "all"
 _OF_NCCL = re.compile(r"(bandwidth|latency)=([0-9.]+(?:e[-+]?[0-9]+)?)|([a-z_]+)=(\w+)(?::(\w+))?(?:\s+was\s+(\w+)(?::(\w+))?)?")
 _LIKE_NCCL = "must be like allreduce=tree, allreduce=ring:LL128, all=best, bandwidth=2 or latency=0.5"
 GUESSED = "algorithm=guessed"
-"""The collectives were made by another algorithm that comes about as near to their times."""
+"""The collectives were made by another algorithm that comes about as near to their times, or the new one has other costs."""
 _OTHERS = 3
 """Other ways in which they may have been made that are tried."""
 _FEW = 4
@@ -92,16 +92,21 @@ class Collective(Hypothesis):
         """Return the graph with rounds in place of the hubs of these collectives. Raises UsageError for what no routine has."""
         return _made(weighted, self.plan(weighted.trace, weighted.model, weighted.network, placed=weighted.placed))
 
-    def others(self, weighted: Weighted) -> list[Weighted]:
-        """Return what else the graph may be: had the collectives been made another way that comes about as near to their times."""
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return what may have to be asked, least and most: as if the collectives had been made another way that comes about as near to
+        their times, or the new one had other costs.
+        """
         if isinstance(weighted, Reordered):
             return []
-        trace, placed, out = weighted.trace, weighted.placed, []
-        told = {one.group.kind: one.was for one in self.plan(trace, weighted.model, weighted.network, placed=placed).changed}
-        for number in range(min(_OTHERS, max((len(was.also) for was in told.values()), default=0))):
-            was = {kind: was.also[min(number, len(was.also) - 1)] for kind, was in told.items() if was.also}
-            out.append(_made(weighted, self.plan(trace, weighted.model, weighted.network, was, placed)))
-        return out
+        trace, placed, model, network = weighted.trace, weighted.placed, weighted.model, weighted.network
+        plan = self.plan(trace, model, network, placed=placed)
+        if network.topology is not None or interfaces.shared(network):
+            return [_Otherwise(self.argument, was) for was in _also(plan)]
+        kinds = {one.group.kind: _ways(trace, model, network, plan, one) for one in plan.changed}
+        if all(len(several) == 1 for several in kinds.values()):
+            return []
+        sides = [{kind: pick(several, key=lambda one: one.behind) for kind, several in kinds.items()} for pick in (min, max)]
+        return [_Otherwise(self.argument, {kind: one.was for kind, one in side.items()}, side) for side in sides]
 
     def clauses(self) -> list[Clause]:
         """Return what is asked. Raises UsageError."""
@@ -239,6 +244,71 @@ def _best(instances: Instances, network: Model, fitted: Fit, rows: I8, kind: int
         return int(instances.behind_last(end)[rows].sum())
 
     return min(ways_of(instances, kind), key=ends)
+
+
+def _also(plan: Plan) -> list[dict[int, Way]]:
+    """Return how instances may have been made, too, per kind, where they come about as near: a few times."""
+    also = {one.group.kind: one.was.also for one in plan.changed if one.was.also}
+    most = min(_OTHERS, max(map(len, also.values()), default=0))
+    return [{kind: ways[min(number, len(ways) - 1)] for kind, ways in also.items()} for number in range(most)]
+
+
+class _Made(NamedTuple):
+    """How instances of a kind may have been made."""
+
+    was: Way
+    factor: float
+    """What the costs of the new way are multiplied by then,"""
+    rest: float
+    """and what the recorded one does not explain, in the new one."""
+    behind: int
+    """ns, of the new way from the last entry to the last exit, all that are asked together."""
+
+
+def _ways(trace: Trace, model: Model, network: Model, plan: Plan, one: Changed) -> list[_Made]:
+    """Return how instances of a kind may have been made that change.
+
+    The costs of the new way are those of the model, or multiplied as those of the recorded one, and as far off as those leave its exits;
+    what rounds do not explain stays, or grows and shrinks as they do.
+    """
+    (rows, kind, now), instances, out = one.group, Instances(trace), []
+    rows = telling(rows)
+
+    def lasts(end: I8) -> int:
+        return int(instances.behind_last(end)[rows].sum())
+
+    for possible in possible_ways(instances, model, rows, kind, one.was):
+        if possible.way == now:
+            out.append(_Made(now, possible.factor, 1.0, lasts(instances.leave)))
+            continue
+        before = max(lasts(instances.leave - possible.rest), 1)
+        for factor in (possible.factor * (1 - possible.misfit), possible.factor * (1 + possible.misfit), 1.0):
+            end = plan.instances.ends([Group(rows, kind, now)], network, np.full(len(instances.count), factor))
+            for rest in (1.0, lasts(end) / before):
+                behind = lasts(end + np.rint(possible.rest * rest).astype("i8"))
+                out.append(_Made(possible.way, factor, rest, behind))
+    return out
+
+
+@dataclasses.dataclass(frozen=True)
+class _Otherwise(Collective):
+    """The same of collectives that were made otherwise than their times seem to tell."""
+
+    joined = False
+    was: Mapping[int, Way]
+    """Per kind."""
+    costs: Mapping[int, _Made] | None = None
+    """Of the new ways; None: those that the recorded ones have."""
+
+    def plan(self, trace: Trace, model: Model, network: Model, made: Mapping[int, Way] | None = None, placed: Trace | None = None) -> Plan:
+        """Return the plan as `Collective` does, for what was made so."""
+        plan = super().plan(trace, model, network, self.was, placed)
+        for one in plan.changed if self.costs is not None else ():
+            other = self.costs[one.group.kind]
+            rows = plan.fit.rest[np.isin(trace.members.collective, one.group.rows)]
+            plan.fit.rest[np.isin(trace.members.collective, one.group.rows)] = np.rint(rows * other.rest)
+            plan.fit.factor[one.group.rows] = other.factor
+        return plan
 
 
 def _made(weighted: Weighted, plan: Plan) -> Weighted:

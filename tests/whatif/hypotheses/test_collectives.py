@@ -280,7 +280,24 @@ def test_span__other_algorithms_that_come_as_near():
     trace = allreduce((80,) * 4)
     told = predict(trace, "collective allreduce=reduce-bcast", MODEL, clock="none", draws=0)
     assert {other.changes for other in told.span.others} == {(GUESSED,)}
-    assert spans.other(Possible(changes=[GUESSED], makespan_ns=80)) == "80 ns if the collectives were made by another algorithm"
+    assert spans.other(Possible(changes=[GUESSED], makespan_ns=80)) == (
+        "80 ns if the collectives were made by another algorithm, or the new one has other costs"
+    )
+
+
+def test_span__what_else_they_may_have_been():
+    """Exits at 80 fit no times of the model, so with other costs all may be. Recursive doubling would then be as recorded, 80. Had it been
+    rabenseifner, of 82, the new two rounds of 21 would take the same 2 less: 40.
+
+    Those at 63 are those of rabenseifner, as the model has them: nothing else comes near. Who says how they were made is believed, but not
+    that costs are 2^(7/8) those of the model: two rounds of 39, and 2 that stay. By the model the new one takes 42, and 42/78 of the 2 more.
+    """
+    told = predict(allreduce((80,) * 4), "collective allreduce=recursive-doubling", MODEL, clock="none", draws=0)
+    assert sorted(other.makespan for other in told.span.others) == [40, 80]
+    told = predict(allreduce((63,) * 4), "collective allreduce=recursive-doubling", MODEL, clock="none", draws=0)
+    assert (told.predicted.makespan, told.span.others) == (41, ())
+    told = predict(allreduce((80,) * 4), "collective allreduce=ring was recursive-doubling", MODEL, clock="none", draws=0)
+    assert (told.predicted.makespan, [other.makespan for other in told.span.others]) == (80, [43])
 
 
 def test_ranked__what_is_told_is_tried_beside_what_is_not():
