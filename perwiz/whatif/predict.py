@@ -258,7 +258,7 @@ def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) ->
     for one in asked:
         for other in one.otherwise(weighted):
             instead = [other if each is one else each for each in asked]
-            out.append(Possible((one.varied,), swept_makespan(change(weighed(base, base.machine.model), instead))))
+            out.append(Possible((other.varied,), swept_makespan(change(weighed(base, base.machine.model), instead))))
     return tuple(out)
 
 

@@ -183,7 +183,8 @@ def _as_recorded(weighted: Weighted, was: list[Group], factor: F8) -> _AsRecorde
     trace, model, size = weighted.trace, weighted.model, weighted.trace.messages.bytes
     instances, none = Instances(trace), Queue(*np.zeros((3, 0), "i8"))
     if not interfaces.shared(model):
-        return _AsRecorded(instances.ends(was, model, factor), (none, none), np.zeros((2, 2, len(size)), "i8"))
+        end = instances.ends(was, interfaces.as_links(trace, model), factor)  # as if each process had one, which is the model's no sharing
+        return _AsRecorded(end, (none, none), np.zeros((2, 2, len(size)), "i8"))
     weight = measured(weighted).weight
     before = dataclasses.replace(weighted, weight=weight, network=model, size=size, places=trace.locations, nodes=trace.nodes)
     flowing = _on_links(_linked(before), instances, was, was, factor)

@@ -14,9 +14,11 @@ from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.graph.graph import QUEUE
 from perwiz.loggps import interfaces
+from perwiz.loggps.machine import Machine
 from perwiz.loggps.weigh import measured
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.limits.critical import critical_of
+from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under
 
 MODEL = hand_model(G=1, S=10**6)
@@ -94,6 +96,16 @@ def test_another_number_of_interfaces():
     assert makespan(two_senders(), "network interfaces=2", "network interfaces=1") == 316
     assert makespan(two_senders((215, 215)), "network interfaces=1", model=dataclasses.replace(MODEL, interfaces=2)) == 315
     assert makespan(two_senders((215, 215)), "network interfaces=1", "placement swap:1-2", model=MODEL) == 215
+
+
+def test_another_number_of_interfaces__that_there_was():
+    """Nothing tells how many there were: had there been one already, all stays as recorded, 215. Who gives a model says that no messages
+    share any."""
+    trace = two_senders((215, 215))
+    told = predict(trace, "network interfaces=1", Machine(MODEL), clock="none", draws=0)
+    assert (told.predicted.makespan, [other.makespan for other in told.span.others]) == (315, [215])
+    assert not predict(trace, "network interfaces=1", MODEL, clock="none", draws=0).span.others
+    assert not predict(trace, "network interfaces=2", Machine(ONE), clock="none", draws=0).span.others
 
 
 def test_placement__apart():

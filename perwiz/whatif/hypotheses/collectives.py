@@ -297,17 +297,17 @@ class _Otherwise(Collective):
     joined = False
     was: Mapping[int, Way]
     """Per kind."""
-    costs: Mapping[int, _Made] | None = None
-    """Of the new ways; None: those that the recorded ones have."""
+    costs: Mapping[int, _Made] = dataclasses.field(default_factory=dict)
+    """Per kind, of its new way; of others those that the recorded way has."""
 
     def plan(self, trace: Trace, model: Model, network: Model, made: Mapping[int, Way] | None = None, placed: Trace | None = None) -> Plan:
         """Return the plan as `Collective` does, for what was made so."""
         plan = super().plan(trace, model, network, self.was, placed)
-        for one in plan.changed if self.costs is not None else ():
-            other = self.costs[one.group.kind]
-            rows = plan.fit.rest[np.isin(trace.members.collective, one.group.rows)]
-            plan.fit.rest[np.isin(trace.members.collective, one.group.rows)] = np.rint(rows * other.rest)
-            plan.fit.factor[one.group.rows] = other.factor
+        for one in plan.changed:
+            if other := self.costs.get(one.group.kind):
+                mine = np.isin(trace.members.collective, one.group.rows)
+                plan.fit.rest[mine] = np.rint(plan.fit.rest[mine] * other.rest)
+                plan.fit.factor[one.group.rows] = other.factor
         return plan
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import running
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.computation import Computation
-from perwiz.whatif.hypotheses.stretch import Segments, shares
+from perwiz.whatif.hypotheses.stretch import LONGEST, Segments, latest, shares
 
 DEALT = "tasks=dealt"
 """The change of what `others` vary: the order of the tasks."""
@@ -32,6 +34,8 @@ class Dynamic(Computation):
     """
 
     word, example, varied = "dynamic", "REGION", DEALT
+    last: ClassVar[bool] = False
+    """Whether tasks are taken in the order in which the end is latest."""
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those of the tasks of each process scaled to the sum of the tasks that it gets."""
@@ -45,6 +49,10 @@ class Dynamic(Computation):
         turns, blocks = (self._taken(recorded, recorded.length, order) for order in (TURNS, BLOCKS))
         segments = Segments(dataclasses.replace(weighted, weight=weighted.weight.copy()))
         return [segments.stretched(np.rint(segments.length * (blocks / np.maximum(turns, 1))).astype("i8"))]
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return the same with tasks taken so that the end is latest, where the order is not said."""
+        return [] if self.last or self._split()[1] else [_Latest(self.argument)]
 
     def _split(self) -> tuple[str, str]:
         """Return the region, and how its tasks are numbered; empty if that is not said."""
@@ -77,6 +85,8 @@ class Dynamic(Computation):
         begin -= np.repeat(np.minimum.reduceat(begin, first[:-1]), np.diff(first))
         ends = begin.copy()
         kernel.dynamic(np.searchsorted(loop[turn], np.arange(len(first))), first, total[turn], ends)
+        if self.last:
+            ends = latest(total, group, part, begin, ends)
         by_group = np.argsort(group[of], kind="stable")
         out = length.copy()
         out[segment[by_group]] = shares(length[segment[by_group]], group[of][by_group], ends - begin)
@@ -95,3 +105,13 @@ class Dynamic(Computation):
         first = np.append(True, regions.location[row][1:] != regions.location[row][:-1])[: len(row)]
         number = np.cumsum(fresh)
         return np.asarray(number - np.maximum.accumulate(np.where(first, number, 0)), "i8")
+
+
+class _Latest(Dynamic):
+    """The same with tasks taken so that the end is latest."""
+
+    last, varied = True, LONGEST
+
+    def others(self, weighted: Weighted) -> list[Weighted]:
+        """Return nothing else."""
+        return []

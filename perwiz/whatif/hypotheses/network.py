@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from perwiz.errors import ModelError, UsageError
-from perwiz.loggps import model_file
+from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.keys import LIMITS, PAIRS, POSTED, changed_pairs
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
@@ -86,6 +86,11 @@ class Network(Messages):
             return {"the model": self.changes}
         parts = (part.partition("=") for part in self.changes.split(","))
         return {key.strip(): value.strip() for key, _, value in parts}
+
+    def opens(self, machine: Machine) -> tuple[str, ...]:
+        """Return that nodes may have had as many interfaces as are asked for, where nothing says how many they had."""
+        asked = "=" in self.changes and self.settles.get("interfaces")
+        return (f"interfaces={asked}",) if asked and not machine.given and not interfaces.shared(machine.model) else ()
 
     def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
         """Return the other network, and the sizes as they are. Raises UsageError for a class of pairs that the trace does not have."""

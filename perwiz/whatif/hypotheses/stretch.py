@@ -162,3 +162,31 @@ def level(part: I8, group: I8, step: I8) -> I8:
     occurs[group] = True
     total[occurs] = mean_shares(total[occurs], np.unique(step[occurs], return_inverse=True)[1])
     return shares(part, group, total)
+
+
+LONGEST = "order=longest last"
+"""Pieces of work that are handed out are taken in the order in which the end is latest."""
+
+
+def latest(piece: I8, group: I8, part: I8, begin: I8, end: I8) -> I8:
+    """Return when workers end, ns, that of each part which ends last as late as it may be if nobody knows whose pieces come first.
+
+    `group` is the worker that had each piece, in this order, `part` that of each worker, ascending; they begin and, in some order, end so.
+    Whoever is free takes the next piece. So one waits at most until all have done their share of what need not come behind it, all but the
+    later ones of its worker (Graham, Bounds on multiprocessing timing anomalies, SIAM J. Appl. Math. 17, 1969).
+
+    pieces 2 4 | 2 2 of two from 0 on     ends 4 6 -> 4 7: the others are done at 3, then the 4 is taken
+    """
+    order = np.argsort(group, kind="stable")
+    added = np.cumsum(piece[order])
+    behind = np.empty_like(piece)
+    behind[order] = added[np.searchsorted(group[order], group[order], "right") - 1] - added
+    of, workers = part[group], np.bincount(part)
+    whole = np.bincount(of, piece, len(workers)) + np.bincount(part, begin)
+    last = np.zeros(len(workers))
+    np.maximum.at(last, of, (whole[of] - piece - behind) / workers[of] + piece)
+    row = np.lexsort((-end, part))
+    row = row[np.unique(part[row], return_index=True)[1]]
+    out = end.copy()
+    out[row] = np.maximum(end[row], np.rint(last[part[row]]).astype("i8"))
+    return out

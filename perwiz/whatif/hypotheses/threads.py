@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from perwiz.trace.tables import NONE, PROCESS
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses import overheads
+from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.parts import Parts, between_init_and_finalize
-from perwiz.whatif.hypotheses.stretch import Segments, level, shares
+from perwiz.whatif.hypotheses.stretch import LONGEST, Segments, latest, level, shares
 from perwiz.whatif.hypotheses.teams import EVERY, chosen_teams, innermost, members, phases, spread
 
 FITTED = "teams=fitted"
@@ -124,6 +126,12 @@ class Schedule(Shared):
     """
 
     word, example = "schedule", "REGION=dynamic,100"
+    last: ClassVar[bool] = False
+    """Whether pieces are taken in the order in which the end is latest."""
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return the same with pieces taken so that the end is latest: no trace tells in which order they are."""
+        return [] if self.last else [_Latest(self.argument)]
 
     def region(self) -> str:
         """Return the text before the schedule."""
@@ -147,7 +155,15 @@ class Schedule(Shared):
         begins, threads = (np.searchsorted(of, np.arange(int(chosen.part[-1]) + 2)) for of in (part, chosen.part))
         total = np.zeros(len(chosen.part), "i8")
         kernel.dynamic(begins, threads, piece, total)
+        if self.last:
+            total = latest(piece, group, chosen.part, np.zeros_like(total), total)
         return shares(length, chosen.group, total)
+
+
+class _Latest(Schedule):
+    """The same with pieces taken so that the end is latest."""
+
+    last, varied = True, LONGEST
 
 
 class Parallel(Computation):

@@ -74,7 +74,8 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
         return kept()
     model = functools.reduce(Model.with_changes, changes, old)
     before, now = _before(run, tuple(hypotheses)), protocol(trace, model, hypotheses)
-    anew = now.gaps > before.gaps or bool(np.setdiff1d(now.pairs(), before.pairs(), assume_unique=True).size)
+    more = bool(np.setdiff1d(now.pairs(), before.pairs(), assume_unique=True).size)
+    anew = more or now.gaps > before.gaps or model.interfaces != old.interfaces
     same = (now.waits == before.waits).all() and np.array_equal(now.supposed, before.supposed)
     if not anew and same and _same_costs(old, model):
         return None

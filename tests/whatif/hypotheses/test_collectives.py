@@ -290,7 +290,7 @@ def test_span__what_else_they_may_have_been():
     rabenseifner, of 82, the new two rounds of 21 would take the same 2 less: 40.
 
     Those at 63 are those of rabenseifner, as the model has them: nothing else comes near. Who says how they were made is believed, but not
-    that costs are 2^(7/8) those of the model: two rounds of 39, and 2 that stay. By the model the new one takes 42, and 42/78 of the 2 more.
+    that costs are 2^(7/8) those of the model: two rounds of 39, and 2 that stay. By the model the new one takes 42, and of the 2 42/78.
     """
     told = predict(allreduce((80,) * 4), "collective allreduce=recursive-doubling", MODEL, clock="none", draws=0)
     assert sorted(other.makespan for other in told.span.others) == [40, 80]

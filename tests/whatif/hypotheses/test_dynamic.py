@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from build import Builder, hand_model
 from farms import lengths
 from perwiz.errors import UsageError
+from perwiz.report import spans
+from perwiz.report.records import Possible
+from perwiz.whatif.hypotheses.stretch import LONGEST, latest
 from perwiz.whatif.predict import predict
 
 
@@ -56,15 +62,44 @@ def test_by_hand():
 
 
 def test_in_blocks():
-    """Of tasks 90 90, 10 10 and 20 20: ranks 0 and 1 take a 90 each, rank 2 10, 10, 20 and 20: 90. Unsaid the span holds both."""
+    """Of tasks 90 90, 10 10 and 20 20: ranks 0 and 1 take a 90 each, rank 2 10, 10, 20 and 20: 90. Unsaid the span holds both.
+
+    It ends where the second 90 may: not behind a third of the other 150, 140.
+    """
     trace = loops([[90, 90], [10, 10], [20, 20]])
     rest = makespan(loops([[], [], []]))
     assert makespan(trace, "dynamic task=blocks") == 90 + rest
     assert makespan(trace, "dynamic task=turns") == makespan(trace, "dynamic task") == 100 + rest
     span = predict(trace, ["dynamic task"], hand_model(), clock="none").span
-    assert (span.least, span.most) == (90 + rest, 100 + rest)
+    assert (span.least, span.most) == (90 + rest, 140 + rest)
+    assert spans.other(Possible(changes=[LONGEST], makespan_ns=140)) == "140 ns if a long piece of work is taken late"
     other = predict(trace, ["dynamic task", "scale task=0.5"], hand_model(), clock="none").span
-    assert (other.least, other.most) == (pytest.approx(45 + rest, abs=1), 50 + rest)
+    assert (other.least, other.most) == (pytest.approx(45 + rest, abs=1), 70 + rest)
+
+
+def test_latest__not_before_any_order():
+    """Pieces 2 4 and 2 2 of two, whatever comes first of what is next: the last ends at 6, and not behind 7."""
+    piece, group, none = np.array([2, 4, 2, 2]), np.array([0, 0, 1, 1]), np.zeros(2, "i8")
+    ends = set()
+    for order in {tuple(order) for order in itertools.permutations(group.tolist())}:
+        free, left = [0, 0], [[2, 4], [2, 2]]
+        for of in order:
+            free[free.index(min(free))] += left[of].pop(0)
+        ends.add(max(free))
+    assert ends == {6}
+    assert latest(piece, group, none, none, np.array([4, 6])).tolist() == [4, 7]
+
+
+@given(st.lists(st.lists(st.integers(1, 99), min_size=1, max_size=3), min_size=2, max_size=3), st.randoms(use_true_random=False))
+@settings(max_examples=20)
+def test_latest__is_behind_every_list_schedule(work, random):
+    group = [worker for worker, pieces in enumerate(work) for _ in pieces]
+    order = random.sample(group, len(group))
+    free, left = [0] * len(work), [list(pieces) for pieces in work]
+    for of in order:
+        free[free.index(min(free))] += left[of].pop(0)
+    none = np.zeros(len(work), "i8")
+    assert latest(np.concatenate(work), np.array(group), none, none, none).max() >= max(free) - 1  # as it is rounded
 
 
 @pytest.mark.parametrize("late", [(0, 0, 0), (40_000, 0, 300_000)])

@@ -102,6 +102,12 @@ def test_schedule__pieces_as_recorded():
     assert makespan(trace, "schedule loop=dynamic") == 1000 + 700 + 500
 
 
+def test_schedule__span():
+    """Of pieces of 1000, 500 and nothing, four each, the last of 1000 may be taken when the other 5000 are done by all three: 2667."""
+    span = predict(one_team(4000, 2000, 0), ["schedule loop=dynamic,4"], "default", clock="none").span
+    assert (span.least, span.most) == (1000 + 2000 + 500, 1000 + 2667 + 500)
+
+
 def test_region_of_the_construct():
     """Its threads enter it behind the fork; of two teams it is the second one that begins with it."""
     b = Builder(1)
