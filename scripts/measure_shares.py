@@ -1,8 +1,8 @@
 """What `scripts/bench` says of all cores: which part of each stage from an archive to an answer runs in threads or processes.
 
 Each stage runs on one core. What would be spread over threads if there were many is measured there, and what processes of their own read,
-too; the rest is serial. So by Amdahl's law a stage takes `serial + parallel / n` on n cores, at most as many as it has parts: a law on
-paper, which leaves out that threads wait for memory and for each other's lock.
+too; the rest is serial. By Amdahl's law a stage takes `serial + parallel / n` on n cores, no less than the longest of its parts: a law
+on paper, which leaves out that threads wait for memory and for each other's lock.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Stage:
 
     name: str
     serial: float = 0.0
-    parts: list[tuple[float, int]] = dataclasses.field(default_factory=list)
-    """What was spread, and over how many at most."""
+    parts: list[tuple[float, float]] = dataclasses.field(default_factory=list)
+    """What was spread, and the longest of it, which one core does."""
 
     def on(self, cores: int) -> float:
         """Return what it takes on so many cores."""
-        return self.serial + sum(spent / min(cores, several) for spent, several in self.parts)
+        return self.serial + sum(max(spent / cores, longest) for spent, longest in self.parts)
 
     @property
     def share(self) -> float:
@@ -68,7 +68,7 @@ class Watched:
         return max(1, min(max(CORES), rows // self._least))
 
     def map(self, function: Callable[[Any], Any], items: Any, threads: int) -> list[Any]:
-        """Return what the function returns for every item; the longest tells over how many cores they can be spread."""
+        """Return what the function returns for every item."""
         if threads == 1 or self._depth:
             return self._map(function, items, 1)
         self._depth, out, each = 1, [], []
@@ -77,9 +77,7 @@ class Watched:
             out.append(function(item))
             each.append(used() - begin)
         self._depth = 0
-        spent = sum(each)
-        if spent:
-            self.stage.parts.append((spent, max(1, min(threads, round(spent / max(each))))))
+        self.stage.parts.append((sum(each), max(each, default=0.0)))
         return out
 
 
@@ -92,12 +90,12 @@ def stage(name: str, stages: list[Stage], watched: Watched) -> Iterator[None]:
     read = used(resource.RUSAGE_CHILDREN) - children
     now.serial = used() - begin - sum(spent for spent, _ in now.parts)
     if read > 0.01:
-        now.parts.append((read, max(CORES)))
+        now.parts.append((read, read / max(CORES)))
     stages.append(now)
 
 
-def measured(path: str) -> list[Stage]:
-    """Return the stages from an archive to an answer."""
+def measured(path: str, draws: int) -> list[Stage]:
+    """Return the stages from an archive to an answer with so many runs drawn."""
     from perwiz.formats.otf2.read import record
     from perwiz.formats.otf2.tables import Builder
     from perwiz.trace import resources
@@ -107,7 +105,7 @@ def measured(path: str) -> list[Stage]:
     from perwiz.whatif.run import graph_of, machine_of, replay_of, treated, under
     from perwiz.whatif.sure.doubts import doubts_of
     from perwiz.whatif.sure.noise import noise_of
-    from perwiz.whatif.sure.span import answered, spans
+    from perwiz.whatif.sure.span import answered, draws_of, spans
 
     out, watched, asked = list[Stage](), Watched(), [parse("zero-wait all")]
     with stage("reading", out, watched):
@@ -123,9 +121,10 @@ def measured(path: str) -> list[Stage]:
     with stage("weighing, sweep", out, watched):
         run = replay_of(clocks, graph, machine)
     with stage("what is told", out, watched):
-        resources.at_once((lambda: doubts_of(run), lambda: noise_of(run), lambda: balanced(run)), run.graph.edges)
+        told = (lambda: doubts_of(run), lambda: noise_of(run, draws_of(run, 1, draws)), lambda: balanced(run))
+        resources.at_once(told, run.graph.edges)
     with stage("draws", out, watched):
-        answers = answered(run, [lambda weighted: apply(weighted, asked)])
+        answers = answered(run, [lambda weighted: apply(weighted, asked)], draws)
     with stage("as the machine may be", out, watched):
         spans(run, answers, asked)
     with stage("the answer", out, watched):
@@ -139,6 +138,7 @@ def main() -> None:
     parser.add_argument("pattern", nargs="?", default="halo")
     parser.add_argument("ranks", nargs="?", type=int, default=64)
     parser.add_argument("events", nargs="?", type=lambda text: int(float(text)), default=10_000_000)
+    parser.add_argument("--draws", type=int, default=200, help="runs that are drawn: 200 as by default, or none with 0")
     parser.add_argument("--small", action="store_true", help="a hundredth of the sizes, to try the script itself")
     asked = parser.parse_args()
     from patterns import pattern
@@ -150,7 +150,7 @@ def main() -> None:
         size = f"{asked.pattern}, {asked.ranks} ranks, {trace.counts.records / 1e6:.1f} M events"
         print(f"--- {size}; processor seconds, and by Amdahl's law on {', '.join(map(str, CORES))} cores")
         del trace
-        found = measured(f"{folder}/run.otf2")
+        found = measured(f"{folder}/run.otf2", asked.draws)
     print(f"{'stage':20}{'spread':>8}" + "".join(f"{cores:8}" for cores in CORES))
     for one in found:
         print(f"{one.name:20}{one.share:8.0%}" + "".join(f"{one.on(cores):8.2f}" for cores in CORES))

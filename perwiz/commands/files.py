@@ -49,9 +49,10 @@ def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
     A schedule has the times of `model`, changes being those of the default one. Each process of a team has its part of the tied part.
     """
     from perwiz.progress import Progress
-    from perwiz.trace.resources import give_back
+    from perwiz.trace.resources import give_back, one_heap
     from perwiz.whatif import timed
 
+    one_heap()
     if team is None:
         _tell_of_memory(path)
     with Progress(f"reading {path}") as progress:

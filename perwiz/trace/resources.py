@@ -65,6 +65,16 @@ def at_once(tasks: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
     return map_threads(lambda task: task(), tasks, min(thread_count(rows), len(tasks)))
 
 
+_ARENAS = -8
+"""The option of mallopt(3) that says how many heaps there may be."""
+
+
+def one_heap() -> None:
+    """Let all threads take memory from one heap: what one of several has freed is then there for the others, not kept for each."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_ARENAS, 1)
+
+
 def give_back() -> None:
     """Return what freed arrays took to the system: the GNU C library keeps them, after reading or building half of what is in use."""
     with contextlib.suppress(OSError, AttributeError):
