@@ -131,11 +131,11 @@ def flows(trace: Trace, graph: Graph, model: Model, size: I8, inside: Inside | N
 
     Raises ModelError if it has too few places.
     """
-    return _flows(trace, graph, model, size, inside)
+    return _flows(graph, trace, model, size, inside)
 
 
 @remembered(4)
-def _flows(trace: Trace, graph: Graph, model: Model, size: I8, inside: Inside | None) -> Flows:
+def _flows(graph: Graph, trace: Trace, model: Model, size: I8, inside: Inside | None) -> Flows:
     parts = [_of_messages(trace, graph, model, size)]
     if inside is not None:
         part = _of_inside(trace, graph, model, inside)
@@ -273,14 +273,13 @@ def delays(found: Flows, count: int, time: I8) -> I8:
 
 def recorded_delays(trace: Trace, graph: Graph, model: Model) -> I8:
     """Return the delays of messages under a model in the recorded run, int64 ns per message; those of no links are 0."""
-    return _recorded(trace, graph, model)
+    return np.zeros(len(trace.messages), "i8") if model.topology is None else _recorded(graph, trace, model)
 
 
 @remembered(4)
-def _recorded(trace: Trace, graph: Graph, model: Model) -> I8:
+def _recorded(graph: Graph, trace: Trace, model: Model) -> I8:
+    """Return the same, remembered as long as the graph is there, which is gone sooner than the trace."""
     count = len(trace.messages)
-    if model.topology is None:
-        return np.zeros(count, "i8")
     return delays(flows(trace, graph, model, trace.messages.bytes), count, recorded_entries(trace, graph))
 
 
