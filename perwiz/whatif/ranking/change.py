@@ -114,14 +114,15 @@ class Asker:
     `weighted` is its graph under other weights, if the answers are to be of these; `asked` are the hypotheses that made the weights.
 
     A message that waits for a call of its receiver which it did not wait for as recorded needs a graph with that edge: questions that
-    change messages so are asked of a graph of their own.
+    change messages so are asked of a graph of their own. With `once` nobody asks the same changes of messages again: their weights are not
+    kept.
     """
 
-    def __init__(self, run: Run, weighted: Weighted | None = None, asked: Sequence[Hypothesis] = ()) -> None:
-        self.run, self.weighted, self._asked = run, weighted or run.weighted, tuple(asked)
+    def __init__(self, run: Run, weighted: Weighted | None = None, asked: Sequence[Hypothesis] = (), once: bool = False) -> None:
+        self.run, self.weighted, self._asked, self._once = run, weighted or run.weighted, tuple(asked), once
         self._messages: dict[tuple[Hypothesis, ...], Weighted] = {}
-        self._others: dict[tuple[Hypothesis, ...], Asker] = {}
-        """What answers questions with these changes of messages; this one where the graph has all that they need."""
+        self._others: dict[tuple[Hypothesis, ...], Asker | None] = {}
+        """What answers questions with these changes of messages; None, this one, where the graph has all that they need."""
         self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
         """What was asked last of computation, and the weights of the edges that hold it."""
         self._before: tuple[Sequence[Hypothesis], Weighted] = ((), self.weighted)
@@ -188,18 +189,20 @@ class Asker:
         if not messages:
             return self
         if messages not in self._others:
-            self._others[messages] = self
-            weighted, asked = self.weighted, (*self._asked, *messages)
+            weighted, asked, other = self.weighted, (*self._asked, *messages), None
             needs = protocol(weighted.trace, weighted.model, asked)
             if needs.gaps > (weighted.model.gap != "none") or len(needs.supposed[0]):
                 graph = graph_of(weighted.trace, weighted.model, asked)
                 anew = dataclasses.replace(weigh(weighted.trace, weighted.timeline, graph, weighted.model), held=weighted.held)
-                self._others[messages] = other = Asker(self.run, apply(anew, self._asked), self._asked)
-                other._others[messages] = other
-        return self._others[messages]
+                other = Asker(self.run, apply(anew, self._asked), self._asked, self._once)
+                other._others[messages] = None
+            self._others[messages] = other
+        return self._others[messages] or self
 
     def _under(self, messages: tuple[Hypothesis, ...]) -> Weighted:
-        """Return the graph on another network, weighted anew only when that is asked for the first time."""
+        """Return the graph on another network, weighted anew only when one change of it is asked for the first time."""
+        if len(messages) > 1 or (messages and self._once):
+            return apply(self.weighted, messages)
         if messages and messages not in self._messages:
             self._messages[messages] = apply(self.weighted, messages)
         weighted = self._messages[messages] if messages else self.weighted
@@ -215,7 +218,7 @@ class Asker:
 
         def changed(weighted: Weighted, hypothesis: Hypothesis) -> Weighted:
             nonlocal last
-            last = asker = last if weighted is last.weighted else Asker(self.run, weighted)
+            last = asker = last if weighted is last.weighted else Asker(self.run, weighted, once=True)
             return asker.changed([hypothesis])
 
         return [partial(changed, hypothesis=hypothesis) for hypothesis in several]
