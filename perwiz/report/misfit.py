@@ -54,13 +54,14 @@ def misfit(lowered: weigh.Misfit, held: Held | None, doubts: tuple[Doubt, ...]) 
 
 
 def beside(told: Facts, document: Modelled, whole: int) -> Facts:
-    """Return the facts of an answer with the contradiction to be said beside it: behind them, or before them if most messages contradict.
+    """Return the facts of an answer with the contradiction to be said beside it: behind them, or before them if most messages, or most of
+    the critical path, contradict.
 
     `whole` is what shares are of, ns.
     """
     doubt = _heaviest(document.misfit, whole)
     said = first(document.misfit, document.machine, whole)
-    return [*said, *told] if doubt and _most(doubt) else [*told, *said]
+    return [*said, *told] if doubt and _contradicted(doubt, whole) else [*told, *said]
 
 
 def first(misfit: Misfit, machine: records.Machine, whole: int) -> Facts:
@@ -69,7 +70,8 @@ def first(misfit: Misfit, machine: records.Machine, whole: int) -> Facts:
     if doubt is None:
         return []
     why = _DOUBTS[doubt.what].format(f"{doubt.messages} of {doubt.of}")
-    most = "most messages contradict the model, so take what follows with care: " if _most(doubt) else ""
+    contradicted = _contradicted(doubt, whole)
+    most = f"most {contradicted} the model, so take what follows with care: " if contradicted else ""
     path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, _whole(doubt, whole))})"
     return [("doubtful", f"{most}{path}: {why}; {_remedy(doubt, machine)}")]
 
@@ -89,9 +91,11 @@ def _whole(doubt: Doubt, whole: int) -> int:
     return max(left if left >= doubt.time else doubt.makespan, 1)
 
 
-def _most(doubt: Doubt) -> bool:
-    """Return whether most messages contradict the model, and not only most of the few that could in this way."""
-    return doubt.what in ("fast", "slow") and 2 * doubt.messages > doubt.of
+def _contradicted(doubt: Doubt, whole: int) -> str:
+    """Return what of most of the run contradicts the model: messages, not only of the few that could in this way, or the critical path."""
+    if doubt.what in ("fast", "slow") and 2 * doubt.messages > doubt.of:
+        return "messages contradict"
+    return "of the critical path contradicts" if 2 * doubt.time > _whole(doubt, whole) else ""
 
 
 _DOUBTS = {

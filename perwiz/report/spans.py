@@ -152,9 +152,31 @@ def text(span: Span, answer: int) -> str:
     least, most = words.duration(span.least_ns), words.duration(span.most_ns)
     ifs = " or ".join(f"if {' and '.join(map(_words, change.split(',')))}" for change in span.stops)
     stops = f"; it could not run so {ifs}" if ifs else ""
+    if _open(span, answer):
+        ends = f"up to {most}" if not span.least_ns else f"from {least} to {most}"
+        return f"not known, anything {ends}: {_cause(span, answer)}{_narrower(span)}{stops}"
     if least != most or span.others:
         return f"{least} to {most}: {_cause(span, answer)}{stops}"
     return f"{_certain(span)}{stops}"
+
+
+def _open(span: Span, answer: int) -> bool:
+    """Return whether what varies from run to run lets an answer, ns, be nearly anything: the range is wider than the answer is long."""
+    return span.sooner_ns + span.later_ns > answer
+
+
+def _narrower(span: Span) -> str:
+    """Return what makes a range that says nothing so wide, if that is told, and what would make it narrower."""
+    varies = span.varies
+    if varies is None:
+        return ""
+    few = ", a few times long among many short ones" if varies.part >= _MOST else ""
+    more = (
+        "iterations, or those that are alike alone (--iterations A..B),"
+        if varies.iterations >= FEW
+        else "repetitions in a longer recording"
+    )
+    return f"{few}; more {more} would tell more"
 
 
 def _certain(span: Span) -> str:

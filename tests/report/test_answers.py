@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from build import Builder, hand_model
 from perwiz.loggps.machine import Estimate, Machine, Unknown
@@ -63,6 +64,20 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain
             "1.380 s to 1.390 s: 1.390 s if messages are eager up to 262.1 kB and those above 1.023 kB wait for any call of their receiver;"
             " measure with perwiz calibrate; it could not run so if messages are eager up to 4.040 kB and those above 1.023 kB wait for"
             " any call of their receiver or if no message is eager",
+        ),
+        (
+            span([], 690_000_001, Varies("calls", 1.2, 8, 8)),
+            "not known, anything from 690.0 ms to 2.070 s: work in calls that repeats varies, told by its 8 iterations, a few times long"
+            " among many short ones; more iterations, or those that are alike alone (--iterations A..B), would tell more",
+        ),
+        (
+            span([], 690_000_000, Varies("calls", 1.2, 8, 8)),
+            "690.0 ms to 2.070 s: work in calls that repeats varies, told by its 8 iterations",
+        ),
+        (
+            replace(span([], 1_500_000_000, Varies("computation", 0.8, 5, 0)), least_ns=0),
+            "not known, anything up to 2.880 s: computation that repeats varies by 80.0 %, told by 5 parts of the run; more repetitions in"
+            " a longer recording would tell more",
         ),
         (span(), "nothing repeats, so how much it varies is not known"),
         (span(drawn=False), "no runs were drawn anew: how much it varies is not told"),
@@ -240,6 +255,17 @@ def test_doubtful__is_a_part_of_its_own_run():
     doubt = dataclasses.replace(document.misfit.doubts[0], time=900, makespan=2000, recorded=1000, share=0.45)
     document.misfit.doubts = [doubt]
     assert "900 ns of the critical path (50.0 %)" in misfit.first(document.misfit, document.machine, 800)[0][1]
+
+
+def test_doubtful__most_of_the_path_is_said_first():
+    """501 of 1000 of it, though few messages say so; half does not."""
+    document = report.document(predict(held(), "zero-wait e1", hand_model(), clock="none"), 0)
+    for time, said in ((501, True), (500, False)):
+        document.misfit.doubts = [dataclasses.replace(document.misfit.doubts[0], time=time, makespan=1000, recorded=1000, share=0.5)]
+        document.shares_of_ns = 1000
+        told = predict_text(document).partition("\n\n")[2]
+        assert told.startswith("doubtful      most of the critical path contradicts the model, so take what follows with care: ") is said
+        assert "doubtful " in told
 
 
 def slow():

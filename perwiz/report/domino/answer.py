@@ -8,7 +8,7 @@ from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.change import gained, meaning, named, parts_of, shown
-from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, pays
+from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, hidden, pays
 from perwiz.report.records import Span
 
 _PATH, _MUCH = 60, 0.05
@@ -29,7 +29,7 @@ def answer(domino: DominoDocument) -> Facts:
     if not domino.calls:
         facts = [("recorded", f"{recorded}; there are no MPI calls to change")]
     else:
-        waits = f"{_everybody(domino.limits)} {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
+        waits = f"{_everybody(domino.waiting_of)} {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
     facts += limits(domino.limits, domino.part) if domino.limits else []
@@ -37,12 +37,10 @@ def answer(domino: DominoDocument) -> Facts:
     return blocks.lacking(domino.health) + misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
 
 
-def _everybody(limits: Limits | None) -> str:
+def _everybody(kinds: Sequence[str]) -> str:
     """Return who waits."""
-    if limits is None or limits.lanes == limits.processes > 1:
-        return "all processes together wait"
-    threads = "threads" if limits.processes == 1 else "processes and threads"
-    return f"all {threads} together wait" if limits.lanes > 1 else "it waits"
+    *others, last = kinds or [""]
+    return f"all {', '.join(others)}{' and ' * bool(others)}{last} together wait" if last else "it waits"
 
 
 def _who(limits: Limits) -> str:
@@ -133,8 +131,10 @@ def best(domino: DominoDocument) -> Facts:
         kinds_of.setdefault(row.why, []).append(row.kind)
     not_tried = [("not tried", f"{', '.join(kinds)}: {why}") for why, kinds in kinds_of.items()]
     line, bound = first_line(domino), first_bound(domino)
-    if line and bound and not pays(domino):
+    if line and not pays(domino):
         return [*_none_pays(domino, line, bound), *not_tried]
+    if line is None and not domino.at_best and {row.kind for row in domino.not_tried} >= set(domino.kinds):
+        return [("first change", "none was tried"), *not_tried]
     if line is None:
         told = [("first change", _no_change(domino, "that was tried" if not_tried else "of these kinds"))]
     else:
@@ -156,14 +156,21 @@ def _launches(domino: DominoDocument) -> Facts:
     return [("launches", blocks.without_launches(asked, domino.replayed_ns, domino.launches.makespan_ns, domino.shares_of_ns))]
 
 
-def _none_pays(domino: DominoDocument, line: Line, bound: Line) -> Facts:
+def _none_pays(domino: DominoDocument, line: Line, bound: Line | None) -> Facts:
     """Return that no change that was tried pays, where the time goes, and what kind of change may gain a part of what there is at best."""
-    head = line.head
+    head, span = line.head, domino.ranked_span
     gain = f"{words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
     most = f"of what was tried and can be done {shown(head)} gains most, {gain}"
-    facts = [("first change", f"none that pays: {most}, less than a tenth of what there is at best")]
+    if span and hidden(domino, line):
+        ends = f"{words.duration(span.least_ns)} to {words.duration(span.most_ns)}"
+        facts = [("first change", f"none is sure: {most}, less than runs of the same differ by ({ends})")]
+    else:
+        facts = [("first change", f"none that pays: {most}, less than a tenth of what there is at best")]
     sites = [f"{words.shown(row.site, 60)} {_spent(domino, row)}" for row in domino.spending if not _few(domino, row.time_ns)]
     facts += [("time goes to", f"{'; '.join(sites)}; on average of all processes")] if sites else []
+    if bound is None:
+        every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
+        return [*facts, ("at best", f"{every}: {gained(domino, domino.bound_ns)}"), *spans.facts(domino.bound_span, domino.bound_ns)]
     facts += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
     return [*facts, ("what to do", f"what may gain a part of that, by how much no trace tells: {bound.head.remedy}")]
 

@@ -40,7 +40,7 @@ from perwiz.report.domino.remedies import remedy
 from perwiz.report.records import Span
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import NONE, STREAM
+from perwiz.trace.tables import NONE, STREAM, THREAD
 from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -98,6 +98,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
+        waiting_of=_kinds(run),
         limits=_limits(run, shares_of) if len(trace.locations) else None,
         spending=_spending(run),
         for_devices=_for_devices(ranking.asker),
@@ -114,6 +115,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         at_best_lines=len(bounds),
         small_at_best=_small(run, bounds, shares_of),
         draws=drawn if placed else 0,
+        kinds=list(ranking.kinds),
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
         turned=bool(lines) and _turned(run, ranking.asker, lines[0].change),
         answerable=ranking.answerable,
@@ -167,6 +169,15 @@ def _limits(run: Run, shares_of: int) -> Limits:
         lanes=int(hosts.sum()),
         **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
     )
+
+
+def _kinds(run: Run) -> list[str]:
+    """Return whose waits are added up: of one process those of its threads; of streams of devices if they wait for anything."""
+    kind, process = run.trace.locations.kind, run.trace.locations.process
+    streams = bool((kind[run.trace.calls.location[run.waits.time > 0]] == STREAM).any())
+    several = len(process) > 0 and np.ptp(process) > 0
+    threads = bool((kind == THREAD).any()) or (streams and not several)
+    return [name for name, there in {"processes": several, "threads": threads, "streams": streams}.items() if there]
 
 
 def _spending(run: Run) -> list[Spending]:

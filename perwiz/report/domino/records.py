@@ -308,6 +308,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     calls: Natural
     waiting_calls: Natural
     waiting_ns: Natural
+    waiting_of: list[Annotated[str, choice("processes", "threads", "streams")]]
+    """Whose waits these are, together; none if there is but one."""
     limits: Limits | None
     """Null without processes."""
     spending: list[Spending]
@@ -339,6 +341,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """How many of them gain less than a thousandth of shares_of_ns."""
     draws: Natural
     """Runs drawn anew that tell the places of the lines; 0 if too little repeats."""
+    kinds: list[Annotated[str, choice(*WORDS)]]
+    """Those that were asked for."""
     not_tried: list[NotTried]
     turned: bool
     """Whether calls that took what came first would take something else under the first change: here they keep what they took."""
@@ -373,11 +377,21 @@ def first_bound(domino: DominoDocument) -> Line | None:
 
 
 def pays(domino: DominoDocument) -> bool:
-    """Return whether there is a first change that is worth its work: it gains a hundredth, or a tenth of what there is at best."""
+    """Return whether there is a first change that is worth its work: it gains a hundredth, or so much that other runs do not hide it and a
+    tenth of what there is at best.
+    """
     line, bound = first_line(domino), first_bound(domino)
-    if line is None or bound is None:
-        return line is not None
+    if line is None or hidden(domino, line):
+        return False
+    if bound is None:
+        return True
     return 100 * line.head.gain_ns >= domino.shares_of_ns or 10 * line.head.gain_ns >= bound.head.gain_ns
+
+
+def hidden(domino: DominoDocument, line: Line) -> bool:
+    """Return whether the first change gains less than a hundredth, and less than runs of the same differ by: nobody would see it."""
+    span, gain = domino.ranked_span, line.head.gain_ns
+    return span is not None and 100 * gain < domino.shares_of_ns and gain < max(span.sooner_ns, span.later_ns)
 
 
 def _told(domino: DominoDocument, lines: list[Line]) -> Line | None:

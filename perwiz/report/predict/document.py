@@ -40,10 +40,13 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import Network
+from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE
 from perwiz.whatif.hypotheses.threads import Threads
 from perwiz.whatif.overload import OnLinks
 from perwiz.whatif.predict import Prediction
+from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import ENGINES
 from perwiz.whatif.sure.logged import Pair, widened
 from perwiz.whatif.sure.recordings import Recordings
@@ -208,6 +211,8 @@ class PredictDocument(TraceDocument, kw_only=True):
     calls_moved: Natural
     """Calls entered or left at another time than recorded."""
     zeroed: Zeroed
+    masters: list[Natural]
+    """Ranks that give tasks to whoever asks, where computation is balanced over them like over the others; else none."""
     remedy: str | None
     """What to write for the one change asked; null if it gains nothing, for several, and for what is no change of a program."""
     instead: Instead | None
@@ -277,6 +282,7 @@ def document(
         calls=len(trace.calls),
         calls_moved=int(moved.sum()),
         zeroed=Zeroed(calls=len(zeroed), waiting_calls=int((zeroed > 0).sum()), wait_ns=int(zeroed.sum())),
+        masters=_masters(prediction),
         remedy=remedy(trace, prediction.situation) if prediction.situation and prediction.gain > 0 else None,
         instead=_instead(prediction),
         never_late_ns=prediction.launched,
@@ -314,6 +320,13 @@ def _semantics(told: Told) -> Semantics:
     one, other = told.recorded, told.predicted
     stuck, unended = max(one.stuck, other.stuck), max(one.unended, other.unended)
     return Semantics(told.profile, one.makespan, other.makespan, stuck, unended)
+
+
+def _masters(prediction: Prediction) -> list[int]:
+    """Return who hands out tasks, if that is balanced with all other computation."""
+    every = any(isinstance(one, BalanceTime) and one.argument in (WHOLE, STRETCHES) for one in prediction.hypotheses)
+    trace = prediction.trace
+    return [int(row) for row in trace.locations.process[handed_out(trace).masters]] if every else []
 
 
 def _instead(prediction: Prediction) -> Instead | None:

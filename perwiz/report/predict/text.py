@@ -80,6 +80,7 @@ def _answer(predict: PredictDocument) -> Facts:
         facts += _several(predict.recordings) if predict.recordings else []
         facts += _widened(predict.widened) if predict.widened else []
         waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
+    facts += _masters(predict)
     facts += [("what to do", predict.remedy)] if predict.remedy else []
     facts = blocks.lacking(predict.health) + misfit.beside(facts, predict, predict.shares_of_ns)
     if predict.hypotheses and predict.links_shared >= TOLD:
@@ -89,6 +90,15 @@ def _answer(predict: PredictDocument) -> Facts:
     facts += _said(predict.semantics, bool(predict.hypotheses)) if predict.semantics else []
     facts.append(("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}"))
     return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
+
+
+def _masters(predict: PredictDocument) -> Facts:
+    """Return that who hands out tasks has no work to be balanced with that of others; nothing where that is not asked."""
+    if not predict.masters:
+        return []
+    gives, gets = ("gives", "gets") if len(predict.masters) == 1 else ("give", "get")
+    told = f"rank {blocks.listed(predict.masters)} {gives} them to whoever asks, and here {gets} work like the others"
+    return [("tasks", f"{told}, which is no change of a farm: balance the region around a task, or see --speed")]
 
 
 def _interfaces(predict: PredictDocument) -> Facts:

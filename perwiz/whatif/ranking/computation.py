@@ -35,16 +35,20 @@ NEVER_LATE = "zero-time op:device_idle"
 
 
 def balance(asker: Asker) -> list[Change]:
-    """Return what gains if the processes computed the mean of their times."""
+    """Return what gains if the processes computed the mean of their times.
+
+    Raises NotTriedError, with what gains in regions, if processes hand out tasks: of all together the mean is no measure of a task.
+    """
     trace, asked = asker.run.trace, list[tuple[str, str, str]]()
     one = len(np.unique(trace.locations.process)) < 2
     if one:
         _tied(trace)
         if len(members(trace).fork):
             return []  # nothing but `threads`
-    if WHOLE not in trace.names and len(trace.locations) > 1:
+    masters = np.unique(trace.locations.process[handed_out(trace).masters]).tolist()
+    if WHOLE not in trace.names and len(trace.locations) > 1 and not masters:
         asked.append(("program", WHOLE, "computation of the whole program"))
-    if STRETCHES not in trace.names and not one and len(synchronisations(trace)):
+    if STRETCHES not in trace.names and not one and len(synchronisations(trace)) and not masters:
         asked.append(("stretch", STRETCHES, "computation in each stretch between collectives of all processes"))
     steps = uneven(trace)
     shared = [name for name in steps.regions(_REGIONS) if not mostly_for_devices(asker.segments, asker.for_devices, name)]
@@ -52,7 +56,11 @@ def balance(asker: Asker) -> list[Change]:
     single = [step for step in steps.steps(_STEPS) if not mostly_for_devices(asker.segments, asker.for_devices, step)]
     asked += [("step", step, f"computation of step {step}") for step in single]
     found = asker.changes("balance", [(by, f"balance-time {text}", what) for by, text, what in asked])
-    return [change for change in found if change.makespan < asker.run.makespan]
+    found = [change for change in found if change.makespan < asker.run.makespan]
+    if masters:
+        gives = f"rank {', '.join(map(str, masters))} {'gives' if len(masters) == 1 else 'give'} tasks to whoever asks"
+        raise NotTriedError(f"all computation together, as {gives}: only regions, such as that around a task, can be balanced", found)
+    return found
 
 
 def threads(asker: Asker) -> list[Change]:

@@ -15,6 +15,7 @@ from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
 from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import slowest
+from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run, swept_makespan
 
 BALANCE, SLOWEST = "balance", "slowest"
@@ -60,7 +61,10 @@ def balanced(run: Run) -> tuple[Change, ...]:
     if len(np.unique(trace.locations.process)) < 2:
         return ()
     asker = Asker(run)
-    found = [*slowest(asker), *_asked(asker, BALANCE, f"balance-time {WHOLE}", "computation of the whole program")]
+    found = slowest(asker)
+    if len(handed_out(trace).masters):
+        return tuple(found)  # who hands out tasks has no work to be balanced with that of others
+    found += _asked(asker, BALANCE, f"balance-time {WHOLE}", "computation of the whole program")
     if len(synchronisations(trace)):
         found += _asked(asker, BALANCE, f"balance-time {STRETCHES}", "computation in each stretch between collectives of all")
     return tuple(found)

@@ -24,7 +24,7 @@ from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.report.predict import document as predict_of
 from perwiz.report.predict.text import text as predict_text
-from perwiz.report.records import GainBetween, Possible
+from perwiz.report.records import GainBetween, Possible, Varies
 from perwiz.trace.trace import Counts
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order, ranking
@@ -357,6 +357,27 @@ def test_pays():
     assert not pays(block)
 
 
+def test_text__what_other_runs_hide_is_no_first_change():
+    """Of 100000, 999 are less than a hundredth, and than the 1000 by which runs differ; what there is at best is named all the same."""
+    block = document(uneven_and_late(), kinds=["balance"])
+    line, noise = block.ranked[0].head, {"varies": Varies("calls", 0.1, 8, 8)}
+    line.gain_ns, block.shares_of_ns, block.at_best = 999, 100_000, []
+    for sooner, later, sure in ((1000, 0, False), (0, 1000, False), (999, 999, True)):
+        now = with_span(block, **noise, sooner_ns=sooner, later_ns=later, least_ns=1500, most_ns=2500)
+        assert pays(now) is sure
+        assert ("none is sure: " in lines(now, "first change")) is not sure
+    line.gain_ns = 1000
+    assert pays(with_span(block, **noise, sooner_ns=5000, later_ns=5000))
+    line.gain_ns = 999
+    told = lines(with_span(block, **noise, sooner_ns=1000, later_ns=0, least_ns=1500, most_ns=2500), "first change")
+    assert told == (
+        f"none is sure: of what was tried and can be done {line.change} gains most, 999 ns (1.0 %), less than runs of the same differ by"
+        " (1.500 us to 2.500 us)"
+    )
+    best = lines(with_span(block, **noise, sooner_ns=1000, later_ns=0), "at best")
+    assert best.startswith(f"--zero-wait all: {words.duration(block.bound_ns)}, gain ")
+
+
 def test_text__what_is_held_by_late_receivers():
     """The receive is named beside the send, and the larger eager limit beside the earlier receive."""
     b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
@@ -641,7 +662,9 @@ def test_not_tried(monkeypatch):
     assert valid(block, "domino")["not_tried"] == [{"kind": "order", "why": why}]
     assert lines(block, "not tried") == f"order: {why}"
     only = told(domino(falling(), hand_model()), kinds=["order"])
-    assert lines(only, "first change", "not tried") == f"none: no change that was tried gains anything order: {why}"
+    assert lines(only, "first change", "not tried") == f"none was tried order: {why}"
+    several = told(domino(falling(), hand_model()), kinds=["order", "collective"])
+    assert lines(several, "first change", "not tried") == f"none: no change that was tried gains anything order: {why}"
 
 
 def test_limits__leave_streams_out():
@@ -703,6 +726,7 @@ def test_limits__overhead_is_of_those_that_call():
     assert "overhead (in calls of threads) 25.0 %" in overhead
     assert "all threads together wait" in lines(document(CATALOGUE["small_team"]()), "recorded")
     assert "all processes and threads together wait" in lines(document(CATALOGUE["threads"]()), "recorded")
+    assert "all threads and streams together wait" in lines(document(CATALOGUE["two_streams"]()), "recorded")
 
 
 def test_limits__parts_are_all_or_none():
@@ -859,6 +883,24 @@ def test_remedy__of_a_farm():
     assert situation(run, Change("balance", "program", "balance-time all", "", 0)) == "work of a farm"
     assert situation(run, Change("slowest", "rank", "speed rank:1=2", "", 0)) == "work of a farm"
     assert situation(replayed(falling(), hand_model(), "none"), Change("slowest", "rank", "speed rank:1=2", "", 0)) == "slow process"
+
+
+def test_who_hands_out_tasks_has_no_work_to_share():
+    """Neither the list nor what stands beside a wait balances it with those who do them; a question that does says so."""
+    trace = farm(lengths(12))
+    block = document(trace)
+    (why,) = [row.why for row in block.not_tried if row.kind == "balance"]
+    gives = "rank 0 gives tasks to whoever asks"
+    assert why == f"all computation together, as {gives}: only regions, such as that around a task, can be balanced"
+    assert not {"--balance-time all", "--balance-time between-collectives"} & {line.head.change for line in block.ranked}
+    beside = predict(trace, "zero-wait all", hand_model(), clock="none").instead
+    assert not [change for change in beside.changes if change.kind == "balance"]
+    asked = {
+        text: predict_of.document(predict(trace, text, hand_model(), clock="none"), 0) for text in ("balance-time all", "speed rank:1=2")
+    }
+    assert [found.masters for found in asked.values()] == [[0], []]
+    told = " ".join(predict_text(asked["balance-time all"]).split())
+    assert " tasks rank 0 gives them to whoever asks, and here gets work like the others, which is no change of a farm: " in told
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ def test_document__by_hand():
         "calls_moved": 1,
         "zeroed": {"calls": 1, "waiting_calls": 1, "wait_ns": 1012},
         "never_late_ns": None,
+        "masters": [],
         "remedy": REMEDIES["late sender"],
         "instead": {
             "rank": 0,
