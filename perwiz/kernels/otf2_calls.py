@@ -12,11 +12,11 @@ import cython
 from perwiz.kernels import records
 
 if cython.compiled:
-    from cython.cimports.perwiz.kernels.otf2_messages import collective, point_to_point
+    from cython.cimports.perwiz.kernels.otf2_messages import Messages
     from cython.cimports.perwiz.kernels.otf2_rows import Call, Frame, Message, Region, Request, State, Team
     from cython.cimports.perwiz.kernels.records import Record
 else:
-    from perwiz.kernels.otf2_messages import collective, point_to_point
+    from perwiz.kernels.otf2_messages import Messages
 
 NO_CALL = cython.declare(cython.int, records.NO_CALL)
 ENTER = cython.declare(cython.int, records.ENTER)
@@ -416,6 +416,7 @@ def calls(
     below OTHER_KIND, the innermost region, above the call that they make or belong to, or -1; METRIC that of regions entered, as `request`.
     `open_requests` is the row of the request that is open under each number, -1 for none.
     """
+    said = Messages(state, calls, messages, requests, open_requests)
     idle = op_of_kind[RMA_PUT]
     task = op_of_kind[TASK_SWITCH]
     name: cython.int
@@ -454,9 +455,9 @@ def calls(
             elif bare:
                 _open_call(state, calls, op_of_kind[kind], state[0].clock, BARE)
             if kind == COLLECTIVE_END:
-                collective(record, calls, state[0].open)
+                said.collective(record, state[0].open)
             else:
-                point_to_point(state, record, calls, messages, requests, open_requests)
+                said.point_to_point(record)
             if bare:
                 calls[state[0].open].leave = state[0].clock
                 state[0].open = -1

@@ -26,103 +26,107 @@ INCOMPLETE = cython.declare(cython.int, records.INCOMPLETE)
 COLLECTIVE_RECORD = cython.declare(cython.int, records.COLLECTIVE_RECORD)
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _post(state: State[::1], requests: Request[::1], open_requests: cython.int[::1], number: cython.int) -> cython.int:
-    """Post a request at the open call; an earlier one of the same number that is still open stays without completion."""
-    row = cython.cast(cython.int, state[0].requests)
-    requests[row].posted = cython.cast(cython.int, state[0].open)
-    requests[row].done = -1
-    requests[row].cancelled = 0
-    open_requests[number] = row
-    state[0].requests += 1
-    return row
+@cython.cclass
+class Messages:
+    """The message records and requests of a location, and its calls, to which they say more."""
 
+    def __init__(
+        self, state: State[::1], calls: Call[::1], messages: Message[::1], requests: Request[::1], open_requests: cython.int[::1]
+    ) -> None:
+        self.state, self.calls, self.messages = state, calls, messages
+        self.requests, self.open_requests = requests, open_requests
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _complete(state: State[::1], requests: Request[::1], open_requests: cython.int[::1], number: cython.int) -> cython.int:
-    """Complete the open request of a number at the open call and return its row, -1 if none is open."""
-    row = open_requests[number]
-    if row >= 0:
-        requests[row].done = cython.cast(cython.int, state[0].open)
-        open_requests[number] = -1
-    else:
-        state[0].not_posted += 1
-    return row
+    @cython.cfunc
+    @cython.final
+    @cython.exceptval(check=False)
+    def point_to_point(self, record: Record) -> cython.void:
+        """A record of a message or request belongs to the open call."""
+        kind = record.kind
+        call = self.state[0].open
+        if kind in (SEND, ISEND):
+            self.meet(record, call)
+            self.calls[call].sent += record.amount
+            self.add(record, SENT, self.post(record.number) if kind == ISEND else -1)
+        elif kind == RECV:
+            self.meet(record, call)
+            self.calls[call].received += record.amount
+            self.add(record, RECEIVED, -1)
+        elif kind in (IRECV_REQUEST, NONBLOCKING_REQUEST):
+            self.post(record.number)
+        elif kind == REQUEST_TEST:
+            if self.open_requests[record.number] >= 0:
+                self.add(record, INCOMPLETE, self.open_requests[record.number])
+        else:
+            request = self.complete(record.number)
+            if kind == REQUEST_CANCELLED and request >= 0:
+                self.requests[request].cancelled = 1
+            elif kind == IRECV:
+                self.calls[call].received += record.amount
+                if request >= 0:
+                    self.meet(record, self.requests[request].posted)
+                self.add(record, RECEIVED, request)
+            elif kind == NONBLOCKING_COMPLETE and request >= 0:
+                self.collective(record, self.requests[request].posted)
 
+    @cython.cfunc
+    @cython.final
+    @cython.exceptval(check=False)
+    def collective(self, record: Record, call: cython.longlong) -> cython.void:
+        """Give a call the communicator, root and sizes of its collective record, which keeps the root where messages have their tag."""
+        self.calls[call].comm = cython.cast(cython.int, record.communicator)
+        self.calls[call].root = cython.cast(cython.int, record.tag)
+        self.calls[call].sent = record.amount
+        self.calls[call].received = record.received
+        self.calls[call].bits |= COLLECTIVE_RECORD
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _partner(record: Record, calls: Call[::1], call: cython.longlong) -> cython.void:
-    """Give a call the partner of its first message record."""
-    if calls[call].peer == -1 and calls[call].comm == -1:
-        calls[call].peer = cython.cast(cython.int, record.reference)
-        calls[call].tag = cython.cast(cython.int, record.tag)
-        calls[call].comm = cython.cast(cython.int, record.communicator)
+    @cython.cfunc
+    @cython.final
+    @cython.exceptval(check=False)
+    def post(self, number: cython.int) -> cython.int:
+        """Post a request at the open call; an earlier one of the same number that is still open stays without completion."""
+        row = cython.cast(cython.int, self.state[0].requests)
+        self.requests[row].posted = cython.cast(cython.int, self.state[0].open)
+        self.requests[row].done = -1
+        self.requests[row].cancelled = 0
+        self.open_requests[number] = row
+        self.state[0].requests += 1
+        return row
 
+    @cython.cfunc
+    @cython.final
+    @cython.exceptval(check=False)
+    def complete(self, number: cython.int) -> cython.int:
+        """Complete the open request of a number at the open call and return its row, -1 if none is open."""
+        row = self.open_requests[number]
+        if row >= 0:
+            self.requests[row].done = cython.cast(cython.int, self.state[0].open)
+            self.open_requests[number] = -1
+        else:
+            self.state[0].not_posted += 1
+        return row
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _message(state: State[::1], record: Record, messages: Message[::1], kind: cython.int, request: cython.int) -> cython.void:
-    """Write a message record of the open call."""
-    row = state[0].messages
-    messages[row].bytes = record.amount
-    messages[row].time = state[0].clock
-    messages[row].call = cython.cast(cython.int, state[0].open)
-    messages[row].peer = cython.cast(cython.int, record.reference)
-    messages[row].tag = cython.cast(cython.int, record.tag)
-    messages[row].comm = cython.cast(cython.int, record.communicator)
-    messages[row].request = request
-    messages[row].kind = cython.cast(cython.uchar, kind)
-    state[0].messages += 1
+    @cython.cfunc
+    @cython.final
+    @cython.exceptval(check=False)
+    def meet(self, record: Record, call: cython.longlong) -> cython.void:
+        """Give a call the partner of its first message record."""
+        if self.calls[call].peer == -1 and self.calls[call].comm == -1:
+            self.calls[call].peer = cython.cast(cython.int, record.reference)
+            self.calls[call].tag = cython.cast(cython.int, record.tag)
+            self.calls[call].comm = cython.cast(cython.int, record.communicator)
 
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def point_to_point(
-    state: State[::1],
-    record: Record,
-    calls: Call[::1],
-    messages: Message[::1],
-    requests: Request[::1],
-    open_requests: cython.int[::1],
-) -> cython.void:
-    """A record of a message or request belongs to the open call."""
-    kind = record.kind
-    call = state[0].open
-    if kind in (SEND, ISEND):
-        _partner(record, calls, call)
-        calls[call].sent += record.amount
-        _message(state, record, messages, SENT, _post(state, requests, open_requests, record.number) if kind == ISEND else -1)
-    elif kind == RECV:
-        _partner(record, calls, call)
-        calls[call].received += record.amount
-        _message(state, record, messages, RECEIVED, -1)
-    elif kind in (IRECV_REQUEST, NONBLOCKING_REQUEST):
-        _post(state, requests, open_requests, record.number)
-    elif kind == REQUEST_TEST:
-        if open_requests[record.number] >= 0:
-            _message(state, record, messages, INCOMPLETE, open_requests[record.number])
-    else:
-        request = _complete(state, requests, open_requests, record.number)
-        if kind == REQUEST_CANCELLED and request >= 0:
-            requests[request].cancelled = 1
-        elif kind == IRECV:
-            calls[call].received += record.amount
-            if request >= 0:
-                _partner(record, calls, requests[request].posted)
-            _message(state, record, messages, RECEIVED, request)
-        elif kind == NONBLOCKING_COMPLETE and request >= 0:
-            collective(record, calls, requests[request].posted)
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def collective(record: Record, calls: Call[::1], call: cython.longlong) -> cython.void:
-    """Give a call the communicator, root and sizes of its collective record, which keeps the root where messages have their tag."""
-    calls[call].comm = cython.cast(cython.int, record.communicator)
-    calls[call].root = cython.cast(cython.int, record.tag)
-    calls[call].sent = record.amount
-    calls[call].received = record.received
-    calls[call].bits |= COLLECTIVE_RECORD
+    @cython.cfunc
+    @cython.final
+    @cython.exceptval(check=False)
+    def add(self, record: Record, kind: cython.int, request: cython.int) -> cython.void:
+        """Write a message record of the open call."""
+        row = self.state[0].messages
+        self.messages[row].bytes = record.amount
+        self.messages[row].time = self.state[0].clock
+        self.messages[row].call = cython.cast(cython.int, self.state[0].open)
+        self.messages[row].peer = cython.cast(cython.int, record.reference)
+        self.messages[row].tag = cython.cast(cython.int, record.tag)
+        self.messages[row].comm = cython.cast(cython.int, record.communicator)
+        self.messages[row].request = request
+        self.messages[row].kind = cython.cast(cython.uchar, kind)
+        self.state[0].messages += 1
