@@ -275,10 +275,11 @@ def llamp(schedule, c, partner):
     return [max([0, *each]) for each in last]
 
 
-def dimemas(schedule, c, links, node, inner):
+def dimemas(schedule, c, links, node, inner, buses=0):
     """Return (end of each rank, operations that are done) as Dimemas has it.
 
-    `c` has L, G and S, `inner` L and G within a `node`, which each rank has; `links` in and out of a node, 0 any.
+    `c` has L, G and S, `inner` L and G within a `node`, which each rank has; `links` in and out of a node, and
+    `buses`, 0 any.
     """
     kind, rank, size, peer, tag, cpu, _ = _columns(schedule)
     needs, heap, turn = _Needs(schedule), [], iter(range(10**9))
@@ -296,7 +297,7 @@ def dimemas(schedule, c, links, node, inner):
         return inner if peer[k] >= 0 and node[rank[k]] == node[peer[k]] else c
 
     def ways(k):
-        return [("out", node[rank[k]]), ("in", node[peer[k]])] if cost(k) is c else []
+        return [("out", node[rank[k]]), ("in", node[peer[k]]), "bus"] if cost(k) is c else []
 
     def matches(send, receive):
         place = rank[send] in (peer[receive], rank[send] if peer[receive] == -2 else -1) and peer[send] == rank[receive]
@@ -304,7 +305,8 @@ def dimemas(schedule, c, links, node, inner):
 
     def move(k, time, places):
         while places:
-            if links and used[places[0]] == links:
+            room = buses if places[0] == "bus" else links
+            if room and used[places[0]] == room:
                 waiting[places[0]].append((k, places))
                 return
             used[places[0]] += 1

@@ -91,7 +91,7 @@ def _together(args: argparse.Namespace, team: Team | None, windows: files.Window
     from perwiz.whatif.of_parts import predict
     from perwiz.whatif.windows import predict as predict_in_windows
 
-    asked = {f"--{name}": getattr(args, name) for name in ("iterations", "runs", "log", "topology", "output", "plot")}
+    asked = {f"--{name}": getattr(args, name) for name in ("iterations", "runs", "log", "topology", "dimemas", "output", "plot")}
     asked |= {f"--engine {args.engine}": args.engine != "sweep", f"--semantics {args.semantics}": args.semantics != "perwiz"}
     files.refuse(asked, team, windows)
     if args.draws or not args.keep_matches:
@@ -128,16 +128,16 @@ def _alone(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.output or args.plot}: {UNTOLD}; see --keep-matches")
     others = [files.part(path, args.iterations)[0] for path in args.runs]
     several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
-    other = _told(prediction, args.semantics) if args.semantics != "perwiz" else None
+    other = _told(prediction, args.semantics, args.dimemas) if args.semantics != "perwiz" or args.dimemas else None
     document = report.document(prediction, args.waits, known, several, other)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, text, document.health.incomplete, outputs)
 
 
-def _told(prediction: Prediction, profile: str) -> Told:
+def _told(prediction: Prediction, profile: str, said: str) -> Told:
     from perwiz.whatif.semantics import told
 
-    return told(prediction, profile)
+    return told(prediction, profile, said)
 
 
 def _check_others(trace: str, others: list[str]) -> None:

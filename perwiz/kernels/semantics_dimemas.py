@@ -30,10 +30,13 @@ _MOVING = cython.declare(cython.int, 2)
 @cython.cclass
 class Dimemas(Events):
     """Operations as Dimemas simulates them. Messages move on one of `links` out of their node, which they keep while they wait, and one
-    into the other, 0 any number of them; those within a node on none. `end` is when the last operation of a rank is done, ns.
+    into the other, and then on one of `buses`, 0 any number of them; those within a node on none. `end` is when the last operation of a
+    rank is done, ns.
     """
 
     links: cython.int
+    buses: cython.int
+    moving: cython.int
     nodes: cython.int
     node: cython.const[cython.int][::1]
     end = cython.declare(cython.longlong[::1], visibility="readonly")
@@ -44,15 +47,16 @@ class Dimemas(Events):
     met: Queue[::1]
     missing: cython.int[::1]
 
-    def prepare(self, links: cython.int, node: cython.const[cython.int][::1], missing: cython.int[::1]) -> None:
+    def prepare(self, links: cython.int, buses: cython.int, node: cython.const[cython.int][::1], missing: cython.int[::1]) -> None:
         """Put each rank on its `node`, from 0, of so many links, and give collectives how many of their members are `missing`.
 
         To be called before `run`.
         """
         self.links, self.node, self.nodes = links, node, np.asarray(node).max(initial=0) + 1
+        self.buses, self.moving = buses, 0
         self.missing, self.met = missing, queues(len(missing))
         self.end = np.zeros(self.ranks, "i8")
-        self.held, self.waiting = queues(len(self.posted)), queues(2 * self.nodes)
+        self.held, self.waiting = queues(len(self.posted)), queues(2 * self.nodes + 1)
         self.stage, self.used = np.zeros(self.count, "i4"), np.zeros(2 * self.nodes, "i4")
 
     @cython.cfunc
@@ -121,7 +125,7 @@ class Dimemas(Events):
     @cython.cfunc
     @cython.exceptval(check=False)
     def transfer(self, k: cython.int, time: cython.longlong) -> cython.void:
-        """Let a message move if it has a link out of its sender, which it keeps, and then one into its receiver, else wait for that."""
+        """Let a message move if it has a link out of its sender and then one into its receiver, which it keeps, and a bus, else wait."""
         within = self.node[self.ops[k].rank] == self.node[self.ops[k].peer]
         while not within and self.stage[k] < _MOVING:
             place = self.node[self.ops[k].rank] if self.stage[k] == 0 else self.nodes + self.node[self.ops[k].peer]
@@ -130,6 +134,11 @@ class Dimemas(Events):
                 return
             self.used[place] += 1
             self.stage[k] += 1
+        if not within and self.buses > 0:
+            if self.moving >= self.buses:
+                self.wait(self.waiting, 2 * self.nodes, k)
+                return
+            self.moving += 1
         self.add(time + self.ops[k].flight, 2 * self.count + k)
 
     @cython.cfunc
@@ -145,6 +154,11 @@ class Dimemas(Events):
                 break
             self.used[place] -= 1
             following = self.take(self.waiting, place, _ANY, _ANY)
+            if following != _NONE:
+                self.transfer(following, time)
+        if self.buses > 0 and self.stage[k] == _MOVING:
+            self.moving -= 1
+            following = self.take(self.waiting, 2 * self.nodes, _ANY, _ANY)
             if following != _NONE:
                 self.transfer(following, time)
         if self.ops[k].kind == _COLLECTIVE:

@@ -19,6 +19,7 @@ from perwiz.kernels.semantics_events import COLLECTIVE
 from perwiz.loggps import instances, rounds
 from perwiz.loggps.algorithms.routines import ALGORITHMS
 from perwiz.loggps.algorithms.shape import EXCHANGE, RECEIVE, Shape
+from perwiz.loggps.configuration import Configuration
 from perwiz.loggps.weigh import Weighted, lags, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
@@ -141,17 +142,18 @@ class _Rows:
         return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
 
 
-def schedule(weighted: Weighted, kept: bool = False) -> Scheduled:
+def schedule(weighted: Weighted, kept: Configuration | None = None) -> Scheduled:
     """Return the schedule of a run. Raises UsageError for a process of more than 256 locations.
 
-    `kept`: collectives stay such, operations of kind COLLECTIVE, with the bytes that the first member sends and receives; the root of an
-    MPI_Reduce is their peer, of others there is none. And calls take no time beside what is simulated: as a trace for Dimemas has it.
+    `kept`: collectives stay such, operations of kind COLLECTIVE, with those bytes that it counts of what the first member sends and
+    receives; the root of an MPI_Reduce is their peer, of others there is none. And calls take no time beside what is simulated: as a trace
+    for Dimemas has it.
     """
     return _Builder(weighted, kept).scheduled()
 
 
 class _Builder:
-    def __init__(self, weighted: Weighted, kept: bool) -> None:
+    def __init__(self, weighted: Weighted, kept: Configuration | None) -> None:
         self.weighted, self.trace, self.kept = weighted, weighted.trace, kept
         self.rows = _Rows()
         self.process = self.trace.locations.process.astype("i8")
@@ -165,7 +167,7 @@ class _Builder:
     def scheduled(self) -> Scheduled:
         """Return the schedule and its losses."""
         self._messages()
-        made = self._meetings() if self.kept else self._collectives()
+        made = self._collectives() if self.kept is None else self._meetings(self.kept)
         between = self._links_between()
         self._computation()
         table = self.trace.messages
@@ -249,7 +251,7 @@ class _Builder:
             made += len(of)
         return made
 
-    def _meetings(self) -> int:
+    def _meetings(self, configuration: Configuration) -> int:
         """Add collectives whose members are all known, as such; return how many they are."""
         table, members, calls = self.trace.collectives, self.trace.members, self.trace.calls
         if not len(table):
@@ -260,7 +262,7 @@ class _Builder:
         begins = members.call[first[:-1]]
         sent, received = calls.bytes_sent[begins], calls.bytes_received[begins]
         to_root = (table.op == _REDUCE) & (table.root >= 0)
-        size = np.where(to_root, instances.sizes(self.trace), sent + received)
+        size = np.where(to_root, instances.sizes(self.trace), configuration.bytes(table.op, sent, received))
         of = members.collective[complete[members.collective]]
         mine = np.flatnonzero(complete[members.collective])
         call, done = members.call[mine].astype("i8"), members.done[mine].astype("i8")
@@ -316,7 +318,7 @@ class _Builder:
         behind = np.maximum(rest - np.minimum(np.maximum(rest, 0), work(trace, weighted.model)), 0)
         for post, done in self.elsewhere:  # what was posted on another location was not there before
             np.minimum.at(behind, done, np.maximum(times.leave[done] - times.leave[post], 0))
-        if self.kept:
+        if self.kept is not None:
             behind = np.zeros_like(behind)
         first = trace.first_calls.astype("i8")
         following = np.append(times.enter[1:], 0)

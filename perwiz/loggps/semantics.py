@@ -15,9 +15,9 @@ llamp        (spcl/llamp 0bdce2e, mpi-dep-graph/lp_converter.py, options --solve
              operation needs first, and 5 us more if it needs nothing else. The run ends with a computation that nothing needs.
 dimemas      (bsc-performance-tools/dimemas 4ab5099, Simulator/model/communic.c) sending and receiving keep the processor for L each, at
              both ends, whatever the size. Then the message moves for k G on a link out of its sender's node and one into its receiver's,
-             of which each node has as many as the model has interfaces; within a node on none. From S on, not above it, it moves when
-             both ends are ready, and then lets its sender go. o, O and g are not read. Collectives are its own, see _meet; calls take no
-             other time. L and G are those within and between nodes.
+             of which each node has as many as the model has interfaces, and then on a bus, if their number is given, first come, first
+             served; within a node on none. From S on, not above it, it moves when both ends are ready, and then lets its sender go. o, O
+             and g are not read. Collectives are its own, see _meet; calls take no other time. L and G are those within and between nodes.
 """
 
 from __future__ import annotations
@@ -70,10 +70,13 @@ class Simulated:
         return int(self.end.max())
 
 
-def simulate(schedule: Schedule, model: Model, profile: str, meetings: Meetings | None = None, node: I4 | None = None) -> Simulated:
-    """Return when the ranks of a schedule are done under a model as one of PROFILES reads it. Raises TraceError for too many processors.
+def simulate(
+    schedule: Schedule, model: Model, profile: str, meetings: Meetings | None = None, node: I4 | None = None, buses: int = 0
+) -> Simulated:
+    """Return when the ranks of a schedule are done under a model as one of PROFILES reads it.
 
-    `meetings` are the collectives that it has as such, and `node` those of the ranks, from 0; both are read by Dimemas alone.
+    `meetings` are the collectives that it has as such, `node` those of the ranks, from 0, and `buses` how many messages between nodes move
+    at one time, 0 any number; all are read by Dimemas alone. Raises TraceError for too many processors, and for buses and collectives.
     """
     cpus, nics = int(schedule.cpu.max(initial=0)) + 1, int(schedule.nic.max(initial=0)) + 1
     if schedule.ranks * max(cpus, nics) > _MOST:
@@ -82,10 +85,12 @@ def simulate(schedule: Schedule, model: Model, profile: str, meetings: Meetings 
         schedule = dataclasses.replace(schedule, size=np.where(schedule.kind == CALC, schedule.size, np.maximum(schedule.size, 1)))
     node = np.arange(schedule.ranks, dtype="i4") if node is None else node
     ops, listed = _operations(schedule, model, _COSTS[profile], node if profile in DIMEMAS else None)
+    if buses and (schedule.kind == COLLECTIVE).any():
+        raise TraceError(f"{schedule.path}: how collectives take the buses of Dimemas is not known, must be asked without buses")
     if profile in DIMEMAS:
         parts = _meet(ops, schedule, model, meetings or Meetings.none(), DIMEMAS[profile], node)
         by_calls = Dimemas(ops, listed, schedule.ranks, cpus, 1, 2)
-        by_calls.prepare(0 if model.interfaces >= NO_LIMIT else model.interfaces, node, parts)
+        by_calls.prepare(0 if model.interfaces >= NO_LIMIT else model.interfaces, buses, node, parts)
         by_calls.run()
         return Simulated(np.asarray(by_calls.end), len(schedule) - by_calls.done, by_calls.unreceived)
     run = (Atlahs if profile == "atlahs" else LogGOPSim)(ops, listed, schedule.ranks, cpus, nics, 2)

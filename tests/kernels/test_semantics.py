@@ -59,13 +59,13 @@ def with_inner(cost, inner):
     return dataclasses.replace(model, costs=(*model.costs, dataclasses.replace(model.costs[0], pairs="within-node", **inner)))
 
 
-@given(goals.texts(units=2), COSTS, st.sampled_from([0, 1, 2]), INNER, st.data())
-def test_simulate_dimemas__twin(content, cost, links, inner, data):
+@given(goals.texts(units=2), COSTS, st.sampled_from([0, 1, 2]), st.sampled_from([0, 1, 2]), INNER, st.data())
+def test_simulate_dimemas__twin(content, cost, links, buses, inner, data):
     schedule = goals.read(content)
     model = dataclasses.replace(with_inner(cost, inner), interfaces=links or NO_LIMIT)
     node = data.draw(st.lists(st.integers(0, 2), min_size=schedule.ranks, max_size=schedule.ranks))
-    found = semantics.simulate(schedule, model, "dimemas", node=np.array(node, "i4"))
-    assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.dimemas(schedule, cost, links, node, inner)
+    found = semantics.simulate(schedule, model, "dimemas", node=np.array(node, "i4"), buses=buses)
+    assert (found.end.tolist(), len(schedule) - found.stuck) == naive_goal.dimemas(schedule, cost, links, node, inner, buses)
 
 
 MET = st.lists(

@@ -11,12 +11,15 @@ perwiz by the equations of docs/model.md.
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 import build
 import goals
 from perwiz.cli import main
+from perwiz.errors import TraceError, UsageError
 from perwiz.loggps import PROFILES, semantics
+from perwiz.loggps.configuration import configuration
 from perwiz.whatif.predict import predict
 from perwiz.whatif.semantics import told
 
@@ -81,7 +84,14 @@ def test_predict__semantics(name, profile, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     theirs = {"llamp": llamp, "atlahs": max(atlahs)}[profile]
     assert (code, found["predicted_ns"]) == (0, ours)
-    assert found["semantics"] == {"profile": profile, "recorded_ns": theirs, "predicted_ns": theirs, "stuck": 0, "unended": 0}
+    assert found["semantics"] == {
+        "profile": profile,
+        "configuration": "",
+        "recorded_ns": theirs,
+        "predicted_ns": theirs,
+        "stuck": 0,
+        "unended": 0,
+    }
 
 
 def test_predict__another_network(tmp_path, capsys):
@@ -90,7 +100,14 @@ def test_predict__another_network(tmp_path, capsys):
     words = ["--model", MODEL, "--semantics", "dimemas", "--network", "L_ns=3000", "--json"]
     assert main(["predict", str(tmp_path / "x.goal"), *words]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["semantics"] == {"profile": "dimemas", "recorded_ns": 10005, "predicted_ns": 12005, "stuck": 0, "unended": 0}
+    assert found["semantics"] == {
+        "profile": "dimemas",
+        "configuration": "",
+        "recorded_ns": 10005,
+        "predicted_ns": 12005,
+        "stuck": 0,
+        "unended": 0,
+    }
     assert found["predicted_ns"] == 9505
 
 
@@ -121,6 +138,72 @@ def test_told__collectives_of_dimemas(profile, times):
     begun = 3000 + (2 * 10 + 200) * times + 500 + 10 + 100
     assert found.recorded.makespan == begun + 10 + (2 * 10 + 2 * 50) * times
     assert (found.recorded.stuck, found.recorded.unended) == (0, 0)
+
+
+def test_told__buses():
+    """L 1000, G 2. Ranks 0 to 2 send 1000 bytes to 3 to 5 until 1000: on two buses those of 0 and 1 move until 3000, that of 2 until 5000.
+
+    With one link into each node or many, for each message goes to another.
+    """
+    b = build.Builder(6, work=0)
+    for rank in range(3):
+        b.send(rank, rank + 3, 1000)
+        b.recv(rank + 3, rank)
+    found = predict(b.trace(), [], build.hand_model(L=1000, o=0, G=2, S=10**6, interfaces=1), draws=0)
+    assert told(found, "dimemas").recorded.end.tolist() == [1000] * 3 + [3000] * 3
+    assert told(found, "dimemas", "buses=2").recorded.end.tolist() == [1000] * 3 + [3000, 3000, 5000]
+    assert told(found, "dimemas", "buses=1").recorded.end.tolist() == [1000] * 3 + [3000, 5000, 7000]
+
+
+@pytest.mark.parametrize(
+    ("said", "bytes_"),
+    [
+        ("in=max", 300 + 300),
+        ("out=min", 100 + 100),
+        ("in=mean,out=mean", 200 + 200),
+        ("in=2max", 600 + 300),
+        ("in=sum,gather:out=min", 400 + 100),
+        ("bcast:in=sum", 100 + 300),
+    ],
+)
+def test_told__which_bytes_count(said, bytes_):
+    """L 10, G 1. Of three the root of MPI_Gather comes first: it sends 100 bytes, and receives 300. Two phases, behind the last entry."""
+    b = build.Builder(3, work=0)
+    b.everyone("Gather", root=0)
+    trace = b.trace()
+    sent, received = (np.array([of_root, 0, 0]) for of_root in (100, 300))
+    trace = dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, bytes_sent=sent, bytes_received=received))
+    found = predict(trace, [], build.hand_model(L=10, o=0, G=1, S=10**6), draws=0)
+    assert told(found, "dimemas", said).recorded.makespan == 2 * 10 + bytes_
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("busses=2", "'busses=2' says nothing, must be like buses=4, in=max or allreduce:out=min"),
+        ("bcast:buses=2", "'bcast:buses=2' says nothing, must be like buses=4, in=max or allreduce:out=min"),
+        ("buses=0", "'buses=0', must be 1 to 1000000 buses"),
+        ("in=most", "'in=most', must be one of min, max, mean, 2max, sum"),
+        ("broadcast:in=max", "'broadcast:in=max', must be a routine of MPI such as allreduce"),
+        ("in=max,in=min", "in is said twice, must be said once"),
+    ],
+)
+def test_configuration__refusals(said, words):
+    with pytest.raises(UsageError) as refused:
+        configuration(said)
+    assert str(refused.value) == f"--dimemas: {words}"
+
+
+def test_predict__configuration(tmp_path, capsys):
+    (tmp_path / "x.goal").write_text(program("two senders"))
+    words = ["predict", str(tmp_path / "x.goal"), "--model", MODEL, "--dimemas", "buses=1"]
+    assert main(words) == 2
+    must = "--dimemas: --semantics is perwiz, must be one of dimemas, dimemas-linear, dimemas-log"
+    assert must in capsys.readouterr().err
+    assert main([*words, "--semantics", "dimemas"]) == 0
+    assert "with buses=1, as it reads the same model" in capsys.readouterr().out
+    with pytest.raises(TraceError, match="how collectives take the buses of Dimemas is not known, must be asked without buses"):
+        told(predict(collectives(), [], build.hand_model(), draws=0), "dimemas", "buses=1")
 
 
 @pytest.mark.parametrize(("profile", "end"), [("dimemas", 6500), ("dimemas-linear", 8900), ("dimemas-log", 8900)])

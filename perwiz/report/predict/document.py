@@ -176,6 +176,8 @@ class Semantics(Record):
     """What another simulator says under the same letters of the model: it reads them in another way."""
 
     profile: Annotated[str, choice(*PROFILES)]
+    configuration: str
+    """What of a .cfg of Dimemas was asked for; empty: nothing."""
     recorded_ns: Natural
     predicted_ns: Natural
     stuck: Natural
@@ -319,7 +321,7 @@ def _links(found: OnLinks) -> Links:
 def _semantics(told: Told) -> Semantics:
     one, other = told.recorded, told.predicted
     stuck, unended = max(one.stuck, other.stuck), max(one.unended, other.unended)
-    return Semantics(told.profile, one.makespan, other.makespan, stuck, unended)
+    return Semantics(told.profile, told.configuration, one.makespan, other.makespan, stuck, unended)
 
 
 def _masters(prediction: Prediction) -> list[int]:

@@ -15,7 +15,7 @@ from perwiz.whatif.sure.logged import LEAST
 from perwiz.whatif.sure.recordings import LEAST as RECORDINGS
 from perwiz.whatif.timed import TOLD
 
-_NOT_OF_A_CFG = "buses (any number here), several machines, and of collectives sizes MIN, MAX, MEAN and a model per phase or routine"
+_NOT_OF_A_CFG = "several machines, processors that ranks share, and a model of collectives per phase or routine"
 _PROCESSES = 16
 """Rows of the longest table of processes."""
 _WHOLE = 4000
@@ -53,7 +53,8 @@ def _said(told: Semantics, asked: bool) -> Facts:
     whole = words.duration(told.recorded_ns)
     text = f"{whole} becomes {words.duration(told.predicted_ns)}" if asked else whole
     stuck = f"; {words.several(told.stuck, 'operation')} of the schedule can never be done" if told.stuck else ""
-    facts = [(told.profile, f"{text}, as it reads the same model{stuck}")]
+    with_ = f" with {words.shown(told.configuration)}" if told.configuration else ""
+    facts = [(told.profile, f"{text}{with_}, as it reads the same model{stuck}")]
     if told.unended:
         unseen = f"{words.several(told.unended, 'rank')} end{'s' * (told.unended == 1)} with no computation: {told.profile}"
         facts.append(("", f"{unseen} counts only computations that nothing needs, and takes 0 ns for others"))
