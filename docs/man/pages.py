@@ -18,6 +18,7 @@ from argparse_manpage.manpage import Manpage
 from perwiz import __version__, words
 from perwiz.commands import COMMANDS, parser
 
+_WORD = re.compile(r"^\.(?!(?:TH|SH|B|BR|I|TP|PP|EX|EE|ad)\b)")
 WIDTH = 78
 """Columns of a line of the source; who reads the page sees lines as wide as the terminal."""
 FILES = """
@@ -112,8 +113,11 @@ def _plain(line: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Return the source without empty lines, and without paragraphs that are none; its date as dates are written there."""
-    lines = [line for line in text.split("\n") if line.strip()]
+    """Return the source without empty lines, and without paragraphs that are none; its date as dates are written there.
+
+    A line of a help that begins with a dot, such as .svg, is text.
+    """
+    lines = [_WORD.sub(r"\\&\g<0>", line) for line in text.split("\n") if line.strip()]
     lines[0] = lines[0].replace("\\-", "-")
     out: list[str] = []
     for line, after in zip(lines, [*lines[1:], ".SH"], strict=True):

@@ -95,7 +95,7 @@ def semantics(parser: argparse.ArgumentParser) -> None:
     """Declare --semantics."""
     meaning = "say beside the answer what another simulator does that reads the same model in its own way (default: perwiz, none)"
     parser.add_argument("--semantics", choices=("perwiz", *PROFILES), default="perwiz", help=meaning)
-    configured = "what its .cfg says, with --semantics dimemas: buses=4, and which bytes count in collectives, in=max,allreduce:out=min"
+    configured = "what a configuration of Dimemas says, too: buses=4, and which bytes count in collectives, in=max,allreduce:out=min"
     parser.add_argument("--dimemas", metavar="KEY=VALUE,...", default="", help=configured)
 
 
