@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import build
 import goals
@@ -102,6 +102,7 @@ def test_read__binary(tmp_path_factory, content):
     assert all(GOAL.looks_like(str(folder / name)) for name in ("x.bin", "x.goal"))
 
 
+@settings(max_examples=15)
 @given(content=goals.texts())
 def test_read__in_pieces(content):
     """A text cut before blocks is the schedule that it is as a whole."""
