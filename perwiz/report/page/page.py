@@ -82,6 +82,8 @@ def _comparison(comparison: Comparison | None) -> PanelData | None:
     return {
         "whole": comparison.second.timeline.makespan,
         "off": comparison.first.makespan - comparison.second.makespan,
+        "of": comparison.reference.makespan,
+        "reference": "measured run" if comparison.reference is comparison.second else "recorded run",
         "from": comparison.begin.word,
         "trace": words.shown(comparison.second.trace.path, 300),
     }

@@ -208,10 +208,10 @@ const page = window.perwiz = (function () {
         asked ? "" : " " + head.by);
     }
     if (head.comparison) {
-      const {off, whole, from} = head.comparison;
+      const {off, of, reference, whole, from} = head.comparison;
       answer.append("; re-measured ", node("b", {}, time(whole)), ", ",
         off ? (asked ? "predicted too " + (off < 0 ? "short" : "long") : off < 0 ? "longer" : "shorter") + " by " + time(Math.abs(off)) +
-          " (" + share(Math.abs(off)) + ")" : "exactly as " + (asked ? "predicted" : "recorded"),
+          " (" + share(Math.abs(off), of) + " of the " + reference + ")" : "exactly as " + (asked ? "predicted" : "recorded"),
         from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on");
     }
     const many = (number, one, all) => number + " " + (number === 1 ? one : all);

@@ -107,12 +107,32 @@ def test_head__re_measured(tmp_path):
     """The trace predicted under advance e25, taken for a run: once held against the prediction, once against the recorded run."""
     trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
     perwiz.write(perwiz.predicted_trace(perwiz.predict(trace, "advance e25", "default")), path)
-    for asked, off in (("advance e25", 0), ((), 9_437_066)):
+    now = {"of": 412_568_000, "reference": "recorded run"}
+    for asked, off, base in (("advance e25", 0, {"of": 403_130_934, "reference": "measured run"}), ((), 9_437_066, now)):
         report = gathered(trace, asked, against=perwiz.read(path), model="default")
         again = html_health.document(report)["blocks"][1]
         assert (again["title"], again["facts"][0]) == ("Re-measured trace", ["file", path])
         found = html_report.head(report)["comparison"]
-        assert found == {"whole": 403_130_934, "off": off, "from": "start", "trace": path}
+        assert found == {"whole": 403_130_934, "off": off, **base, "from": "start", "trace": path}
+        assert found["of"] == report.comparison.reference.makespan, "what compare divides by"
+
+
+def test_timeline__says_where_runs_are_compared_from():
+    """Each is drawn from its first instant; MPI_Init takes 300 in the recorded run and 700 in the other."""
+
+    def run(init):
+        b = Builder(2, work=0)
+        for process in range(2):
+            b.call(process, "Init", work=init)
+            b.compute(process, 1000)
+        b.barrier()
+        return b.trace("again")
+
+    names = []
+    for others in (700, 300):
+        report = gathered(run(300), against=run(others), model=hand_model(), clock="none")
+        names.append(html_runs.document(report)["timelines"][-1]["name"])
+    assert names == ["re-measured: again (compared from the end of the last MPI_Init, here 400 ns later)", "re-measured: again"]
 
 
 def test_fixes(srtest):

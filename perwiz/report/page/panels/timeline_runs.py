@@ -6,6 +6,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks
+from perwiz.report.compare.text import beginning
 from perwiz.report.domino.records import first_bound, first_line, pays
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
@@ -44,9 +45,19 @@ def shown(report: Report) -> tuple[list[Shown], Overlays]:
     if report.comparison:
         again = report.comparison.second.trace
         waits = replayed(again, run.weighted.model, "none").waits
-        runs.append(Shown(again, [Moments(f"re-measured: {again.path}", again.timeline, waits)], _pairs(report.comparison, prediction)))
+        named = f"re-measured: {again.path}{_later(report.comparison)}"
+        runs.append(Shown(again, [Moments(named, again.timeline, waits)], _pairs(report.comparison, prediction)))
     panes = (last if report.comparison and report.asked else 0), measured if report.comparison else last or -1
     return runs, Overlays(report.domino.path, run.makespan - report.domino.value, _stretches(report.critical), panes)
+
+
+def _later(comparison: Comparison) -> str:
+    """Return from where on the runs are compared, and how much later that is in the second one: each is drawn from its first instant."""
+    first, second = (side.start - int(side.timeline.locations.enter.min(initial=side.start)) for side in comparison.sides)
+    if first == second:
+        return ""
+    later = f"{words.duration(abs(second - first))} {'later' if second > first else 'sooner'}"
+    return f" (compared from {beginning(comparison.begin.word)}, here {later})"
 
 
 def _predicted(report: Report, prediction: Prediction) -> str:
