@@ -25,6 +25,12 @@ class LibraryError(PerwizError):
     exit_code = USAGE
 
 
+class ReaderError(LibraryError):
+    """A library without which a trace cannot be read is missing."""
+
+    exit_code = UNREADABLE
+
+
 class TraceError(PerwizError):
     """The trace cannot be read, or breaks a rule of its tables."""
 

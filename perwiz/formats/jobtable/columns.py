@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.errors import LibraryError, TraceError
+from perwiz.errors import ReaderError, TraceError
 from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.words import several
 
@@ -62,7 +62,7 @@ class Operations:
 
 
 def read(path: str) -> Operations:
-    """Return the operations of a table. Raises LibraryError without pyarrow, TraceError for what is no such table."""
+    """Return the operations of a table. Raises ReaderError without pyarrow, TraceError for what is no such table."""
     table = _table(path)
     column: dict[str, NDArray[Any]] = {}
     for name in _WHOLE:
@@ -82,7 +82,7 @@ def _table(path: str) -> Any:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
-        raise LibraryError(f"{path}: pyarrow is missing; pip install 'perwiz[parquet]' brings it") from None
+        raise ReaderError(f"{path}: a table of operations is read with pyarrow, which is missing: pip install pyarrow") from None
     wanted = [*_WHOLE, *_SECONDS, "optype"]
     try:
         with parquet.ParquetFile(path) as file:

@@ -36,7 +36,7 @@ class JobTable(Format):
     def read(self, path: str, progress: Progress | None) -> Trace:
         """Return the trace of a job.
 
-        Raises LibraryError without pyarrow, TraceError for other tables and values that cannot be.
+        Raises ReaderError without pyarrow, TraceError for other tables and values that cannot be.
         """
         from perwiz.formats.jobtable.read import read
 

@@ -44,6 +44,8 @@ _NAMED = {
     "O_r_ns_per_byte": "overhead per byte of receiving O_r",
 }
 
+KEPT = "receives of any source and tasks keep what they took"
+"""What is said of a curve at an end of which they would take something else."""
 Number = Annotated[float, Meta(ge=0)]
 
 
@@ -226,12 +228,11 @@ def _answer(curve: CurveDocument) -> Facts:
         grows = f"may {more} before the run is 1 % slower"
     name = words.shown(parameter) if network else f"the factor of {words.shown(parameter)}"
     least, most = (amount(parameter, x) for x in curve.interval)
-    kept = "receives of any source and tasks keep what they took; perwiz predict lets them take what then comes first"
     above = f"; the curve lies at most {words.duration(max(1, round(curve.gap_ns)))} above them (--exact finds all)"
     told = [
         ("recorded", f"{blocks.recorded(curve.recorded_ns, curve.health)}; {name} is {amount(parameter, curve.recorded)}"),
         *blocks.share_facts(curve.shares_of_ns, curve.recorded_ns, curve.part),
-        *([("matching", kept)] if curve.turned else []),
+        *([("matching", f"{KEPT}; perwiz predict lets them take what then comes first")] if curve.turned else []),
         ("tolerance", f"{words.shown(parameter)} {grows}"),
         ("on the path", f"{spent}, just above the recorded value"),
         ("found", f"{words.several(len(curve.segments), 'segment')} from {least} to {most}{above if curve.gap_ns else ', all there are'}"),

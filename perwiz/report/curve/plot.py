@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks, palette
-from perwiz.report.curve.document import heading, named, shares_of, tolerances
+from perwiz.report.curve.document import KEPT, heading, named, shares_of, tolerances
 from perwiz.report.picture import lanes
 from perwiz.report.picture.figure import Line, beside, inches, save, sheet
 from perwiz.whatif.limits.curve import Curve, of_network
@@ -35,6 +35,7 @@ def plot(curve: Curve, path: str, width: float | None = None) -> None:
 
 def _draw(curve: Curve, width: float) -> Figure:
     whole = blocks.share_notes(shares_of(curve), curve.run.makespan, curve.run.trace.part)
+    whole += [KEPT] if curve.turned() else []
     height = _SIZE[1] * max(1, width / _SIZE[0])
     above = [Line(f"makespan as a function of {named(curve.of)}", 11, weight="bold"), Line(lanes.title(curve.run.trace), 8, "#444444")]
     drawing = sheet(width, height, above, [Line(line, 8, "#444444") for line in whole])

@@ -7,7 +7,7 @@ import pytest
 
 import perwiz
 from perwiz.cli import main
-from perwiz.errors import LibraryError, TraceError
+from perwiz.errors import UNREADABLE, ReaderError, TraceError
 from perwiz.formats import files
 from perwiz.formats.jobtable.read import last_before
 from perwiz.trace import operations, tables
@@ -232,9 +232,10 @@ def test_read__cut(tmp_path):
 def test_read__without_pyarrow(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = str(TRACES / "training-job" / "steps.parquet")
-    with pytest.raises(LibraryError) as error:
+    with pytest.raises(ReaderError) as error:
         files.read(path)
-    assert str(error.value) == f"{path}: pyarrow is missing; pip install 'perwiz[parquet]' brings it"
+    assert str(error.value) == f"{path}: a table of operations is read with pyarrow, which is missing: pip install pyarrow"
+    assert error.value.exit_code == UNREADABLE
 
 
 def test_last_before():

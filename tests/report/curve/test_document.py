@@ -13,7 +13,9 @@ from documents import valid
 from perwiz.errors import UsageError
 from perwiz.report.curve import document as report
 from perwiz.report.curve import plot as curve_plot
+from perwiz.report.page.panels import curve as panel
 from perwiz.whatif.limits.curve import curve
+from perwiz.whatif.run import replayed
 
 FARM = str(pathlib.Path(__file__).parents[3] / "traces" / "farm.alog.gz")
 
@@ -185,13 +187,27 @@ def test_plot__another_suffix(tmp_path):
         curve_plot.plot(curve(late_sender(), model=hand_model()), str(tmp_path / "curve.gif"))
 
 
-def test_text__says_that_matches_are_kept():
+def test_text__says_that_matches_are_kept(tmp_path):
     """Workers of a farm ask for tasks in another order if one computes twice as long; where nobody chooses nothing is said."""
-    farm = report.document(curve(perwiz.read(FARM), "rank:1", 0, 2))
-    assert valid(farm, "curve")["turned"]
+    drawn = curve(perwiz.read(FARM), "rank:1", 0, 2)
+    turned = report.document(drawn)
+    assert valid(turned, "curve")["turned"]
     said = "matching      receives of any source and tasks keep what they took; perwiz predict lets them take what then comes first\n"
-    assert said in report.text(farm)
+    assert said in report.text(turned)
     assert "matching" not in report.text(document(late_sender()))
+    curve_plot.plot(drawn, str(tmp_path / "farm.svg"))
+    assert report.KEPT in (tmp_path / "farm.svg").read_text(encoding="utf-8")
+    curve_plot.plot(curve(late_sender(), model=hand_model()), str(tmp_path / "none.svg"))
+    assert report.KEPT not in (tmp_path / "none.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_panel__says_that_matches_are_kept():
+    """With ten times the latency the master of pmandel hears others first."""
+    run = replayed(perwiz.read(str(pathlib.Path(FARM).with_name("pmandel.alog.gz"))))
+    kept = [[report.KEPT in one["said"] for one in panel.document(each)["curves"]] for each in (run, replayed(late_sender(), hand_model()))]
+    assert kept[0][0]
+    assert not any(kept[1])
 
 
 def test_document__multiples_in_the_interval():

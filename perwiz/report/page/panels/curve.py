@@ -57,7 +57,8 @@ def _said(curve: Curve, first: float | None) -> str:
     if first is not None:
         grows = f"it may grow to {report.amount(curve.of, first)} before the run is 1 % slower"
     holds = f"{report.counted(curve.of, curve.recorded_slope)} {report.heading(curve.of)}"
-    return f"{report.named(curve.of)} is {report.amount(curve.of, curve.recorded)}; {grows}. The critical path holds {holds}."
+    kept = f" Here {report.KEPT}." if curve.turned() else ""
+    return f"{report.named(curve.of)} is {report.amount(curve.of, curve.recorded)}; {grows}. The critical path holds {holds}.{kept}"
 
 
 def _segments(curve: Curve, segments: list[Segment]) -> PanelData:
