@@ -23,11 +23,11 @@ from perwiz.loggps.algorithms.recorded import Fit, Recorded, factors, recorded_w
 from perwiz.loggps.algorithms.routines import each_message
 from perwiz.loggps.links import flows
 from perwiz.loggps.model import Model, Sent
-from perwiz.loggps.weigh import CUT, Weighted, measured, vertex_times
+from perwiz.loggps.weigh import CUT, Weighted, vertex_times, weigh
 from perwiz.trace.arrays import F8, I8, Mask
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.links import has_links, recorded_inside, settled
 from perwiz.whatif.sharing import queued, with_queued, without_queues
 
@@ -44,6 +44,8 @@ class Sharing:
 
     rows: I8
     """Of collectives."""
+    groups: list[Group]
+    """Of these, each made one way."""
     ways: dict[int, Recorded]
     """Per kind."""
     factor: F8
@@ -84,11 +86,12 @@ def _shared(trace: Trace, model: Model, anywhere: bool) -> Sharing:
     instances = Instances(trace)
     rows = np.flatnonzero(instances.playable & matter(instances, model, anywhere) & (instances.processes**2 <= MOST))
     if not len(rows):
-        return Sharing(rows, {}, np.ones(len(instances.count)))
+        return Sharing(rows, [], {}, np.ones(len(instances.count)))
     ways = recorded_ways(instances, model, rows, {})
     rows = _not_too_many(instances, rows, {kind: found.way for kind, found in ways.items()})
     ways = {kind: ways[kind] for kind in np.unique(instances.kind[rows]).tolist()}
-    return Sharing(rows, ways, factors(instances, model, rows, {kind: found.way for kind, found in ways.items()}))
+    made = {kind: found.way for kind, found in ways.items()}
+    return Sharing(rows, instances.groups(rows, made), ways, factors(instances, model, rows, made))
 
 
 def _not_too_many(instances: Instances, rows: I8, ways: Mapping[int, Way]) -> I8:
@@ -106,10 +109,7 @@ def unchanged(weighted: Weighted) -> Weighted:
     found = shared(weighted.trace, weighted.model, moved)
     if not len(found.rows):
         return weighted
-    instances = Instances(weighted.trace)
-    groups = instances.groups(found.rows, {kind: one.way for kind, one in found.ways.items()})
-    there = Instances(weighted.placed) if moved else instances
-    return sharing(weighted, there, groups, groups, found.factor)
+    return sharing(weighted, Instances(weighted.placed), found.groups, found.groups, found.factor)
 
 
 def sharing(weighted: Weighted, there: Instances, was: list[Group], now: list[Group], factor: F8) -> Weighted:
@@ -141,7 +141,7 @@ def _on_interfaces(weighted: Weighted, there: Instances, was: list[Group], now: 
     Who comes when to an interface is told by flows, which need no order.
     """
     same = weighted.places is weighted.trace.locations and weighted.network.interfaces == weighted.model.interfaces
-    recorded = _as_recorded(weighted, was, factor)
+    recorded = _as_recorded(weighted.graph, weighted.trace, weighted.timeline, weighted.model, was, factor)
     if not same or was is not now:
         weighted = without_queues(weighted)
     played = there.play(now, interfaces.as_links(there.trace, weighted.network))
@@ -178,15 +178,18 @@ class _AsRecorded:
     have gone on."""
 
 
-def _as_recorded(weighted: Weighted, was: list[Group], factor: F8) -> _AsRecorded:
-    """Return what groups of instances come to between recorded entries, beside messages between calls at their recorded times."""
-    trace, model, size = weighted.trace, weighted.model, weighted.trace.messages.bytes
+@remembered(2)
+def _as_recorded(graph: Graph, trace: Trace, timeline: Timeline, model: Model, was: list[Group], factor: F8) -> _AsRecorded:
+    """Return what groups of instances come to between recorded entries, beside messages between calls at their recorded times.
+
+    Found once, wherever ranks are put.
+    """
+    size = trace.messages.bytes
     instances, none = Instances(trace), Queue(*np.zeros((3, 0), "i8"))
     if not interfaces.shared(model):
         end = instances.ends(was, interfaces.as_links(trace, model), factor)  # as if each process had one, which is the model's no sharing
         return _AsRecorded(end, (none, none), np.zeros((2, 2, len(size)), "i8"))
-    weight = measured(weighted).weight
-    before = dataclasses.replace(weighted, weight=weight, network=model, size=size, places=trace.locations, nodes=trace.nodes)
+    before = weigh(trace, timeline, graph, model)
     flowing = _on_links(_linked(before), instances, was, was, factor)
     played = instances.play(was, interfaces.as_links(trace, model))
     made, number = put_in(before, played, Fit(factor, np.zeros(len(played.end), "i8")))
