@@ -90,7 +90,7 @@ def _comparison(comparison: Comparison | None) -> PanelData | None:
 
 
 def line(report: Report, written: str) -> str:
-    """Return one line with the answer, behind what was written."""
+    """Return one line with the answer, behind what was written and what an incomplete trace lacks."""
     prediction, now = report.prediction, report.run.makespan
     if prediction and report.asked:
         asked = "; ".join(words.shown(str(hypothesis)) for hypothesis in prediction.hypotheses)
@@ -98,4 +98,6 @@ def line(report: Report, written: str) -> str:
     else:
         then = "".join(f"; {label}: {fact}" for label, fact in best(report.ranked) if label)
     mark = next(filter(None, map(blocks.mark, report.healths)), "")
-    return f"{written}{words.duration(now)}{then}{mark}"
+    lacks = [fact for health in report.healths for _, fact in blocks.lacking(blocks.health(health))]
+    incomplete = f"incomplete: {'; '.join(lacks)}; recorded " if lacks else ""
+    return f"{written}{incomplete}{words.duration(now)}{then}{mark}"
