@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,18 @@ _CHUNK = 1 << 17
 @functools.cache
 def dtype(name: str) -> np.dtype[Any]:
     """Return the dtype of the elements of an array type of this module, by its name."""
-    return np.dtype(get_args(get_args(globals()[name])[1])[0])
+    return np.dtype(element(globals()[name]))
+
+
+def element(kind: Any) -> Any:
+    """Return the type of the elements of an array type, Any of Ints; None of another type.
+
+    From numpy 2.5 on NDArray is an alias with that as its argument, before it an array of a shape and a dtype.
+    """
+    if get_origin(kind) is not get_origin(Ints):
+        return None
+    last = get_args(kind)[-1]
+    return next(iter(get_args(last)), last)
 
 
 def chunks(rows: int) -> Iterator[slice]:

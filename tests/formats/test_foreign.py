@@ -1,6 +1,7 @@
 """What is said of files that perwiz does not read, each with its full message."""
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -42,9 +43,9 @@ def zipped():
 
 
 def database():
-    connection = sqlite3.connect(":memory:")
-    connection.execute("create table x (y)")
-    return connection.serialize()
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table x (y)")
+        return connection.serialize()
 
 
 FILES = [

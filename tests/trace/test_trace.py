@@ -1,14 +1,25 @@
 """What every trace is checked for, and where processes are in communicators."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
 from build import Builder, communicators
 from perwiz.errors import TraceError
+from perwiz.trace import arrays
 from perwiz.trace.tables import Links, Times
 from perwiz.trace.trace import Ranks
+
+
+def test_array_types__their_elements():
+    """Whichever way numpy says NDArray[int32]; what is no array type has none."""
+    types = [arrays.I1, arrays.I4, arrays.I8, arrays.U1, arrays.U2, arrays.U8, arrays.F8, arrays.Mask, arrays.Ints]
+    elements = [np.int8, np.int32, np.int64, np.uint8, np.uint16, np.uint64, np.float64, np.bool_, Any]
+    assert [arrays.element(kind) for kind in types] == elements
+    assert [arrays.element(kind) for kind in (int, tuple[int, ...], dict[str, int], int | None)] == [None] * 4
+    assert arrays.dtype("I4") == np.dtype("i4")
 
 
 def hybrid():

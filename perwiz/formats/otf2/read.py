@@ -103,8 +103,8 @@ def _checked(path: str) -> str:
         _regular(f"{anchor.removesuffix('.otf2')}.def")
     except OSError as error:
         raise TraceError(f"{error.filename or path}: {(error.strerror or str(error)).lower()}") from None
-    except ValueError as error:
-        raise TraceError(f"{path!r}: {error}") from None
+    except ValueError as error:  # each Python words it otherwise
+        raise TraceError(f"{path!r}: {'embedded null byte' if chr(0) in path else error}") from None
     return anchor
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from perwiz.formats.store.columns import Column, Columns, Unfit, written
+from perwiz.trace import arrays
 
 _T = TypeVar("_T")
 _SHOWN = 40
@@ -82,8 +83,8 @@ class Unpacker:
         origin, arguments = typing.get_origin(kind), typing.get_args(kind)
         if kind in (bool, int, float, str, types.NoneType):
             return _plain(kind, packed, place)
-        if origin is np.ndarray:
-            return self._column(arguments, packed, place)
+        if (element := arrays.element(kind)) is not None:
+            return self._column(element, packed, place)
         if origin in (types.UnionType, typing.Union):
             fits = (one for one in arguments if type(packed) is one)
             return self._value(next(fits, arguments[0]), packed, place)
@@ -117,8 +118,7 @@ class Unpacker:
                 return made
         return _refuse(packed, f"the fields of {kind.__name__}", place)
 
-    def _column(self, arguments: tuple[Any, ...], packed: Any, place: str) -> Column:
-        element = typing.get_args(arguments[1])[0]
+    def _column(self, element: Any, packed: Any, place: str) -> Column:
         dtype = None if element is Any else np.dtype(element)
         if not isinstance(packed, str):
             _refuse(packed, "the name of a column", place)

@@ -243,7 +243,7 @@ def _modes(trace: Trace) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """Return the send mode per message and per call, -1 where it is the one the routine implies."""
     messages = trace.messages
     differs = messages.mode != operations.MODE[trace.calls.op[messages.send]]
-    of_message = np.where(differs, messages.mode, -1).astype("i1")
+    of_message = np.where(differs, messages.mode.astype("i1"), np.int8(-1))
     of_call = np.full(len(trace.calls), -1, "i1")
     of_call[messages.send[differs]] = of_message[differs]
     of_call[messages.send[~differs]] = -1

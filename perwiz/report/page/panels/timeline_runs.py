@@ -28,9 +28,9 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
 def shown(report: Report) -> tuple[list[Shown], Overlays]:
     """Return the runs with their timelines, and what is drawn over them."""
     run, prediction, clocks = report.run, report.prediction, report.run.clocks
-    moments = [Moments("corrected" if clocks.correction else str(run.trace.timeline.origin), run.trace.timeline, run.waits)]
+    moments = [Moments(_recorded(run), run.trace.timeline, run.waits)]
     if clocks.correction:
-        moments.append(Moments("measured, clocks as recorded", clocks.correction.before))
+        moments.append(Moments("recorded, its clocks as they were", clocks.correction.before))
     anew = prediction.written if prediction else None
     if prediction and anew is None:
         moments.append(Moments(_predicted(report, prediction), prediction.predicted, prediction.waits_after, _order(prediction)))
@@ -58,6 +58,14 @@ def _later(comparison: Comparison) -> str:
         return ""
     later = f"{words.duration(abs(second - first))} {'later' if second > first else 'sooner'}"
     return f" (compared from {beginning(comparison.begin.word)}, here {later})"
+
+
+def _recorded(run: Run) -> str:
+    """Return what the recorded run is called: as in pictures, or what was done to times that were not measured."""
+    origin = run.trace.timeline.origin
+    if run.clocks.correction:
+        return "recorded, its clocks corrected"
+    return "recorded" if origin.measured else str(origin)
 
 
 def _predicted(report: Report, prediction: Prediction) -> str:
