@@ -71,7 +71,7 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, tur
     m = np.flatnonzero((choices.anew | of_tasks) & (edge != NONE) & (weight[edge] != CUT))
     posts = np.where(choices.probe >= 0, choices.probe, table.receive)
     held, found = _held_and_found(weighted, choices, graph.entered[posts])
-    posted = graph.entered[np.where(of_tasks, table.receive_done, posts)]
+    posted = graph.entered[np.where(of_tasks | _ahead(weighted, choices, turns, held), table.receive_done, posts)]
     turn = _turns(weighted, turns, m, np.where(choices.probe >= 0, found, edge))
     into = np.append(weight, 0)
     receives = _posted(weighted, recorded, choices, tasks, m, (posted, edge))
@@ -124,6 +124,15 @@ def opened(weighted: Weighted, recorded: I8, choices: Choices, tasks: Tasks, tur
     )
     stays = np.isin(np.arange(count), told)
     return Open(programs, of[sent], of[in_turn], choosing[by_entry], along[sent], edge, held, found, of_tasks, stays)
+
+
+def _ahead(weighted: Weighted, choices: Choices, turns: Turns, held: I8) -> Mask:
+    """Return which messages a receive for anybody takes that was posted in the turn of another: it counts as posted where it is waited for.
+
+    Not those that hold their sender until it is posted: `held` is that edge per message, or NONE.
+    """
+    location = weighted.trace.calls.location[weighted.trace.messages.receive]
+    return choices.chosen & choices.wild & (held == NONE) & np.isin(location, turns.serving)
 
 
 class _Turns(NamedTuple):
