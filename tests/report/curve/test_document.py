@@ -187,6 +187,7 @@ def test_plot__another_suffix(tmp_path):
         curve_plot.plot(curve(late_sender(), model=hand_model()), str(tmp_path / "curve.gif"))
 
 
+@pytest.mark.slow
 def test_text__says_that_matches_are_kept(tmp_path):
     """Workers of a farm ask for tasks in another order if one computes twice as long; where nobody chooses nothing is said."""
     drawn = curve(perwiz.read(FARM), "rank:1", 0, 2)

@@ -885,6 +885,7 @@ def test_remedy__of_a_farm():
     assert situation(replayed(falling(), hand_model(), "none"), Change("slowest", "rank", "speed rank:1=2", "", 0)) == "slow process"
 
 
+@pytest.mark.slow
 def test_who_hands_out_tasks_has_no_work_to_share():
     """Neither the list nor what stands beside a wait balances it with those who do them; a question that does says so."""
     trace = farm(lengths(12))
