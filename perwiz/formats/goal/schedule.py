@@ -7,8 +7,9 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import TraceError
-from perwiz.kernels import goal_lines, order
-from perwiz.trace.arrays import I4, I8, U1, Mask
+from perwiz.formats.places import places
+from perwiz.kernels import goal_lines
+from perwiz.trace.arrays import I4, I8, U1
 
 SEND, RECV, CALC = goal_lines.SEND, goal_lines.RECV, goal_lines.CALC
 MOST_RANKS, MOST_SIZE, MOST_TAG, MOST_UNIT = 1 << 20, 1 << 50, (1 << 31) - 1, 255
@@ -69,21 +70,8 @@ def _sorted(schedule: Schedule, place: I8) -> Schedule:
 
 def _places(schedule: Schedule) -> I8:
     """Return the place of each operation in an order in which those that it needs come before."""
-    count = len(schedule)
-    free = np.setdiff1d(np.arange(count, dtype="i4"), schedule.op) + 1
-    source = np.concatenate([np.zeros(len(free), "i4"), schedule.on + 1]).astype("i4")
-    target = np.concatenate([free, schedule.op + 1]).astype("i4")
-    rows = np.argsort(source, kind="stable").astype("i4")
-    first = np.searchsorted(source[rows], np.arange(count + 2)).astype("i4")
-    waiting = np.bincount(target, minlength=count + 1).astype("i4")
-    out = np.zeros(count + 1, "i4")
-    unchained: Mask = np.zeros(count + 1, bool)
-    alike = unchained.view("u1")
-    placed = order.order(first, rows, target, alike, waiting, alike, np.empty(1, "i8"), np.empty(count + 1, "i4"), out)
-    if placed <= count:
-        left = np.setdiff1d(np.arange(1, count + 1), out[:placed]) - 1
+    place, left = places(len(schedule), schedule.op, schedule.on)
+    if len(left):
         rank = int(schedule.rank[left[0]])
         raise TraceError(f"{schedule.path}: operations of rank {rank} need each other in a circle, must have one that can begin")
-    place = np.empty(count + 1, "i8")
-    place[out] = np.arange(count + 1)
-    return place[1:]
+    return place
