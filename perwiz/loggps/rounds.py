@@ -57,10 +57,15 @@ _WAYS = [(routine, algorithm) for routine, known in ALGORITHMS.items() for algor
 _NUMBER = {way: number for number, way in enumerate(_WAYS)}
 
 
+_OF_GROUPS = {"dist_broadcast": "bcast", "dist_reduce_scatter": "reduce_scatter"}
+"""What process groups do as routines of MPI, where the name is not the same."""
+
+
 def _routines() -> list[str]:
     """Return per op the routine, blocking or not, whose algorithms it has; empty for what makes communicators and such."""
     names = [*ALGORITHMS, *KIN]
     of = {f"MPI_{form}": name for name in names for form in (name.capitalize(), f"I{name}")}
+    of |= {op: name for op in np.array(operations.OPS)[operations.DIST] if (name := _OF_GROUPS.get(op, op[5:].replace("_", ""))) in names}
     return [of.get(name, "") for name in operations.OPS]
 
 
