@@ -35,6 +35,10 @@ _NAMES = """Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv A
 _POSTS = np.isin(operations.OPS, [f"MPI_I{name.lower()}" for name in _NAMES.split()])
 _MEETS = _POSTS | np.isin(operations.OPS, [f"MPI_{name}" for name in _NAMES.split()])
 """Per op: Dimemas has it as a collective that does not block, or as any. Others, such as MPI_Comm_dup, hold nobody there."""
+_OF_GROUPS = ("all_reduce", "all_to_all", "all_gather", "reduce_scatter", "broadcast")
+_OF_MPI = ("Allreduce", "Alltoall", "Alltoallv", "Allgather", "Allgatherv", "Reduce_scatter", "Reduce_scatter_block", "Bcast")
+IN_ASTRA_SIM = np.isin(operations.OPS, [f"dist_{name}" for name in _OF_GROUPS] + [f"MPI_{name}" for name in _OF_MPI])
+"""Per op: ASTRA-sim has it as a collective."""
 _WIDE = 1 << 31
 _KINDS = (
     *(losses.WILDCARDS, losses.LABELS, losses.COUNTERS, losses.PARAMETERS, losses.RECORDS, losses.TOPOLOGIES),
@@ -142,19 +146,20 @@ class _Rows:
         return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
 
 
-def schedule(weighted: Weighted, kept: Configuration | None = None) -> Scheduled:
+def schedule(weighted: Weighted, kept: Configuration | None = None, as_such: Mask | None = None) -> Scheduled:
     """Return the schedule of a run. Raises UsageError for a process of more than 256 locations.
 
     `kept`: collectives stay such, operations of kind COLLECTIVE, with those bytes that it counts of what the first member sends and
     receives; the root of an MPI_Reduce is their peer, of others there is none. And calls take no time beside what is simulated: as a trace
-    for Dimemas has it.
+    for Dimemas has it. `as_such`, per op, are collectives that also stay such where it is not for Dimemas; the others are messages.
     """
-    return _Builder(weighted, kept).scheduled()
+    return _Builder(weighted, kept, as_such).scheduled()
 
 
 class _Builder:
-    def __init__(self, weighted: Weighted, kept: Configuration | None) -> None:
+    def __init__(self, weighted: Weighted, kept: Configuration | None, as_such: Mask | None) -> None:
         self.weighted, self.trace, self.kept = weighted, weighted.trace, kept
+        self.as_such = np.zeros(len(operations.OPS), bool) if as_such is None else as_such
         self.rows = _Rows()
         self.process = self.trace.locations.process.astype("i8")
         self.forced = np.zeros(len(self.trace.calls), bool)
@@ -167,7 +172,10 @@ class _Builder:
     def scheduled(self) -> Scheduled:
         """Return the schedule and its losses."""
         self._messages()
-        made = self._collectives() if self.kept is None else self._meetings(self.kept)
+        if self.kept is None:
+            made = self._meetings(Configuration(), self.as_such) + self._collectives()
+        else:
+            made = self._meetings(self.kept, _MEETS)
         between = self._links_between()
         self._computation()
         table = self.trace.messages
@@ -240,7 +248,7 @@ class _Builder:
         number = instances.chosen(self.weighted.model, kinds)
         first = np.append(trace.collectives.first_member, len(members)).astype("i8")
         complete = np.diff(first) == instances.processes(trace)
-        complete &= np.minimum.reduceat(members.done, first[:-1]) != NONE
+        complete &= (np.minimum.reduceat(members.done, first[:-1]) != NONE) & ~self.as_such[trace.collectives.op]
         base = int(self._tags().max(initial=-1)) + 1
         made = 0
         for k in range(len(kinds.op)):
@@ -251,13 +259,13 @@ class _Builder:
             made += len(of)
         return made
 
-    def _meetings(self, configuration: Configuration) -> int:
-        """Add collectives whose members are all known, as such; return how many they are."""
+    def _meetings(self, configuration: Configuration, ops: Mask) -> int:
+        """Add collectives of some ops whose members are all known, as such; return how many they are."""
         table, members, calls = self.trace.collectives, self.trace.members, self.trace.calls
         if not len(table):
             return 0
         first = np.append(table.first_member, len(members)).astype("i8")
-        complete = (np.diff(first) == instances.processes(self.trace)) & _MEETS[table.op]
+        complete = (np.diff(first) == instances.processes(self.trace)) & ops[table.op]
         complete &= np.minimum.reduceat(members.done, first[:-1]) != NONE
         begins = members.call[first[:-1]]
         sent, received = calls.bytes_sent[begins], calls.bytes_received[begins]
