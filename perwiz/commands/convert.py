@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from perwiz.whatif.health import Health
     from perwiz.whatif.run import Run, Start
 
-HELP = "write a trace in another format: a store, ALOG, OTF2, Paraver, JSON for Perfetto, or a schedule in GOAL"
+HELP = "write a trace in another format: a store, ALOG, OTF2, Paraver, JSON for Perfetto, a schedule in GOAL, or Chakra"
 _ENDING = """
 The format written is told by the name of FILE: .perwiz is a store, a directory that holds all of the trace as it was recorded and what
 each question begins with, under --clock and --model: the next one on it neither reads, corrects, fits nor builds again; .otf2 is an OTF2
 archive (x.otf2, x.def and the folder x), .prv or .prv.gz a Paraver trace (x.prv, x.pcf and x.row), .json the Trace Event Format that
 Perfetto and chrome://tracing show, .goal the operations that LogGOPSim and its kin simulate: messages as the model (--model) explains
-them, all else as computation; anything else ALOG (.json and ALOG also .gz, .zst: packed). The times written are those that every analysis
-works with: clocks that disagree are corrected unless --clock says otherwise. Says what was done to them, and what the format does not
-hold.
+them, all else as computation; .et a directory of Chakra execution traces (x.et/x.RANK.et) for ASTRA-sim, likewise, but with collectives
+as such, and computation in whole us; anything else ALOG (.json and ALOG also .gz, .zst: packed). The times written are those that every
+analysis works with: clocks that disagree are corrected unless --clock says otherwise. Says what was done to them, and what the format
+does not hold.
 
 examples:
   perwiz convert traces.otf2 run.perwiz             for many questions: then perwiz predict run.perwiz ...
@@ -34,6 +35,7 @@ examples:
   perwiz convert traces.otf2 run.json.gz            for ui.perfetto.dev, with the waits of every call
   perwiz convert traces.otf2 run.prv                for Paraver
   perwiz convert traces.otf2 run.goal               for LogGOPSim, ATLAHS, LLAMP
+  perwiz convert run.otf2 run.et                    for ASTRA-sim
   perwiz convert run.log.gz run.log --clock none    unpack, every time as it was measured
 
 exit codes: 0 done, 2 usage, 3 the trace cannot be read, 4 done but the trace is incomplete
@@ -56,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.clock.treatment import treat
     from perwiz.errors import DONE, INCOMPLETE, UsageError
     from perwiz.formats import files as formats
+    from perwiz.formats.chakra.format import CHAKRA
     from perwiz.formats.goal.format import GOAL
     from perwiz.formats.store.format import STORE
     from perwiz.report.perfetto import write as perfetto
@@ -83,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
             missing = perfetto.missing(trace)
         elif form is GOAL:
             missing = _schedule(trace, model, path)
+        elif form is CHAKRA:
+            missing = _nodes(trace, model, path)
         else:
             moved, missing = formats.write(trace, path), form.missing(trace)
 
@@ -122,6 +127,15 @@ def _schedule(trace: Trace, model: Start, path: str) -> list[tuple[str, int]]:
     made = schedule(_run(trace, model).weighted)
     write(made.schedule, path)
     return made.missing
+
+
+def _nodes(trace: Trace, model: Start, path: str) -> list[tuple[str, int]]:
+    """Write a run as nodes that need each other, likewise."""
+    from perwiz.formats.chakra.write import write
+    from perwiz.loggps.schedules import OF_ASTRA_SIM, schedule
+
+    made = schedule(_run(trace, model).weighted, OF_ASTRA_SIM)
+    return [*made.missing, *write(made.schedule, trace, path)]
 
 
 def _run(trace: Trace, model: Start) -> Run:

@@ -166,6 +166,7 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
     `schedules` may be written one may be a schedule: it is made of a run under a model.
     """
     from perwiz.formats import files as formats
+    from perwiz.formats.chakra.format import CHAKRA
     from perwiz.formats.goal.format import GOAL
 
     outputs, given = [*outputs], [path for path in inputs if path is not None]
@@ -181,8 +182,9 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
             read.append(os.fstat(0))
     taken: set[str] = set()
     for path in outputs if not schedules else ():
-        if path is not None and formats.format_of(path) is GOAL:
-            GOAL.refuse(path)
+        for form in (GOAL, CHAKRA):
+            if path is not None and formats.format_of(path) is form:
+                form.refuse(path)
     for path in (path for path in (*outputs, plot) if path is not None):
         _check_place(path)
         for form in formats.FORMATS:
@@ -209,15 +211,16 @@ def _clash(own: list[str], given: list[str]) -> str:
 
 def _check_place(path: str) -> None:
     from perwiz.formats.files import format_of
-    from perwiz.formats.store.format import STORE
 
     folder = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path) or "."
     if path in ("", "-"):
         raise UsageError(f"'{path}': no file to write to, must be the name of one")
-    store = format_of(path.rstrip("/")) is STORE
-    if os.path.isdir(path) and store and not STORE.looks_like(path):
-        raise UsageError(f"{path}: a directory and no store of perwiz, must be one to be replaced")
-    if (os.path.isdir(path) and not store) or path.endswith("/"):
+    form = format_of(path.rstrip("/"))
+    if form.is_folder and os.path.isdir(path) and not form.looks_like(path):
+        raise UsageError(f"{path}: a directory and no {form.noun.removeprefix('a ')}, must be one to be replaced")
+    if form.is_folder and os.path.isfile(path):
+        form.check(path)
+    if (os.path.isdir(path) and not form.is_folder) or path.endswith("/"):
         raise UsageError(f"{path}: a directory, must be the name of a file")
     place = os.path.abspath(path)
     device = os.path.dirname(place) in ("/dev", "/dev/fd") or place.startswith("/proc/")

@@ -10,6 +10,7 @@ from perwiz.errors import TraceError, UsageError
 from perwiz.formats import foreign
 from perwiz.formats.allprof.format import ALLPROF
 from perwiz.formats.alog.format import ALOG
+from perwiz.formats.chakra.format import CHAKRA
 from perwiz.formats.clog.format import CLOG
 from perwiz.formats.dumpi.format import DUMPI
 from perwiz.formats.format import Format, Progress
@@ -42,7 +43,7 @@ class TraceEvents(Format):
 TRACE_EVENTS = TraceEvents()
 FORMATS: tuple[Format, ...] = (
     *(STORE, RECORDED, OTF2, PARAVER, KINETO, JOB_TABLE, TRACE_EVENTS),
-    *(TIME_INDEPENDENT, GOAL, CLOG, DUMPI, ALLPROF, ALOG),
+    *(TIME_INDEPENDENT, GOAL, CHAKRA, CLOG, DUMPI, ALLPROF, ALOG),
 )
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 

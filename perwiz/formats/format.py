@@ -69,6 +69,8 @@ class Format:
     """Of a directory the files count whose names begin so."""
     written = NO
     """Whether traces are written in it, and whether that needs a model."""
+    is_folder = False
+    """Whether what is written is a directory."""
     suffixes: tuple[str, ...] = ()
     """A file to be written is of this format if its name ends in one of these."""
 

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from perwiz.clock.regions import moved_regions
 from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError
 from perwiz.formats.format import Progress
@@ -59,7 +60,8 @@ def timed(trace: Trace, model: Start = None) -> Trace:
     shared = shared_links(trace, model, calls.enter)
     slowed = f" as if messages shared no link ({shared:.0%} of their time they do)" if shared >= TOLD else ""
     origin = Origin("predicted", f"computed on {os.path.basename(model.name if named == 'default' else named)}{slowed}")
-    return dataclasses.replace(trace, timeline=Timeline(calls, trace.timeline.regions, locations, origin))
+    regions = moved_regions(trace, trace.timeline, calls, locations)
+    return dataclasses.replace(trace, timeline=Timeline(calls, regions, locations, origin))
 
 
 def shared_links(trace: Trace, model: Model, enter: I8) -> float:

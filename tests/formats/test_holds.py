@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import build
+import chakras
 import clogs
 import dumpis
 import goals
@@ -151,6 +152,14 @@ def recorded(folder):
     return [files.read(str(each.path)) for each in (run, windows, threads)]
 
 
+def chakra(folder):
+    ranks = chakras.two_ranks()
+    for k, one in enumerate(ranks):
+        one.compute(5, "after", 1, [4], cpu=True).compute(6, "other", 1, [5], cpu=True, tid=3).meet(7, chakras.ALL_REDUCE, pg_name=b"1")
+        one.rank = k
+    return [files.read(chakras.put(folder / "c", *ranks))]
+
+
 def jobtable(folder):
     return [files.read(str(TRACES / "training-job" / "steps.parquet"))]
 
@@ -164,6 +173,7 @@ def independent(folder):
 SAMPLES = {
     "ALOG": alog,
     "CLOG-2": clog,
+    "Chakra": chakra,
     "DUMPI": dumpi,
     "GOAL": goal,
     "OTF2": otf2,

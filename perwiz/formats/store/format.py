@@ -24,6 +24,7 @@ class StoreFormat(Format):
     takes = 7
     counted = "trace."
     written = YES
+    is_folder = True
     suffixes = (".perwiz",)
 
     def looks_like(self, path: str) -> bool:

@@ -1,0 +1,65 @@
+"""Runs as Chakra execution traces: read back they take as long, and written again they are the same."""
+
+import hashlib
+import json
+import pathlib
+
+import pytest
+
+from chakras import put, two_ranks
+from perwiz.cli import main
+from perwiz.errors import DONE, USAGE
+from perwiz.formats import files
+from perwiz.trace import operations
+from perwiz.whatif.timed import timed
+
+TRACES = pathlib.Path(__file__).parents[3] / "traces"
+
+
+def convert(source, path):
+    assert main(["convert", str(source), str(path), "-q"]) == DONE
+    return timed(files.read(str(path))).timeline.makespan
+
+
+def content(folder):
+    """Return what the files of ranks hold, in their order."""
+    count = len(list(folder.glob("*.et")))
+    return [hashlib.sha256((folder / f"{folder.stem}.{k}.et").read_bytes()).hexdigest() for k in range(count)]
+
+
+def test_convert__devices(tmp_path, capsys):
+    """A job with host and device: the same nodes at the same times, and then the same bytes."""
+    source = put(tmp_path / "job", *two_ranks())
+    before = timed(files.read(source)).timeline.makespan
+    first, second = tmp_path / "a.et", tmp_path / "b.et"
+    assert convert(source, first) == before
+    assert convert(first, second) == before
+    assert convert(second, tmp_path / "c.et") == before
+    assert content(second) == content(tmp_path / "c.et")
+    assert [operations.OPS[op] for op in files.read(str(second)).collectives.op] == ["dist_all_reduce"]
+    assert json.loads((second / "comm_groups.json").read_text()) == {}
+
+
+@pytest.mark.slow
+def test_convert__mpi(tmp_path, capsys):
+    """A run of MPI, whose messages take little of it: as long as recorded within 0.1 %, and then for good."""
+    source = TRACES / "farm.alog.gz"
+    recorded = files.read(str(source)).timeline.makespan
+    first = convert(source, tmp_path / "a.et")
+    assert first == pytest.approx(recorded, rel=0.001)
+    assert convert(tmp_path / "a.et", tmp_path / "b.et") == first
+
+
+def test_write__refused(tmp_path, capsys):
+    (tmp_path / "a.et").mkdir()
+    assert main(["convert", str(TRACES / "allreduce-ring"), str(tmp_path / "a.et")]) == USAGE
+    expected = f"perwiz: {tmp_path}/a.et: a directory and no job of Chakra execution traces, must be one to be replaced\n"
+    assert capsys.readouterr().err == expected
+    (tmp_path / "c.et").write_text("")
+    assert main(["convert", str(TRACES / "allreduce-ring"), str(tmp_path / "c.et")]) == USAGE
+    expected = f"perwiz: {tmp_path}/c.et: no directory with a job of Chakra execution traces, must be one to be replaced\n"
+    assert capsys.readouterr().err == expected
+    assert main(["correct", str(TRACES / "allreduce-ring"), "-o", str(tmp_path / "b.et")]) == USAGE
+    assert capsys.readouterr().err.startswith(
+        f"perwiz: {tmp_path}/b.et: Chakra execution traces are made under a model, must be written by perwiz convert"
+    )
