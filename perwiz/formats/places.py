@@ -1,4 +1,7 @@
-"""An order of operations in which each comes behind those that it needs."""
+"""An order of operations in which each comes behind those that it needs.
+
+Formats that hold a graph of operations, not a sequence for each rank, are put in such an order before they become calls.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,14 @@ def places(count: int, op: Ints, on: Ints) -> tuple[I8, I8]:
 
     Per dependence `op` is the operation that needs, and `on` the one that is needed. Those that fewer steps lead to come first, in their
     own order.
+
+    Operation 0 needs 2, operation 3 needs 0 and 1; 4 and 5 need each other:
+
+        op    0 3 3 4 5
+        on    2 0 1 5 4
+        place 3 1 2 4 - -    left 4 5
     """
+    # Vertex 0 of the kernel comes before all that need nothing.
     free = np.setdiff1d(np.arange(count, dtype="i4"), op) + 1
     source = np.concatenate([np.zeros(len(free), "i4"), on + 1]).astype("i4")
     target = np.concatenate([free, op + 1]).astype("i4")
