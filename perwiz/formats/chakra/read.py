@@ -44,7 +44,7 @@ class _Builder:
         """Return what locations do, after adding what they wait for between."""
         lanes = self._lanes
         of_host = lanes.host[lanes.location]
-        out = Between(*(np.empty(len(of_host), "i8") for _ in Between._fields))
+        out = Between(*(np.empty(len(of_host), "i8") for _ in range(5)))
         for op, rows in ((_HOST, np.flatnonzero(of_host)), (_DEVICE, np.flatnonzero(~of_host))):
             did = idle(book, op, lanes.location[rows], lanes.begin[rows], lanes.end[rows], 0, 0)
             for column, values in zip(out, did, strict=True):
