@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 
 import build
+from chakras import Rank, put
 from perwiz.errors import UsageError
+from perwiz.formats import files
 from perwiz.trace.tables import STREAM
 from perwiz.whatif import selectors
 from perwiz.whatif.compare.compare import compare
@@ -27,6 +29,7 @@ from perwiz.whatif.limits.critical import KINDS, critical
 from perwiz.whatif.limits.curve import curve
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
+from perwiz.whatif.timed import timed
 from perwiz.whatif.worth.domino import domino
 from perwiz.whatif.worth.singles import singles
 
@@ -249,3 +252,10 @@ def test_bound__while_mpi_starts_nobody_is_idle():
     assert found.parts.sum(axis=0).tolist() == [300, 300]
     assert found.parts[5].tolist() == [0, 20]
     assert found.time((0, 1)) == 290
+
+
+def test_balance_time__streams_of_processes(tmp_path):
+    """Of a region that processes and their streams are in each process computes the mean of processes, 20 us; streams keep their 2 us."""
+    ranks = [Rank(k).compute(1, "part", took, cpu=True).compute(2, "part", 2, [1]) for k, took in ((0, 10), (1, 30))]
+    trace = timed(files.read(put(tmp_path / "job", *ranks)))
+    assert predict(trace, ["balance-time part"]).predicted.locations.leave.tolist() == [20_000, 22_000, 20_000, 22_000]

@@ -15,7 +15,7 @@ from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, listed
-from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts
+from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, shares
 from perwiz.whatif.rematch.farms import farm_of
 
@@ -86,7 +86,7 @@ class BalanceTime(Computation):
         chosen = parts(segments, self.argument)
         part = chosen.part
         if self.argument in segments.trace.names:
-            instances = selectors.instances(segments.trace, self.argument)
+            instances, _ = steps_of_processes(segments.trace, self.argument)
             farm = farm_of(segments.trace, instances)
             part = np.where(farm >= 0, int(part.max(initial=0)) + 1 + farm, part)
         out = length.copy()

@@ -10,7 +10,7 @@ from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.resources import remembered
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -41,13 +41,13 @@ def parts(segments: Segments, text: str) -> Parts:
 
     The k-th instance of a region on every process is a part; so is what every process computes up to its k-th blocking collective in which
     all processes wait for each other. Of both words what is before MPI_Init or behind MPI_Finalize is no part: there a process starts.
-    What streams of devices do is no part of the whole program: no processor takes it over; nor is what processes compute for devices, and
-    what threads do that they keep for one purpose.
+    What streams of devices do is no part of the whole program, nor of a region that processes are in as well: no processor takes it over.
+    Nor is what processes compute for devices, and what threads do that they keep for one purpose, part of the whole program.
     A region called like one of the words goes before it. Raises UsageError for another name.
     """
     word, number = selectors.numbered(text, segments.trace.names)
     if text in segments.trace.names or word in segments.trace.names or word not in (WHOLE, STRETCHES):
-        instances, step = selectors.steps(segments.trace, text)
+        instances, step = steps_of_processes(segments.trace, text)
         return Parts(*segments.inside(instances), step)
     if word == WHOLE and number not in ("", "1"):
         raise UsageError(f"'{text}': no such step, the whole program is step 1")
@@ -56,6 +56,15 @@ def parts(segments: Segments, text: str) -> Parts:
         segment = np.flatnonzero(between_init_and_finalize(segments) & computes[segments.location] & ~for_devices(segments))
         return Parts(segment, np.cumsum(computes)[segments.location[segment]] - 1, np.zeros(int(computes.sum()), "i8"))
     return _stretches(segments, text, number)
+
+
+def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:
+    """Return as `selectors.steps` the instances of a region and the step of each; without those of streams, if processes have some."""
+    instances, step = selectors.steps(trace, text)
+    on_stream = trace.locations.kind[trace.regions.location[instances]] == STREAM
+    if not on_stream.any() or on_stream.all():
+        return instances, step
+    return instances[~on_stream], np.unique(step[~on_stream], return_inverse=True)[1].ravel()
 
 
 def _stretches(segments: Segments, text: str, number: str) -> Parts:
