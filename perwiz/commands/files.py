@@ -182,9 +182,8 @@ def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str
             read.append(os.fstat(0))
     taken: set[str] = set()
     for path in outputs if not schedules else ():
-        for form in (GOAL, CHAKRA):
-            if path is not None and formats.format_of(path) is form:
-                form.refuse(path)
+        if path is not None and (form := formats.format_of(path)) in (GOAL, CHAKRA):
+            (GOAL if form is GOAL else CHAKRA).refuse(path)
     for path in (path for path in (*outputs, plot) if path is not None):
         _check_place(path)
         for form in formats.FORMATS:

@@ -36,15 +36,15 @@ class Groups:
             row = np.array([self._row.setdefault(name, max(self._row.values()) + 1) for name in names], "i4")[which]
             row[one.rows.narrow == 1] = 0
             self.of.append(row)
-            for k in np.unique(row[one.rows.type == chakra.MEETS]).tolist():
+            for k in np.unique(row[one.rows.type >= chakra.SENDS]).tolist():
                 naming.setdefault(k, set()).add(one.rank)
         told = _told(path, ranks)
         members = {row: told.get(name, ()) for name, row in self._row.items() if row}
         self.inferred = sum(not naming.get(row, set()) <= set(listed) for row, listed in members.items())
         """Groups of those ranks that name them, as nobody tells."""
         self._members: dict[int, Sequence[int]] = {}
-        for row, listed in members.items():
-            self._members[row] = listed if naming.get(row, set()) <= set(listed) else sorted(naming[row])
+        for number, listed in members.items():
+            self._members[number] = listed if naming.get(number, set()) <= set(listed) else sorted(naming[number])
         self.world = max([one.rank for one in ranks] + [rank for listed in self._members.values() for rank in listed]) + 1
         self._members[0] = range(self.world)
 
@@ -90,5 +90,5 @@ def _of_node(text: str) -> dict[str, tuple[int, ...]]:
         return {}
 
 
-def _is_group(ranks: list[object]) -> bool:
+def _is_group(ranks: Sequence[object]) -> bool:
     return len(set(map(str, ranks))) == len(ranks) and all(type(one) is int and 0 <= one <= _MOST_RANK for one in ranks)

@@ -76,7 +76,7 @@ class Job:
             pair = pairs.number(*(end[row].astype("i8") for end in ends)).astype("i8")
             channel = tags.number(pair, np.maximum(self.rows.tag[row], 0)).astype("i8")
             keys.append(channel << 32 | running(channel, 0 * channel))
-        _, a, b = np.intersect1d(*keys, return_indices=True)
+        _, a, b = np.intersect1d(keys[0], keys[1], return_indices=True)
         return send[a], receive[b]
 
     def _places(self, path: str) -> I8:

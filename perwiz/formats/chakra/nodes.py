@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def read(path: str) -> list[File]:
     """Return the nodes of all ranks that a name stands for. Raises TraceError."""
     named = files.ranks(path)
     sizes = sum(os.path.getsize(file) for _, file in named if os.path.isfile(file))
-    found = at_once([lambda rank=rank, file=file: _file(rank, file) for rank, file in named], sizes // _NODE)
+    found = at_once([partial(_file, rank, file) for rank, file in named], sizes // _NODE)
     if not sum(len(one.rows) for one in found):
         raise TraceError(f"{named[0][1] if len(named) == 1 else path}: no node, must have some")
     return found

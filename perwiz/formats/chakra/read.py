@@ -128,8 +128,8 @@ class _Builder:
         name = np.concatenate(known)[lanes.node]
         kind = job.rows.type[lanes.node]
         rows = np.flatnonzero((job.op[lanes.node] < 0) & (kind >= chakra.LOAD) & (did.end > did.begin))
-        used, number = np.unique(name[rows], return_inverse=True)
-        location, number = lanes.location[rows], number.ravel().astype("i4")
+        used, said_by = np.unique(name[rows], return_inverse=True)
+        location, number = lanes.location[rows], said_by.ravel().astype("i4")
         alone = np.full(len(rows), NONE, "i4")
         path, *above = paths(alone, number)
         behind = self._row[did.behind[rows]].astype("i4")

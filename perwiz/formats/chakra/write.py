@@ -127,7 +127,7 @@ def _nodes(schedule: Schedule, trace: Trace) -> _Nodes:
     made.duration[node] = _whole(schedule)
     for k, (kind, kind_of_node) in enumerate(_TYPES.items()):
         of = np.flatnonzero(schedule.kind == kind)
-        made.type[node[of]], made.name[node[of]] = kind_of_node, k
+        made["type"][node[of]], made["name"][node[of]] = kind_of_node, k
     _talk(made, node, schedule)
     _meet(made, node, schedule, trace)
     first = np.searchsorted(needs[by_node], np.arange(len(order) + 1))
