@@ -132,9 +132,9 @@ def _schedule(trace: Trace, model: Start, path: str) -> list[tuple[str, int]]:
 def _nodes(trace: Trace, model: Start, path: str) -> list[tuple[str, int]]:
     """Write a run as nodes that need each other, likewise."""
     from perwiz.formats.chakra.write import write
-    from perwiz.loggps.schedules import OF_ASTRA_SIM, schedule
+    from perwiz.loggps.schedules import IN_ASTRA_SIM, schedule
 
-    made = schedule(_run(trace, model).weighted, OF_ASTRA_SIM)
+    made = schedule(_run(trace, model).weighted, as_such=IN_ASTRA_SIM)
     return [*made.missing, *write(made.schedule, trace, path)]
 
 

@@ -262,7 +262,7 @@ class _Builder:
     def _meetings(self, configuration: Configuration, ops: Mask) -> int:
         """Add collectives of some ops whose members are all known, as such; return how many they are."""
         table, members, calls = self.trace.collectives, self.trace.members, self.trace.calls
-        if not len(table):
+        if not ops[table.op].any():
             return 0
         first = np.append(table.first_member, len(members)).astype("i8")
         complete = (np.diff(first) == instances.processes(self.trace)) & ops[table.op]
