@@ -18,7 +18,8 @@ REMEDIES = {
     " node (pin processes, move the job)",
     "work of a farm": "tasks go to whoever asks already, so the last ones tell: hand out the longest first, or make them smaller; or see"
     " whether these processes are slower (cores, crowded nodes)",
-    "wrong order": "do what the others wait for first: move that computation and its MPI_Send or MPI_Isend ahead of what nobody waits for",
+    "wrong order": "do what the others wait for first: move that computation and its send ahead of what nobody waits for, as MPI_Isend:"
+    " where all send first, MPI_Send may never return",
     "late sender": "send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of waiting",
     "late put": "put earlier: shmem_put_nbi as soon as the data are there, the flag behind shmem_fence; or compute before shmem_wait_until",
     "late receiver": "post the receive earlier: MPI_Irecv before the computation, MPI_Wait behind it; or use MPI_Isend and compute on",

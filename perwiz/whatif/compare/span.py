@@ -37,20 +37,29 @@ def bounds(first: Trace, second: Trace, pairs: Alignment, start: str | None, sto
 
     By default it begins when the last process has left MPI_Init and ends with the run. Where only one of both shows MPI_Init, or
     MPI_Finalize, it begins or ends with the calls that both have: formats differ in what they record. Parts of two runs are compared from
-    when their last process has begun. Raises UsageError.
+    when their last process has begun. Raises UsageError, also where only one of both goes on behind MPI_Init.
     """
-    both = (first, second)
+    both, asked = (first, second), start is not None or stop is not None
     if start is None and first.part and second.part:
         start = "begun"
     elif start is None:
         start = _default([len(selectors.init_calls(trace)) > 0 for trace in both], "init", "start", pairs)
     if stop is None:
         stop = _default([len(selectors.finalize_calls(trace)) > 0 for trace in both], "end", "end", pairs)
+    short = [trace for trace in both if not asked and start == "init" and _ends_in_init(trace)]
+    if len(short) == 1:
+        raise UsageError(f"{short[0].path}: no call behind MPI_Init, must have some to be compared (did its run hang?)")
     begin, end = _bound("--from", both, pairs, start), _bound("--to", both, pairs, stop)
     for trace, early, late in zip(both, begin.times, end.times, strict=True):
         if late < early or (late == early and stop != "end"):
             raise UsageError(f"--from {start} --to {stop}: nothing lies between them in {trace.path}, must be in the order of time")
     return begin, end
+
+
+def _ends_in_init(trace: Trace) -> bool:
+    """Return whether no call was entered once the last process had left MPI_Init."""
+    calls = trace.timeline.calls
+    return not (calls.enter >= calls.leave[selectors.init_calls(trace)].max()).any()
 
 
 def predicted_part(first: Trace, second: Trace, begin: Bound, end: Bound) -> list[tuple[int, int]] | None:

@@ -178,6 +178,18 @@ def test_bounds__only_one_run_shows_init_and_finalize():
         assert all(not (spans.first - spans.second).any() for spans in found.calls())
 
 
+def test_bounds__a_run_that_hung_behind_init():
+    """Whichever of the two it is, it is named."""
+    b = Builder(2)
+    for rank in (0, 1):
+        b.call(rank, "Init", at=(0, 50))
+    whole, hung = late_sender(init=(50, 70)), b.trace("hung.alog")
+    for runs in ((whole, hung), (hung, whole)):
+        with pytest.raises(UsageError) as refused:
+            compare(*runs)
+        assert str(refused.value) == "hung.alog: no call behind MPI_Init, must have some to be compared (did its run hang?)"
+
+
 @pytest.mark.parametrize(
     ("start", "stop", "spans"),
     [
