@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from fractions import Fraction
 
 LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START, BORDER = range(13)
@@ -172,6 +173,23 @@ def split(start, source, kind, time, cut, lag):
         for k in binding:
             weight[k] += rest
     return weight, [(edges[k], lowered[k], violations[k], returned_before[k]) for k in range(BORDER + 1)]
+
+
+def rest(start, returning, weight, lag, lasts):
+    """Return the work of each call behind its waits."""
+    local = {call: start[v] for v, call in enumerate(returning) if call >= 0}
+    return [weight[local[call]] - min(lag[local[call]], lasts[call]) for call in range(len(lasts))]
+
+
+def shares(part, group, total):
+    """Return parts rescaled so that those of each group add up to its total, rounded half to even on the running sum."""
+    out = []
+    for one, rows in itertools.groupby(range(len(part)), key=group.__getitem__):
+        rows = list(rows)
+        sums = list(itertools.accumulate(part[row] for row in rows))
+        now = [round(value * (total[one] / sums[-1])) if sums[-1] else total[one] for value in sums]
+        out += [after - before for before, after in zip([0, *now], now, strict=False)]
+    return out
 
 
 def cut_incoming(start, kind, vertex, spared, cut, weight):

@@ -94,3 +94,24 @@ def cut_incoming(
             for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
                 if kind[k] < spared:
                     weight[k] = cut
+
+
+def rest(
+    start: cython.const[cython.int][::1],
+    returning: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    lag: cython.const[cython.longlong][::1],
+    enter: cython.const[cython.longlong][::1],
+    leave: cython.const[cython.longlong][::1],
+    out: cython.longlong[::1],
+) -> None:
+    """Write to `out` the work of each call behind its waits: the weight of its local edge, without its own lag, which it does not outlast.
+
+    Vertices are read in the order of memory; `returning` is the call that returns there, -1 of others.
+    """
+    with cython.nogil:
+        for v in range(len(returning)):
+            call = returning[v]
+            if call >= 0:
+                k = start[v]
+                out[call] = weight[k] - min(lag[k], leave[call] - enter[call])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.graph.graph import EJECTION, GAP, INJECTION, QUEUE
+from perwiz.kernels import weigh as kernel
 from perwiz.loggps.keys import BOTH_ENDS, LETTERS
 from perwiz.loggps.model import Costs, Model
 from perwiz.loggps.pairs import classes
@@ -26,9 +27,10 @@ _WHOLE = 2.0**16
 
 def rest(weighted: Weighted, lag: I8) -> I8:
     """Return the work of every call behind its waits, int64 ns, in an unchanged run; `lag` is what `weigh.lags` gives."""
-    local = weighted.graph.start[weighted.graph.returned]
-    times = weighted.timeline.calls
-    return weighted.weight[local] - np.minimum(lag[local], times.leave - times.enter)
+    graph, times = weighted.graph, weighted.timeline.calls
+    out = np.empty(len(times), "i8")
+    kernel.rest(graph.start, graph.returning, weighted.weight, lag, times.enter, times.leave, out)
+    return out
 
 
 def recorded(weighted: Weighted, key: str) -> float:

@@ -53,6 +53,19 @@ def test_split__a_sweep_gives_back_the_times(drawn):
     assert naive.sweep(graph.start, graph.source, weight, [0] * graph.vertices) == time
 
 
+@given(st.data())
+def test_rest__twin(data):
+    """Of calls in another order than their vertices, which stand among others."""
+    calls = data.draw(st.integers(0, 6))
+    number = st.lists(st.integers(0, 50), min_size=calls + 3, max_size=calls + 3)
+    weight, lag, lasts = (data.draw(number) for _ in range(3))
+    returning = data.draw(st.permutations([*range(calls), -1, -1, -1]))
+    columns = (np.array(column, "i8") for column in (weight, lag, [5] * calls, [5 + one for one in lasts[:calls]]))
+    start, out = np.arange(calls + 4, dtype="i4"), np.full(calls, -7)
+    weigh.rest(start, np.array(returning, "i4"), *columns, out)
+    assert out.tolist() == naive.rest(start.tolist(), returning, weight, lag, lasts[:calls])
+
+
 def test_split__every_case_of_a_partner():
     """A call from 100 to 150 with an own request of 12 and six partners, at these times with these lags:
 

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.kernels import stretch as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
 from perwiz.trace.arrays import I4, I8, Mask
@@ -122,18 +123,8 @@ def shares(part: I8, group: I8, total: I8) -> I8:
         part   10 20 5 5    group   0 0 1 1    total   60 8
         ->     20 40 4 4
     """
-    if not len(part):
-        return part
-    first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
-    which = np.cumsum(np.concatenate(([0], group[1:] != group[:-1])))
-    running = np.cumsum(part)
-    running -= (running[first] - part[first])[which]
-    sums = np.add.reduceat(part, first)
-    wanted = total[group[first]]
-    scaled = np.rint(running * (wanted / np.maximum(sums, 1))[which]).astype("i8")
-    scaled[sums[which] == 0] = wanted[which][sums[which] == 0]
-    out = np.diff(scaled, prepend=0)
-    out[first] = scaled[first]
+    out = np.empty(len(part), "i8")
+    kernel.shares(part, np.asarray(group, "i8"), total, out)
     return out
 
 
