@@ -30,7 +30,11 @@ def test_shares__nobody():
     assert shares([], [], []) == []
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1 << 50)), max_size=12), st.lists(st.integers(0, 1 << 60), min_size=5, max_size=5))
+PARTS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1 << 50)), max_size=12)
+
+
+@given(PARTS, st.lists(st.integers(0, 1 << 60), min_size=5, max_size=5))
 def test_shares__twin(parts, total):
-    group, part = [g for g, _ in sorted(parts, key=lambda one: one[0])], [p for _, p in sorted(parts, key=lambda one: one[0])]
+    parts = sorted(parts, key=lambda one: one[0])
+    group, part = [one for one, _ in parts], [one for _, one in parts]
     assert shares(part, group, total) == naive.shares(part, group, total)
