@@ -23,6 +23,10 @@ DIMENSIONS = cython.declare(cython.int, chakra.DIMENSIONS)
 SIGNED_4 = cython.declare(cython.int, 15)
 SIGNED_8 = cython.declare(cython.int, 17)
 BOOLS = cython.declare(cython.int, 28)
+SEVEN_BITS = cython.declare(cython.int, 127)
+HELD = cython.declare(cython.int, 7)
+SIGN = cython.declare(cython.int, 1)
+"""Where a signed number has it: its last bit."""
 MOST = cython.declare(cython.longlong, 2**62)
 """A number that is greater, or negative where there is no sign, makes no sense."""
 BITS = cython.declare(cython.ulonglong, 2**64 - 1)
@@ -63,8 +67,8 @@ def _number(data: cython.const[cython.uchar][::1], state: State[::1], end: I8) -
     while state[0].at < end and shift < 64:
         byte: cython.ulonglong = data[state[0].at]
         state[0].at += 1
-        out = (out | (byte & 127) << shift) & BITS
-        if byte < 128:
+        out = (out | (byte & SEVEN_BITS) << shift) & BITS
+        if byte <= SEVEN_BITS:
             return _signed(out)
         shift += 7
     state[0].wrong = 1
@@ -79,7 +83,7 @@ def _field(data: cython.const[cython.uchar][::1], state: State[::1], end: I8) ->
     """Return the field at `state.at`, and step behind it."""
     out: Field = Field(number=0, held=0, value=0, length=0)
     head: I8 = _number(data, state, end)
-    out.number, out.held = head >> 3, head & 7
+    out.number, out.held = head >> 3, head & HELD
     if out.held == 0:
         out.value = _number(data, state, end)
     else:
@@ -153,7 +157,7 @@ def _attribute(
             value = field
     number: I8 = value.value
     if value.number == SIGNED_4 or value.number == SIGNED_8:
-        number = (number >> 1 & BELOW_SIGN) ^ -(number & 1)
+        number = (number >> 1 & BELOW_SIGN) ^ -(number & SIGN)
     if state[0].wrong == 1 or value.number == 0:
         return
     if value.held == 2:

@@ -16,6 +16,9 @@ GROUP = cython.declare(cython.int, chakra.GROUP)
 COMPUTES = cython.declare(cython.int, chakra.COMPUTES)
 TEXT = cython.declare(cython.int, 2)
 """How bytes behind their length are held; numbers are 0."""
+SEVEN_BITS = cython.declare(cython.int, 127)
+MORE = cython.declare(cython.int, 128)
+"""The bit of a byte behind which a number goes on."""
 ID = cython.declare(cython.int, 1)
 NAME = cython.declare(cython.int, 2)
 TYPE = cython.declare(cython.int, 3)
@@ -42,7 +45,7 @@ Made = cython.struct(
 def _width(number: I8) -> I8:
     """Return how many bytes a number takes."""
     width: I8 = 1
-    while number > 127:
+    while number > SEVEN_BITS:
         number >>= 7
         width += 1
     return width
@@ -54,8 +57,8 @@ def _width(number: I8) -> I8:
 @cython.exceptval(check=False)
 def _put(out: cython.uchar[::1], at: I8, number: I8) -> I8:
     """Write a number; return the place behind it."""
-    while number > 127:
-        out[at] = cython.cast(cython.uchar, number & 127 | 128)
+    while number > SEVEN_BITS:
+        out[at] = cython.cast(cython.uchar, number & SEVEN_BITS | MORE)
         number >>= 7
         at += 1
     out[at] = cython.cast(cython.uchar, number)
