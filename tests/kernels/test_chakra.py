@@ -1,10 +1,6 @@
 """Nodes of Chakra execution traces as rows and back, against the naive twin."""
 
-import pathlib
-import re
-
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,18 +114,3 @@ def test_write__twin(given_rows):
     said = np.frombuffer(b"".join(texts), "u1"), np.cumsum([len(text) for text in texts]), np.frombuffer(KEYS, "u1"), ENDS
     size = chakra_write.write(made, first, on, *said, body, out)
     assert out[:size].tobytes() == expected
-
-
-@pytest.mark.parametrize(
-    ("kernel", "struct", "dtype"),
-    [
-        *((chakra_nodes, struct, dtype) for struct, dtype in (("Node", chakra.NODE), ("Need", chakra.NEED), ("State", chakra.STATE))),
-        (chakra_write, "Made", chakra.MADE),
-    ],
-)
-def test_structs(kernel, struct, dtype):
-    """The structs of the kernels have the fields of the dtypes, in order."""
-    source = pathlib.Path(kernel.__file__).with_suffix("").with_suffix("").with_suffix(".py").read_text(encoding="utf-8")
-    fields = re.search(rf"(?s)^{struct} = cython\.struct\((.*?)\)", source, re.MULTILINE)[1]
-    kinds = {"I8": "i8", "I4": "i4"}
-    assert [(name, np.dtype(kinds[kind])) for name, kind in re.findall(r"(\w+)=(\w+)", fields)] == [(n, dtype[n]) for n in dtype.names]
