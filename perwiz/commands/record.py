@@ -246,13 +246,13 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str | None) -> 
         code = launch.run(command, launch.variables(folder, token, library, settings))
     finally:
         any_recorded = launch.recorded(folder)
+        if any_recorded:
+            with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
+                recorded_sites.resolve(folder)
     nothing = [f"{args.output}: {_nothing(mpicc, args.openmp)}"]
     stopped = recorded_files.stopped(folder)
     lines = launch.outcome(args.output, stopped, args.openmp, bool(mpicc), bool(wanted)) if any_recorded else nothing
     _say([why] * bool(why) + launch.ended(code, command) + lines)
-    if any_recorded:
-        if measured:
-            calibrate.write(place, measured)
-        with contextlib.suppress(OSError, PerwizError):  # on a full disk, or after a crash, call sites stay addresses
-            recorded_sites.resolve(folder)
+    if any_recorded and measured:
+        calibrate.write(place, measured)
     return launch.exit_code(code, any_recorded)

@@ -27,7 +27,7 @@ static void put_group(Line *line, const char *name, MPI_Group group, int count)
 {
     int *ranks = world_ranks(group, count);
     put(line, ",\"%s\":", name);
-    put_ranks(line, ranks, count);
+    put_runs(line, ranks, count);
     free(ranks);
     PMPI_Group_free(&group);
 }

@@ -47,8 +47,8 @@ static void put_string(Line *line, const char *text)
     put(line, "\"");
 }
 
-/* Put world ranks as runs: first, step, count, first, step, count ... */
-static void put_ranks(Line *line, const int *ranks, int count)
+/* Put ranks of the world, or processors, as runs: first, step, count, first, step, count ... */
+static void put_runs(Line *line, const int *ranks, int count)
 {
     put(line, "[");
     for (int at = 0; at < count;) {

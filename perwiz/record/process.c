@@ -60,6 +60,25 @@ static void put_program(Line *line)
     put(line, "]");
 }
 
+/* Put the processors that this thread may run on, as runs; nothing if they are not told, or time is simulated. */
+static void put_processors(Line *line)
+{
+#ifndef SMPI_H
+    enum { SETS = 8 };
+    cpu_set_t allowed[SETS];
+    int numbers[SETS * CPU_SETSIZE], count = 0;
+    if (sched_getaffinity(0, sizeof allowed, allowed))
+        return;
+    for (int k = 0; k < SETS * CPU_SETSIZE; k++)
+        if (CPU_ISSET_S(k, sizeof allowed, allowed))
+            numbers[count++] = k;
+    put(line, ",\"processors\":");
+    put_runs(line, numbers, count);
+#else
+    (void)line;
+#endif
+}
+
 static void put_text(Line *line, const char *name, const char *text)
 {
     put(line, ",\"%s\":", name);
@@ -80,6 +99,7 @@ static void write_process(int64_t begun, uint64_t clock, const char *mpi, const 
         pw_ranks,
         (long)getpid(), (long long)begun, (long long)at, real.tv_sec * 1000000000LL + real.tv_nsec, (unsigned long long)clock);
     put(&line, ",\"cpu\":%d,\"metahost\":%d,\"mpi_version\":[%d,%d]", sched_getcpu(), id ? atoi(id) : 0, version[0], version[1]);
+    put_processors(&line);
     put(&line, ",\"threads\":%s", threads_asked() ? "true" : "false");
     put_text(&line, "metahost_name", getenv("PERWIZ_METAHOST_NAME"));
     put_text(&line, "host", host);

@@ -82,7 +82,7 @@ static __attribute__((noinline)) Comm *set_new(Thread *me, uint64_t key, int *pe
         comm_listed(comm);
         Line line = {0};
         put(&line, "{\"comm\":%d,\"parent\":-1,\"nth\":0,\"how\":\"PEs\",\"ranks\":", comm->number);
-        put_ranks(&line, pes, size);
+        put_runs(&line, pes, size);
         put(&line, "}");
         write_line(&line);
         put(&line, "{\"named\":%d,\"name\":\"PEs %d to %d", comm->number, first, last);

@@ -30,6 +30,8 @@ _FAULTS = 8
 """Lines on what could not be read."""
 _NAMED, _MUCH = 8, 0.01
 """Ranks named in a line; part of the processes' time from which on it is said that no change alters it."""
+_TOLD = 1000
+"""Columns of what a run tells of itself."""
 _REGION = 30
 """Columns of a region in a table of waits."""
 
@@ -63,17 +65,28 @@ def lacking(state: Health, run: str = "") -> Facts:
 
     `run` says of which run that is, where there are several.
     """
-    told, ranks = list[str](), state.missing_ranks
+    told, ranks = unreturned(state), state.missing_ranks
     if ranks:
-        told.append(
+        nothing = (
             f"nothing of rank{'s' * (len(ranks) > 1)} {listed(ranks)}: waiting for {'them' if len(ranks) > 1 else 'it'} in collectives"
         )
-        told[0] += " cannot be told from transfer"
+        told.append(f"{nothing} cannot be told from transfer")
     if several := "; ".join(f"{name}: {number}" for name, number in (state.holes or state.repairs).items()):
         told.append(several if state.holes else f"what is inferred may be otherwise: {several}")
     share = f"{words.percent(state.not_modelled, 1)} of the processes' time is in calls whose partners are unknown: no change alters it"
     told += [share] if told and state.not_modelled >= _MUCH else []
     return [("" if k else "incomplete", f"{'' if k else run}{line}") for k, line in enumerate(told)]
+
+
+def unreturned(state: Health) -> list[str]:
+    """Return in a line who was still in which calls when the run ended; nothing if nobody was."""
+    return [words.shown(state.unreturned, _TOLD)] if state.unreturned else []
+
+
+def shared(state: Health) -> Facts:
+    """Return in words how many processes shared how many processors, and what that does to an answer; nothing if none did."""
+    told = "waiting and message times include waiting for a processor; record with one each"
+    return [("shared", f"{words.shown(state.shared, _TOLD)}: {told}")] if state.shared else []
 
 
 def listed(ranks: Sequence[int]) -> str:
@@ -164,6 +177,8 @@ def health(value: whatif.Health) -> Health:
         not_modelled=round(value.not_modelled, 6),
         not_modelled_most=round(value.not_modelled_most, 6),
         calls_not_modelled=value.calls_not_modelled,
+        unreturned=value.unreturned or msgspec.UNSET,
+        shared=value.shared or msgspec.UNSET,
     )
 
 
@@ -204,7 +219,7 @@ def health_facts(state: Health, clocks: bool = True) -> Facts:
     facts += [("inferred", f"{name}: {number}") for name, number in state.repairs.items()]
     if state.off_ns:
         facts.append(("not recorded", f"{words.duration(state.off_ns)}, all processes together, as measurement was switched off"))
-    facts.append(("not modelled", _not_modelled(state)))
+    facts += [("not modelled", _not_modelled(state)), *shared(state)]
     if lost := _cut(counts):
         facts.append(("cut off", f"{lost} reach beyond the iterations: what waited for them counts as work"))
     if counts.size_differs:

@@ -60,20 +60,26 @@ def beside(told: Facts, document: Modelled, whole: int) -> Facts:
     `whole` is what shares are of, ns.
     """
     doubt = _heaviest(document.misfit, whole)
-    said = first(document.misfit, document.machine, whole)
-    return [*said, *told] if doubt and _contradicted(doubt, whole) else [*told, *said]
+    shared = blocks.shared(document.health)
+    said = first(document.misfit, document.machine, whole, bool(shared))
+    return [*said, *shared, *told] if doubt and _contradicted(doubt, whole) else [*told, *said, *shared]
 
 
-def first(misfit: Misfit, machine: records.Machine, whole: int) -> Facts:
-    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns."""
+def first(misfit: Misfit, machine: records.Machine, whole: int, shared: bool) -> Facts:
+    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns.
+
+    If processes `shared` processors that may be why messages took long.
+    """
     doubt = _heaviest(misfit, whole)
     if doubt is None:
         return []
-    why = _DOUBTS[doubt.what].format(f"{doubt.messages} of {doubt.of}")
+    why = _DOUBTS[doubt.what].format(
+        f"{doubt.messages} of {doubt.of}", "processes shared processors" if shared else "nothing recorded says why"
+    )
     contradicted = _contradicted(doubt, whole)
     most = f"most {contradicted} the model, so take what follows with care: " if contradicted else ""
     path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, _whole(doubt, whole))})"
-    return [("doubtful", f"{most}{path}: {why}; {_remedy(doubt, machine)}")]
+    return [("doubtful", f"{most}{path}: {why}; {_remedy(doubt, machine, shared)}")]
 
 
 def _heaviest(misfit: Misfit, whole: int) -> Doubt | None:
@@ -100,18 +106,18 @@ def _contradicted(doubt: Doubt, whole: int) -> str:
 
 _DOUBTS = {
     "fast": "{} messages came sooner than the model says",
-    "slow": "{} messages took more than twice as long as the model says, and nothing recorded says why",
+    "slow": "{} messages took more than twice as long as the model says, and {}",
     "held": "{} senders of messages that are eager by the model stood still until their receiver came",
     "free": "{} messages that are synchronous by the model did not hold their sender",
 }
-"""What a doubt says, of how many messages."""
+"""What a doubt says, of how many messages, and why."""
 
 
-def _remedy(doubt: Doubt, machine: records.Machine) -> str:
+def _remedy(doubt: Doubt, machine: records.Machine, shared: bool) -> str:
     if machine.given:
         return "without --model it is fitted to this run"
     if doubt.what == "slow":
-        return "answers keep it; if processes shared cores, record with one each"
+        return "answers keep it" if shared else "answers keep it; if processes shared cores, record with one each"
     return f"see --model {doubt.change}" if doubt.change else "measure with perwiz calibrate"
 
 

@@ -320,6 +320,10 @@ class Health(Record):
     """The same of the process or thread of which it is largest, of those that logged anything."""
     calls_not_modelled: Natural
     """How many calls these are."""
+    unreturned: str | msgspec.UnsetType = msgspec.UNSET
+    """Only if some were: who was still in which calls when the run ended, in words."""
+    shared: str | msgspec.UnsetType = msgspec.UNSET
+    """Only if some did: how many processes shared how many processors, in words."""
 
 
 def to_json(document: Record) -> str:

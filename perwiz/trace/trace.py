@@ -219,6 +219,12 @@ _LACKING = (
 )
 
 
+UNRETURNED = "unreturned"
+"""Property: who was still in which calls when the run ended."""
+SHARED = "shared processors"
+"""Property: how many processes shared how many processors."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Trace:
     """One recorded run: what happened, and the measured timeline beside it."""
@@ -245,6 +251,7 @@ class Trace:
     defects: Defects
     counts: Counts
     properties: Mapping[str, str]
+    """What the writer says of the run, in words; UNRETURNED and SHARED bear on every answer."""
     faults: tuple[str, ...] = ()
     """What could not be read, and where, in words."""
     offsets_applied: bool = True

@@ -15,7 +15,7 @@ from perwiz.trace.defects import REASONS
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.tally import Tally
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import Counts, Trace
+from perwiz.trace.trace import SHARED, UNRETURNED, Counts, Trace
 from perwiz.trace.unrecorded import unrecorded
 
 _STARTS = (operations.OP["MPI_Start"], operations.OP["MPI_Startall"])
@@ -75,6 +75,10 @@ class Health:
     """Members of collectives of which the trace has nothing, ascending; several processes that have it together do not tell."""
     predicted: bool = False
     """The times are those of a prediction in which waits or calls were zeroed."""
+    unreturned: str = ""
+    """Who was still in which calls when the run ended, in words."""
+    shared: str = ""
+    """How many processes shared how many processors, in words."""
 
     @property
     def holes(self) -> dict[str, int]:
@@ -191,6 +195,8 @@ def state(
         unknown_receives=told["unknown_receives"],
         own_clocks=len(np.unique(trace.locations.process)) if disagreed and unsynchronised(trace) else 0,
         predicted=trace.timeline.origin.effects_may_precede_causes,
+        unreturned=trace.properties.get(UNRETURNED, ""),
+        shared=trace.properties.get(SHARED, ""),
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=remaining,
         recorded=recorded,

@@ -9,6 +9,7 @@ import pytest
 import mpis
 from perwiz.clock.offsets import apply
 from perwiz.formats.recorded import read as recorded
+from perwiz.formats.recorded.files import processes
 from perwiz.trace import defects, operations
 
 pytestmark = pytest.mark.slow
@@ -107,8 +108,12 @@ def test_start_of_the_recorder__is_inside_mpi_init(ending):
 
 @mpis.in_turn()
 def test_clocks__one_node_needs_no_offsets(ending):
+    """All three say that they may run on some processors of this one."""
     code, folder, _, _ = ending("well")
     assert code == 0
+    allowed = [process.about.allowed for process in processes([folder])]
+    here = sum(1 << number for number in os.sched_getaffinity(0))
+    assert [own > 0 and own & here == own for own in allowed] == [True] * 3
     assert len(recorded.read(folder).readings) == 0
 
 

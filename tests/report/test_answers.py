@@ -16,6 +16,7 @@ from perwiz.report.domino.text import text as domino_text
 from perwiz.report.predict import document as report
 from perwiz.report.predict.text import text as predict_text
 from perwiz.report.records import GainBetween, Possible, Span, Varies
+from perwiz.trace.trace import SHARED
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import ranking
 from perwiz.whatif.worth.domino import domino
@@ -246,7 +247,7 @@ def test_doubtful__on_every_first_screen():
 def test_doubtful__little_is_not_told():
     document = report.document(predict(held(100_000), "zero-wait e1", hand_model(), clock="none"), 0)
     assert document.misfit.doubts[0].what == "held"
-    assert misfit.first(document.misfit, document.machine, document.shares_of_ns) == []
+    assert misfit.first(document.misfit, document.machine, document.shares_of_ns, shared=False) == []
 
 
 def test_doubtful__is_a_part_of_its_own_run():
@@ -254,7 +255,7 @@ def test_doubtful__is_a_part_of_its_own_run():
     document = report.document(predict(held(), "zero-wait e1", hand_model(), clock="none"), 0)
     doubt = dataclasses.replace(document.misfit.doubts[0], time=900, makespan=2000, recorded=1000, share=0.45)
     document.misfit.doubts = [doubt]
-    assert "900 ns of the critical path (50.0 %)" in misfit.first(document.misfit, document.machine, 800)[0][1]
+    assert "900 ns of the critical path (50.0 %)" in misfit.first(document.misfit, document.machine, 800, shared=False)[0][1]
 
 
 def test_doubtful__most_of_the_path_is_said_first():
@@ -294,6 +295,14 @@ def test_doubtful__slow_by_the_fit():
     """What the shortest messages tell is not mended by measuring the network: the others waited for something else."""
     document = report.document(predict(slow(), (), Machine(hand_model()), clock="none"), 0)
     assert lines(predict_text(document), "doubtful").endswith("answers keep it; if processes shared cores, record with one each")
+
+
+def test_doubtful__slow_as_processors_were_shared():
+    trace = dataclasses.replace(slow(), properties={SHARED: "2 processes shared 1 processor of node a"})
+    text = predict_text(report.document(predict(trace, (), Machine(hand_model()), clock="none"), 0))
+    assert lines(text, "doubtful").endswith("as long as the model says, and processes shared processors; answers keep it")
+    said = "2 processes shared 1 processor of node a: waiting and message times include waiting for a processor; record with one each"
+    assert lines(text, "shared") == f"{said} {said}", "beside the answer, and in the health of the trace"
 
 
 def test_doubtful__fast():

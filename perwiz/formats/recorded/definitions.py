@@ -6,6 +6,7 @@ are skipped: an older perwiz reads what a newer one recorded.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -17,6 +18,8 @@ MOST_PROCESSES = 1 << 22
 """Processes of a run: more is a damaged number."""
 MOST_RANKS = 1 << 24
 """Members of all communicators of one process, together: likewise."""
+MOST_PROCESSORS = 1 << 16
+"""Processors of a node: likewise."""
 Time = Annotated[int, Meta(ge=-(1 << 61), le=1 << 61)]
 """Nanoseconds; the difference of two fits 64 bits."""
 Int = Annotated[int, Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
@@ -59,6 +62,8 @@ class About(Definition, frozen=True):
     """Whether its threads were recorded, too."""
     first: Natural = 0
     """The first process of its world: one that others spawned has a world of its own."""
+    processors: list[Int] = []
+    """Those of its node that it may run on, as runs: first, step, count, first, step, count ...; none if nobody told."""
 
     def __post_init__(self) -> None:
         if not self.first <= self.process < self.end <= MOST_PROCESSES:
@@ -66,11 +71,26 @@ class About(Definition, frozen=True):
         for name in ("flush", "begin", "end"):
             if name not in self.operations:
                 raise ValueError(f"operations lacks {name!r}, must have it")
+        if len(self.processors) % 3:
+            raise ValueError(f"processors has {len(self.processors)} numbers, must have three per run: first, step and count")
+        for first, step, count in _runs(self.processors):
+            if min(first, step - 1, count - 1) < 0 or first + step * (count - 1) >= MOST_PROCESSORS:
+                raise ValueError(f"processors has a run {first},{step},{count}, must be of numbers from 0 to {MOST_PROCESSORS - 1}")
 
     @property
     def end(self) -> int:
         """The end of the processes of its world."""
         return self.first + self.processes
+
+    @property
+    def allowed(self) -> int:
+        """The processors as the bits of a number."""
+        return sum(1 << number for first, step, count in _runs(self.processors) for number in range(first, first + step * count, step))
+
+
+def _runs(numbers: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Return the runs, each (first, step, count)."""
+    return zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
 
 
 class Communicator(Definition, frozen=True):
@@ -105,7 +125,7 @@ class Communicator(Definition, frozen=True):
         for name, runs in (("ranks", self.ranks), ("remote", self.remote)):
             if len(runs) % 3:
                 raise Mistyped(f"{name} has {len(runs)} numbers, must have three per run: first, step and count")
-            for first, step, count in zip(runs[::3], runs[1::3], runs[2::3], strict=True):
+            for first, step, count in _runs(runs):
                 ends = first, first + step * (count - 1)
                 if count < 1 or min(ends) < -1 or max(ends) >= end:
                     raise Mistyped(f"{name} has a run {first},{step},{count}, must be of ranks below {end}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.formats import one_sided
-from perwiz.formats.recorded import counters
+from perwiz.formats.recorded import counters, notes
 from perwiz.formats.recorded.columns import Columns
 from perwiz.formats.recorded.communicators import Comms
 from perwiz.formats.recorded.definitions import Comparison
@@ -25,7 +25,7 @@ from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.spread.team import Team
 from perwiz.trace.tables import NONE, THREAD, Calls, Defects, Links, Locations, Offsets, Readings, Records, Times
-from perwiz.trace.trace import Counts, Timeline, Trace
+from perwiz.trace.trace import SHARED, UNRETURNED, Counts, Timeline, Trace
 
 MODEL = "model.toml"
 """Name of the file, in the directory of a run, with the model of the machine it was recorded on."""
@@ -71,6 +71,12 @@ class Builder:
         self.columns = Columns(recorded, self.comms, Sites(folders), self.start)
         self.faults = [*(process.fault for process in recorded if process.fault), *self.columns.sites.faults]
         self.begun = np.array(begun, "i8")[self.columns.process]
+        self.notes = self._notes(recorded)
+
+    def _notes(self, recorded: list[Process]) -> dict[str, str]:
+        """Return what the run tells of itself, as properties of the trace."""
+        said = {UNRETURNED: notes.unreturned(recorded, self.columns.sites, self.silent), SHARED: notes.shared_processors(recorded)}
+        return {key: text for key, text in said.items() if text}
 
     def _earliest(self, times: list[int]) -> int:
         return min(times)
@@ -209,7 +215,7 @@ class Builder:
         started = datetime.datetime.fromtimestamp((real - local + about.begun) / 1e9, datetime.UTC).isoformat()
         program = " ".join(os.fsencode(word).decode(errors="backslashreplace") for word in about.program)
         mpi = " ".join(about.mpi.split("\n")[0].split())
-        return {"recorder": "perwiz", "program": program} | ({"mpi": mpi} if mpi else {}) | {"started": started}
+        return {"recorder": "perwiz", "program": program} | ({"mpi": mpi} if mpi else {}) | {"started": started} | self.notes
 
     def _assemble(self) -> Trace:
         locations, nodes, metahosts = self._locations()

@@ -58,6 +58,7 @@ class _Builder(Builder):
             raise TraceError(f"{folders[0]}: process {other} sees other files of it than process 0; all must see the same")
         own = set(rank[self._own].tolist())
         super().__init__([process if process.rank in own else _without_calls(process) for process in recorded], folders)
+        self.notes = self._notes(recorded)
         calls = np.diff(self.columns.first)[self._own]
         first = np.append(0, np.cumsum(np.concatenate(gathered(team, calls)))).astype("i8")
         self.places = Places(team, self.columns.rank(), self._bounds, first)

@@ -66,7 +66,7 @@ def head(report: Report) -> PanelData:
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
         "predicted": prediction.predicted.makespan if prediction else None,
         "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction and report.asked else None,
-        "doubts": [text for _, text in misfit.first(report.ranked.misfit, report.ranked.machine, whole)],
+        "doubts": [text for _, text in misfit.beside([], report.ranked, whole)],
         "waiting": int(report.run.waits.time.sum()),
         "replay_error": report.run.replay_error,
         "comparison": _comparison(report.comparison),

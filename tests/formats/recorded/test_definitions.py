@@ -77,6 +77,11 @@ def test_line__every_value_of_another_type(line, value):
         (ABOUT | {"process": 1, "first": 2}, "process is 1, must be one of the 2 from 2 on"),
         (COMM | {"ranks": []}, "ranks is [], must be a list of length >= 3"),
         (ABOUT | {"operations": ["begin", "end"]}, "operations lacks 'flush', must have it"),
+        (ABOUT | {"processors": [0, 1]}, "processors has 2 numbers, must have three per run: first, step and count"),
+        (ABOUT | {"processors": [-1, 1, 1]}, "processors has a run -1,1,1, must be of numbers from 0 to 65535"),
+        (ABOUT | {"processors": [0, 0, 2]}, "processors has a run 0,0,2, must be of numbers from 0 to 65535"),
+        (ABOUT | {"processors": [0, 1, 0]}, "processors has a run 0,1,0, must be of numbers from 0 to 65535"),
+        (ABOUT | {"processors": [0, 1, 65537]}, "processors has a run 0,1,65537, must be of numbers from 0 to 65535"),
         (COMM | {"parent": 1}, "parent is 1, must be below 1, the number of the communicator"),
         (COMM | {"periodic": []}, "place is [1], must be in sizes, [2], and periodic as long"),
         (COMM | {"place": [2]}, "place is [2], must be in sizes, [2]"),
@@ -86,6 +91,11 @@ def test_line__every_value_of_another_type(line, value):
 )
 def test_line__that_breaks_a_rule(line, message):
     assert words(line) == message
+
+
+def test_processors__as_bits():
+    assert definition(json.dumps(ABOUT | {"processors": [0, 2, 2, 5, 1, 2]})).allowed == 0b1100101
+    assert definition(json.dumps(ABOUT)).allowed == 0
 
 
 def test_line__a_key_that_is_no_text():
