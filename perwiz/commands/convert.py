@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perwiz.whatif.health import Health
     from perwiz.whatif.run import Run, Start
 
-HELP = "write a trace in another format: a store, ALOG, OTF2, Paraver, JSON for Perfetto, a schedule in GOAL, or Chakra"
+HELP = "write a trace in another format: a store, ALOG, OTF2, Paraver, JSON for Perfetto, GOAL or Chakra"
 _ENDING = """
 The format written is told by the name of FILE: .perwiz is a store, a directory that holds all of the trace as it was recorded and what
 each question begins with, under --clock and --model: the next one on it neither reads, corrects, fits nor builds again; .otf2 is an OTF2

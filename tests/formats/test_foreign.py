@@ -16,7 +16,7 @@ import perwiz
 from perwiz.errors import TraceError
 
 MUST = (
-    "must be ALOG, a CLOG-2 log, a DUMPI trace (.meta, .bin), a schedule in GOAL, "
+    "must be ALOG, Chakra execution traces (NAME.RANK.et), a CLOG-2 log, a DUMPI trace (.meta, .bin), a schedule in GOAL, "
     "tables of the operations of a training job (.parquet), traces of the PyTorch profiler (rank*.json.gz), "
     "a liballprof trace (pmpi-trace-rank-0.txt), "
     "the anchor file of an OTF2 archive, the records of a Paraver trace (.prv), a recorded run (perwiz record), "
