@@ -55,6 +55,10 @@ TERMS = (
     Term("by costs", "by how much latency and overheads that are fitted put the gain off at most, nine of ten times"),
     Term("as the machine may be", "between what the gain lies if what the trace leaves open of the machine is at its ends"),
     Term("limited by", "what the run loses beside computation: to imbalance, serialisation, transfer and a late start", ("bottleneck",)),
+    Term(
+        "unexplained",
+        "of transfer: what calls take by no latency, overhead or byte of the model",
+    ),
     Term("late start", "the critical path begins on a process that starts after others: the time before that", ("start",)),
     Term("polling", "tests and probes in vain, made again and again until something has come"),
     Term("not sure to gain", "in what the trace leaves open the gain may be nothing: runs drawn anew, the span, fitted costs, the machine"),
@@ -322,7 +326,7 @@ TERMS = (
     Term("misfit", "how often the recorded times contradict the model; such messages keep their recorded times"),
     Term(
         "doubtful",
-        "what recording and model contradict each other in, if it could change the answer by over 5 %; first if most do",
+        "what recording and model contradict each other in, if that may change the answer by over 5 %; 3 % and first if most do",
     ),
     Term("controlled logical clock", "puts events forward just far enough that none comes before its cause", ("clc",)),
     Term(

@@ -15,7 +15,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Misfit
 from perwiz.trace.arrays import I8
 from perwiz.whatif.run import Run
-from perwiz.whatif.sure.doubts import SHARE, Doubt, Doubts, doubts_of
+from perwiz.whatif.sure.doubts import MOST, SHARE, Doubt, Doubts, doubts_of
 
 
 class Modelled(Protocol):
@@ -66,7 +66,8 @@ def beside(told: Facts, document: Modelled, whole: int) -> Facts:
 
 
 def first(misfit: Misfit, machine: records.Machine, whole: int, shared: bool) -> Facts:
-    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns.
+    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns, or more
+    than MOST if most messages contradict the model: what another question asks may be about them.
 
     If processes `shared` processors that may be why messages took long.
     """
@@ -83,9 +84,14 @@ def first(misfit: Misfit, machine: records.Machine, whole: int, shared: bool) ->
 
 
 def _heaviest(misfit: Misfit, whole: int) -> Doubt | None:
-    """Return the contradiction that weighs most; None if it could not change the answer by more than SHARE."""
+    """Return the contradiction that weighs most; None if none weighs enough."""
     doubt = max(misfit.doubts, key=lambda doubt: doubt.share, default=None)
-    return doubt if doubt and doubt.time > SHARE * _whole(doubt, whole) else None
+    return doubt if doubt and doubt.time > (MOST if _mostly(doubt) else SHARE) * _whole(doubt, whole) else None
+
+
+def _mostly(doubt: Doubt) -> bool:
+    """Return whether most messages contradict the model, not only of the few that could in this way."""
+    return doubt.what in ("fast", "slow") and 2 * doubt.messages > doubt.of
 
 
 def _whole(doubt: Doubt, whole: int) -> int:
@@ -98,8 +104,8 @@ def _whole(doubt: Doubt, whole: int) -> int:
 
 
 def _contradicted(doubt: Doubt, whole: int) -> str:
-    """Return what of most of the run contradicts the model: messages, not only of the few that could in this way, or the critical path."""
-    if doubt.what in ("fast", "slow") and 2 * doubt.messages > doubt.of:
+    """Return what of most of the run contradicts the model: messages, or the critical path."""
+    if _mostly(doubt):
         return "messages contradict"
     return "of the critical path contradicts" if 2 * doubt.time > _whole(doubt, whole) else ""
 

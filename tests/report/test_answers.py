@@ -269,6 +269,15 @@ def test_doubtful__most_of_the_path_is_said_first():
         assert "doubtful " in told
 
 
+def test_doubtful__where_most_messages_contradict_less_is_told():
+    """More than 300 of 10 000 if that are two of two, more than 500 if one of two: whatever the answer, it is about those."""
+    document = report.document(predict(slow(), (), hand_model(), clock="none"), 0)
+    (doubt,) = document.misfit.doubts
+    for messages, time, told in ((2, 301, True), (2, 300, False), (1, 501, True), (1, 500, False)):
+        document.misfit.doubts = [dataclasses.replace(doubt, messages=messages, time=time, makespan=10_000, recorded=10_000)]
+        assert bool(misfit.first(document.misfit, document.machine, 10_000, shared=False)) is told
+
+
 def slow():
     """A message that takes 5000 where the model by hand says 12 and 2, and one back."""
     b = Builder(2)

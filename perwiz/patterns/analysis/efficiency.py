@@ -39,6 +39,7 @@ from perwiz.trace.tables import NONE, PROCESS, Times
 from perwiz.trace.tied import processors
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.network import changed_weights
 from perwiz.whatif.run import Run, makespan
 
 _FILES = np.array([name.startswith("MPI_File_") for name in operations.OPS])
@@ -132,19 +133,51 @@ def whole(run: Run) -> Efficiency:
     To the end if none does; of the whole program if the trace does not show MPI_Init. Gains are shares of the time from there to the end.
     Of a part of a run it is that of the process that takes longest: each begins it where it is. Streams of devices do not count.
     """
-    trace, times, spans = run.trace, run.trace.timeline.calls, run.trace.timeline.locations
-    time = sweep(run.graph, ideal(run))
+    trace, spans, asked = run.trace, run.trace.timeline.locations, _after_init(run)
+    if asked is None:
+        begin, lasts = int(spans.enter.min(initial=0)), selectors.longest(spans) if run.trace.part else run.makespan
+        return Efficiency(
+            PROGRAM, False, _computed(trace, begin, int(spans.leave.max(initial=0))), lasts, shortest(run, ideal(run)), since=begin
+        )
+    since, until = asked.begins(trace.timeline), asked.ends(trace.timeline)
+    return Efficiency(AFTER, False, _computed(trace, since, until), until - since, shortest(run, ideal(run)), since=since)
+
+
+def shortest(run: Run, weight: I8) -> int:
+    """Return how long the part that `whole` tells of takes with other weights, ns."""
+    time, asked = sweep(run.graph, weight), _after_init(run)
+    if asked is None and not run.trace.part:
+        return makespan(run.graph, time)
     best = timeline_of(run.weighted, time, Origin("predicted", hypotheses=("an ideal network",)))
-    inits, after, last = selectors.init_calls(trace), selectors.after_init(trace), np.flatnonzero(FINALIZE[trace.calls.op])
+    return asked.ends(best) - asked.begins(best) if asked else selectors.longest(best.locations)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _AfterInit:
+    """The part of a run from when all have started MPI until they end it."""
+
+    starts: I8
+    """The calls that start MPI."""
+    ending: I8
+    """Those that end it; none if it goes on to the end of the run."""
+
+    def begins(self, timeline: Timeline) -> int:
+        """Return when it begins in a timeline, ns."""
+        return int(timeline.calls.leave[self.starts].max())
+
+    def ends(self, timeline: Timeline) -> int:
+        """Return when it ends, ns."""
+        return int(timeline.calls.enter[self.ending].max() if len(self.ending) else timeline.locations.leave.max())
+
+
+def _after_init(run: Run) -> _AfterInit | None:
+    """Return the part that gains are shares of, without the end of MPI; None for all of the run, or of its part."""
+    trace, after, last = run.trace, selectors.after_init(run.trace), np.flatnonzero(FINALIZE[run.trace.calls.op])
     if trace.part or after is None or not 0 < after < run.makespan:
-        begin = int(spans.enter.min(initial=0))
-        useful = _computed(trace, begin, int(spans.leave.max(initial=0)))
-        return Efficiency(PROGRAM, False, useful, *_program(run, best, makespan(run.graph, time)), since=begin)
-    since, begun = (int(each.leave[inits].max()) for each in (times, best.calls))
-    until, ended = (int(each.enter[last].max()) if len(last) else -1 for each in (times, best.calls))
-    if until < since:
-        until, ended = int(spans.leave.max()), int(best.locations.leave.max())
-    return Efficiency(AFTER, False, _computed(trace, since, until), until - since, ended - begun, since=since)
+        return None
+    found = _AfterInit(selectors.init_calls(trace), last)
+    late = found.ends(trace.timeline) < found.begins(trace.timeline)
+    return dataclasses.replace(found, ending=last[:0]) if late else found
 
 
 def _program(run: Run, best: Timeline, ideal: int) -> tuple[int, int]:
@@ -210,6 +243,15 @@ def ideal(run: Run, routines: Mask | None = None) -> I8:
     weight[binds] = np.minimum(weight[binds], 0)
     weight[graph.start[graph.returned[free]]] = 0
     return weight
+
+
+def no_network(run: Run) -> I8:
+    """Return the weights of the run in which no cost of the model is paid, neither of the network nor overheads: what is left in calls
+    is what no parameter explains. Eager limits stay.
+    """
+    model = run.weighted.model
+    free = dataclasses.replace(model, costs=tuple(row.times(0.0) for row in model.costs))
+    return changed_weights(run.weighted, free, run.weighted.size)
 
 
 def estimate(severity: Severity) -> int:

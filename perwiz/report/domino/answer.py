@@ -13,6 +13,9 @@ from perwiz.report.records import Span
 
 _PATH, _MUCH = 60, 0.05
 """Columns of a region path; part of what shares are of: what is less is not told."""
+_TALKING, _UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
+"""Callers that use the network; what is inside of calls and no cost of the model."""
+_WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
 _BOUND = {
     "zero-wait": "a wait goes only as far as what it waits for comes earlier",
     "zero-time": "calls always take some time",
@@ -62,7 +65,7 @@ def limits(limits: Limits, part: blocks.Part) -> Facts:
         f"imbalance ({_who(limits)} computes most)": limits.imbalance_ns,
         f"serialisation ({turns})": limits.serialisation_ns,
         "devices (waiting for kernels and copies)": limits.devices_ns,
-        _overhead(limits.transfer_of): limits.transfer_ns,
+        **_transfer(limits),
         "late start (others began before)": limits.start_ns,
         "MPI_Finalize and what follows": limits.end_ns,
     }
@@ -71,6 +74,8 @@ def limits(limits: Limits, part: blocks.Part) -> Facts:
     of = f"of {blocks.whole_of(limits.time_ns, part) if limits.after_init or part else f'the {words.duration(limits.time_ns)} recorded'}"
     computation = f"computation {_share(limits.computation_ns, limits.time_ns)}" if limits.computation_ns else ""
     facts = [("limited by", f"{'; '.join(filter(None, (told, computation))) or 'nothing'}, {of}")]
+    if _UNEXPLAINED in told:
+        facts.append(("", f"{_UNEXPLAINED}: {_WHY}"))
     if limits.polling_ns >= _MUCH * limits.time_ns:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
         facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
@@ -107,15 +112,23 @@ def _ranks(ranks: Sequence[int]) -> str:
     return f"rank {blocks.listed(ranks)}"
 
 
-def _overhead(callers: Sequence[str]) -> str:
-    """Return what calls themselves cost, by whose they are, if that is known."""
-    if not callers:
-        return "transfer"
-    talking = [caller for caller in callers if caller in ("MPI", "OpenSHMEM")]
-    network = ["network"] if talking else []
-    *others, last = [*talking, *network, *callers[len(talking) :]]
-    of = f"{', '.join(others)} and {last}" if others else last
-    return f"transfer ({of})" if network else f"overhead (in calls of {of})"
+def _transfer(limits: Limits) -> dict[str, int]:
+    """Return what calls and the network cost, ns, by whose they are, if that is known; where that is much, by what the model explains."""
+    talking = [caller for caller in limits.transfer_of if caller in _TALKING]
+    unexplained = limits.transfer_ns - limits.network_ns
+    if not talking:
+        name = f"overhead (in calls of {_named(limits.transfer_of)})" if limits.transfer_of else "transfer"
+    elif unexplained < _MUCH * limits.time_ns:
+        name = f"transfer ({_named([*talking, 'network', *(caller for caller in limits.transfer_of if caller not in _TALKING)])})"
+    else:
+        inside = f"{_UNEXPLAINED} (inside calls of {_named(limits.transfer_of)})"
+        return {inside: unexplained, "transfer (network and overheads, by the model)": limits.network_ns}
+    return {name: limits.transfer_ns}
+
+
+def _named(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _share(part: int, whole: int) -> str:

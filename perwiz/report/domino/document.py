@@ -153,6 +153,8 @@ def _limits(run: Run, shares_of: int) -> Limits:
     of_devices = run.trace.locations.kind == STREAM
     on_devices = int(path.length[(path.kind == KINDS.index("computation")) & of_devices[path.location]].sum())
     devices = min(on_devices, max(whole.ideal - most - start, 0))
+    transfer = whole.time - whole.ideal
+    network = whole.time - efficiency.shortest(run, efficiency.no_network(run))
     return Limits(
         after_init=started,
         time_ns=shares_of,
@@ -162,7 +164,8 @@ def _limits(run: Run, shares_of: int) -> Limits:
         start_ns=start,
         devices_ns=devices,
         serialisation_ns=whole.ideal - most - start - devices,
-        transfer_ns=whole.time - whole.ideal,
+        transfer_ns=transfer,
+        network_ns=max(min(network, transfer), min(transfer, 0)),
         transfer_of=_callers(run.trace),
         polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
         processes=len(np.unique(run.trace.locations.process)),

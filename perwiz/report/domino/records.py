@@ -203,6 +203,8 @@ class Limits(Record):
     """What waiting for each other adds on an ideal network, beside that."""
     transfer_ns: int
     """What calls themselves and the network add."""
+    network_ns: int
+    """Of transfer_ns: what goes if no cost of the model is paid, of the network and overheads; the rest no parameter explains."""
     transfer_of: list[Annotated[str, choice("MPI", "OpenSHMEM", "threads", "devices")]]
     """Whose calls these are."""
     end_ns: int

@@ -24,6 +24,8 @@ from perwiz.whatif.run import Run, makespan
 
 SHARE = 0.05
 """Part of the makespan from which on time that the model gets wrong may change the answer."""
+MOST = 0.03
+"""The same where most messages contradict the model: other answers than this one may have more of them on their path."""
 
 
 @dataclasses.dataclass(frozen=True)

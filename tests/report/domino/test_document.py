@@ -715,18 +715,38 @@ def test_limits__one_process_has_nobody_to_be_balanced_with():
 
 
 def test_limits__overhead_is_of_those_that_call():
-    """Of MPI alone it is transfer."""
-    said = {name: lines(document(CATALOGUE[name]()), "limited by") for name in ("late_sender", "shmem", "threads", "device", "small_team")}
-    assert "transfer (OpenSHMEM and network)" in said["shmem"]
-    assert "transfer (MPI and network)" in said["late_sender"]
-    assert "transfer (MPI, network and threads)" in said["threads"]
-    assert "transfer (MPI, network and devices)" in said["device"]
+    """Of MPI alone it is transfer, where the model explains it."""
+
+    def said(name):
+        found = document(CATALOGUE[name]()).limits
+        return answer.limits(replace(found, network_ns=found.transfer_ns), None)[0][1]
+
+    assert "transfer (OpenSHMEM and network)" in said("shmem")
+    assert "transfer (MPI and network)" in said("late_sender")
+    assert "transfer (MPI, network and threads)" in said("threads")
+    assert "transfer (MPI, network and devices)" in said("device")
     small = document(CATALOGUE["small_team"]()).limits
     ((_, overhead),) = answer.limits(replace(small, transfer_ns=20), None)
     assert "overhead (in calls of threads) 25.0 %" in overhead
     assert "all threads together wait" in lines(document(CATALOGUE["small_team"]()), "recorded")
     assert "all processes and threads together wait" in lines(document(CATALOGUE["threads"]()), "recorded")
     assert "all threads and streams together wait" in lines(document(CATALOGUE["two_streams"]()), "recorded")
+
+
+def test_limits__what_no_cost_explains():
+    """A message of one byte takes 112 from 0 on: the model says 12 until it is there and 2 to receive it, and no cost the other 98."""
+    b = Builder(2)
+    b.send(0, 1, 1, at=(0, 2))
+    b.recv(1, 0, at=(0, 112))
+    block = document(b.trace())
+    assert (block.limits.transfer_ns, block.limits.network_ns) == (112, 14)
+    assert lines(block, "limited by") == (
+        "unexplained (inside calls of MPI) 87.5 %, transfer (network and overheads, by the model) 12.5 %, of the 112 ns recorded"
+        " unexplained: by no cost of the model; waiting for a processor, copies, the library, or a slower network"
+    )
+    of = replace(block.limits, time_ns=280)
+    assert "unexplained (inside calls of MPI) 5.0 %" in answer.limits(replace(of, network_ns=98), None)[0][1]
+    assert answer.limits(replace(of, network_ns=99), None) == [("limited by", "transfer (MPI and network) 40.0 %, of the 280 ns recorded")]
 
 
 def test_limits__parts_are_all_or_none():
@@ -818,7 +838,8 @@ def test_text__kinds_that_are_not_tried_for_one_reason():
 
 
 def test_limits__nothing_but_computation():
-    assert lines(document(CATALOGUE["one_process"]()), "limited by").startswith(("computation", "overhead", "transfer"))
+    said = lines(document(CATALOGUE["one_process"]()), "limited by")
+    assert said.startswith("unexplained (inside calls of MPI) 60.0 %; computation 40.0 %")
     b = Builder(1)
     b.compute(0, 100)
     assert lines(document(b.trace()), "limited by") == "computation 100.0 %, of the 100 ns recorded"
