@@ -354,13 +354,6 @@ def _routine_lines(info: InfoDocument) -> list[str]:
     return words.table(["routine", "calls", "time", of, "waiting", "sent"], cells)
 
 
-def _of_processes(row: Routine, told: int, info: InfoDocument) -> str:
-    """Return which part of the processes' time a routine takes there; `-` if it is one of streams alone, or starts MPI."""
-    if row.routine in _INITS or row.streams_ns == row.time_ns > 0:
-        return "-"
-    return words.percent(max(told - row.streams_ns, 0), info.processes_ns - info.init_ns)
-
-
 def _region_lines(regions: list[Region]) -> list[str]:
     """Return the table of regions; mean and largest are times of one process."""
     if not regions:

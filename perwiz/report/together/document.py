@@ -13,7 +13,7 @@ from perwiz.report.predict.text import process_lines, zeroed
 from perwiz.report.records import Health, Makespan, Model, Natural, Positive, ReplayError, SharesOf, TraceDocument
 from perwiz.whatif.of_parts import Prediction
 
-_UNTOLD = "several processes tell neither how sure this is nor what to do instead, and keep who got which message: one process alone tells"
+_UNTOLD = "asked in parts, a run tells neither how sure this is nor what to do instead, and keeps who got which message"
 
 
 class TogetherDocument(TraceDocument, kw_only=True):
