@@ -22,6 +22,8 @@ from perwiz.words import several
 _HOST, _DEVICE = operations.OP["thread_idle"], operations.OP["device_idle"]
 _INFERRED = "inferred"
 """Key of Trace.properties."""
+_NAMED = 8
+"""Ranks without a file that are named."""
 
 
 def read(path: str) -> Trace:
@@ -114,7 +116,7 @@ class _Builder:
             defects=self._defects(),
             counts=self._counts(told, differs, len(messages)),
             properties=self._properties(),
-            faults=tuple(nodes.faults(job.files)),
+            faults=(*self._absent(), *nodes.faults(job.files)),
         )
 
     def _regions(self) -> tuple[Regions, Times, Paths, tuple[str, ...]]:
@@ -192,6 +194,15 @@ class _Builder:
             if one.cut:
                 out.add(NONE, defects.UNREADABLE, location)
         return out.table()
+
+    def _absent(self) -> list[str]:
+        """Return in words of which ranks there is no file though there are higher ones, or groups name them; nothing if of none."""
+        absent = np.setdiff1d(np.arange(self._job.groups.world), [one.rank for one in self._job.files])
+        if not len(absent):
+            return []
+        named = f"{', '.join(map(str, absent[:_NAMED].tolist()))}{', ...' if len(absent) > _NAMED else ''}"
+        said = f"no file of rank{'s' * (len(absent) > 1)} {named} of {several(self._job.groups.world, 'rank')}"
+        return [f"{self._path}: {said}: what others wait for there cannot be told"]
 
     def _counts(self, told: roots.Roots, differs: int, messages: int) -> Counts:
         job = self._job

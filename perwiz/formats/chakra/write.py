@@ -37,6 +37,7 @@ _KINDS = {
 _KIND = np.full(len(operations.OPS), NONE, "i4")
 for _number, _names in _KINDS.items():
     _KIND[[operations.OP[_name] for _name in _names.split()]] = _number
+_DEVICE = operations.OP["device_idle"]
 _TYPES = {CALC: chakra.COMPUTES, SEND: chakra.SENDS, RECV: chakra.RECEIVES, COLLECTIVE: chakra.MEETS}
 _TEXTS = {CALC: "compute", SEND: "send", RECV: "receive", COLLECTIVE: "collective"}
 _FIXED = 240
@@ -135,13 +136,18 @@ def _nodes(schedule: Schedule, trace: Trace) -> _Nodes:
 
 
 def _of_host(trace: Trace, schedule: Schedule) -> Mask:
-    """Return whether each operation is of the host: none is where there are no devices, as ranks are then what computes."""
+    """Return whether each operation is of the host: none is where there are no devices, as ranks are then what computes.
+
+    Where ranks have no host, as Chakra traces of MPI do not, their first location is a process that idles as a device.
+    """
     table = trace.locations
     if not (table.kind == STREAM).any():
         return np.zeros(len(schedule), bool)
+    host = table.kind != STREAM
+    host[trace.calls.location[trace.calls.op == _DEVICE]] = False
     order = np.argsort(table.process, kind="stable")
     first = np.searchsorted(np.unique(table.process, return_inverse=True)[1].ravel()[order], schedule.rank)
-    return table.kind[order[np.minimum(first + schedule.cpu, len(order) - 1)]] != STREAM
+    return host[order[np.minimum(first + schedule.cpu, len(order) - 1)]]
 
 
 def _whole(schedule: Schedule) -> I8:

@@ -139,10 +139,19 @@ def test_read__what_is_said(tmp_path):
     ranks = [Rank(0).compute(2, "a", 1, [77]).meet(3, ALL_REDUCE, [2], involved_dim=[True, False]), Rank(2).compute(1, "a", 1)]
     trace = files.read(put(tmp_path / "job", *ranks))
     assert trace.counts.silent_processes == 1
+    assert trace.faults == (f"{tmp_path}/job: no file of rank 1 of 3 ranks: what others wait for there cannot be told",)
     assert trace.properties["inferred"] == (
         "when nodes begin: no file tells; the process group of 1 operation, told by dimensions of a network: taken to be all ranks; "
         "1 dependence on nodes that no file has: left out"
     )
+
+
+def test_read__ranks_without_files(tmp_path):
+    """Rank 12 alone, and no group: of the others the first eight are named."""
+    trace = files.read(put(tmp_path / "job", Rank(12).compute(1, "a", 1)))
+    said = "no file of ranks 0, 1, 2, 3, 4, 5, 6, 7, ... of 13 ranks: what others wait for there cannot be told"
+    assert trace.faults == (f"{tmp_path}/job: {said}",)
+    assert files.read(put(tmp_path / "whole", *two_ranks())).faults == ()
 
 
 def test_read__joined_by_colons(tmp_path):

@@ -6,9 +6,11 @@ import pathlib
 
 import pytest
 
+import build
+import perwiz
 from chakras import put, two_ranks
 from perwiz.cli import main
-from perwiz.errors import DONE, USAGE
+from perwiz.errors import DONE, INCOMPLETE, USAGE
 from perwiz.formats import files
 from perwiz.trace import operations
 from perwiz.whatif.timed import timed
@@ -38,6 +40,40 @@ def test_convert__devices(tmp_path, capsys):
     assert content(second) == content(tmp_path / "c.et")
     assert [operations.OPS[op] for op in files.read(str(second)).collectives.op] == ["dist_all_reduce"]
     assert json.loads((second / "comm_groups.json").read_text()) == {}
+
+
+def again(source, folder, times):
+    """Convert a trace, what that gives, and so on; return what the files of ranks hold each time, and how many bytes that is."""
+    found = []
+    for k in range(times):
+        path = folder / str(k) / "a.et"
+        path.parent.mkdir()
+        assert main(["convert", str(source), str(path), "-q"]) in (DONE, INCOMPLETE)
+        found.append((content(path), sum(file.stat().st_size for file in path.glob("*.et"))))
+        source = path
+    return zip(*found, strict=True)
+
+
+@pytest.mark.parametrize("name", ["farm.alog.gz", "ring-ti", "team-static.alog.gz"])
+def test_convert__again(name, tmp_path, capsys):
+    """Of recorded runs: what was read once is written as it was, however often."""
+    held, _ = again(TRACES / name, tmp_path, 4)
+    assert held[1] == held[2] == held[3]
+
+
+def test_convert__again_job(tmp_path, capsys):
+    """Of a training job: as it was from the first time on."""
+    held, _ = again(TRACES / "training-balanced", tmp_path, 3)
+    assert held[0] == held[1] == held[2]
+
+
+@pytest.mark.parametrize("name", ["halo", "waitall_of_three", "nonblocking_collectives", "self_message"])
+def test_convert__again_without_length(name, tmp_path, capsys):
+    """Of computation below half a microsecond, which is none in a file, less is left the next time: never more, and then the same."""
+    perwiz.write(build.CATALOGUE[name](), str(tmp_path / "a.perwiz"))
+    held, sizes = again(tmp_path / "a.perwiz", tmp_path, 5)
+    assert list(sizes[1:]) == sorted(sizes[1:], reverse=True)
+    assert held[2] == held[3] == held[4]
 
 
 @pytest.mark.slow
