@@ -73,6 +73,7 @@ def lacking(state: Health, run: str = "") -> Facts:
         told.append(f"{nothing} cannot be told from transfer")
     if several := "; ".join(f"{name}: {number}" for name, number in (state.holes or state.repairs).items()):
         told.append(several if state.holes else f"what is inferred may be otherwise: {several}")
+    told += [f"{words.shown(state.faults[0], _TOLD)}{' and others' * (len(state.faults) > 1)}"] if state.faults else []
     share = f"{words.percent(state.not_modelled, 1)} of the processes' time is in calls whose partners are unknown: no change alters it"
     told += [share] if told and state.not_modelled >= _MUCH else []
     return [("" if k else "incomplete", f"{'' if k else run}{line}") for k, line in enumerate(told)]
@@ -215,7 +216,7 @@ def health_facts(state: Health, clocks: bool = True) -> Facts:
     facts += [("left out", f"{reason}: {number}") for reason, number in state.defects.items()]
     facts += [("", words.shown(fault)) for fault in state.faults[:_FAULTS]]
     facts += [("", f"and {len(state.faults) - _FAULTS} more")] if len(state.faults) > _FAULTS else []
-    facts += [("missing", f"{name}: {number}") for name, number in state.holes.items() if name != "records that cannot be used"]
+    facts += [("missing", f"{name}: {number}") for name, number in state.holes.items() if name not in whatif.OF_RECORDS]
     facts += [("inferred", f"{name}: {number}") for name, number in state.repairs.items()]
     if state.off_ns:
         facts.append(("not recorded", f"{words.duration(state.off_ns)}, all processes together, as measurement was switched off"))

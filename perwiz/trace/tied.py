@@ -120,8 +120,13 @@ def _with(times: Times, rows: Mask, others: Times) -> Times:
 def processors(trace: Trace) -> Mask:
     """Return which locations are no streams of devices, nor threads that a process keeps for one purpose, as PyTorch does for autograd.
 
-    Of work that is shared evenly these have no share. Bool per location.
+    Of work that is shared evenly these have no share. Nor have processes that logged nothing, where others did: what they computed nobody
+    knows. Bool per location.
     """
     out = trace.locations.kind != STREAM
     out[trace.calls.location[trace.calls.op == operations.OP["thread_idle"]]] = False
-    return np.asarray(out)
+    process, count = trace.locations.process, int(trace.locations.process.max(initial=-1)) + 1
+    logged = np.zeros(count, bool)
+    for table in (trace.calls, trace.regions):
+        logged[process[table.location]] = True
+    return np.asarray(out & logged[process] if logged.any() else out)

@@ -11,7 +11,7 @@ from perwiz.clock.treatment import Treated
 from perwiz.graph.build import BLOCKING_PROBES, probes
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
-from perwiz.trace.defects import REASONS
+from perwiz.trace.defects import CUT_OFF, REASONS, UNREADABLE
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.tally import Tally
 from perwiz.trace.tables import NONE
@@ -20,6 +20,14 @@ from perwiz.trace.unrecorded import unrecorded
 
 _STARTS = (operations.OP["MPI_Start"], operations.OP["MPI_Startall"])
 """May send or receive: that they have no message says nothing."""
+
+_CUTS = {
+    CUT_OFF: "files cut off in the middle of a line, what came behind is missing",
+    UNREADABLE: "processes and threads whose records cannot all be read",
+}
+"""Reasons that tell more of an answer than that a record cannot be used."""
+OF_RECORDS = (*_CUTS.values(), "records that cannot be used")
+"""The names in `Health.holes` of what `Health.defects` has by reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,9 +91,9 @@ class Health:
     @property
     def holes(self) -> dict[str, int]:
         """What makes the trace incomplete, by name, zeros left out."""
-        counts = self.counts
-        holes = {
-            "records that cannot be used": sum(self.defects.values()),
+        counts, told = self.counts, {name: self.defects.get(REASONS[reason], 0) for reason, name in _CUTS.items()}
+        holes = told | {
+            OF_RECORDS[-1]: sum(self.defects.values()) - sum(told.values()),
             "unmatched sends": counts.unmatched_sends,
             "unmatched receives": counts.unmatched_receives,
             "pairs of a send and a receive with different sizes, taken for no messages": counts.contradicting,

@@ -101,6 +101,14 @@ def test_record_that_cannot_be_used__is_left_out_and_told(tmp_path, monkeypatch,
     assert err == ""
 
 
+def test_file_that_is_cut_off__is_told_first(tmp_path, monkeypatch, capsys):
+    (tmp_path / "cut.alog").write_text(FILES["cut.alog"])
+    monkeypatch.chdir(tmp_path)
+    assert main(["predict", "cut.alog", "--zero-wait", "all"]) == 4
+    told = "incomplete    files cut off in the middle of a line, what came behind is missing: 1"
+    assert capsys.readouterr().out.startswith(f"cut.alog: zero-wait all  (INCOMPLETE trace)\n\n{told}")
+
+
 def test_clock__corrected(refused, capsys):
     assert main(["predict", "backwards.alog"]) == 0
     out = capsys.readouterr().out

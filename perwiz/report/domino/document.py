@@ -149,7 +149,7 @@ def _limits(run: Run, shares_of: int) -> Limits:
     started, path = whole.name == efficiency.AFTER, critical_of(run).pieces
     late = 0 if started or run.trace.part else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
-    hosts = processors(run.trace)
+    hosts, processes = processors(run.trace), len(np.unique(run.trace.locations.process))
     of_devices = run.trace.locations.kind == STREAM
     on_devices = int(path.length[(path.kind == KINDS.index("computation")) & of_devices[path.location]].sum())
     devices = min(on_devices, max(whole.ideal - most - start, 0))
@@ -168,8 +168,8 @@ def _limits(run: Run, shares_of: int) -> Limits:
         network_ns=max(min(network, transfer), min(transfer, 0)),
         transfer_of=_callers(run.trace),
         polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
-        processes=len(np.unique(run.trace.locations.process)),
-        lanes=int(hosts.sum()),
+        processes=processes,
+        lanes=int(hosts.sum()) + processes - len(np.unique(run.trace.locations.process[hosts])),
         **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
     )
 

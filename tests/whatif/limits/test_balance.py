@@ -46,6 +46,16 @@ def test_compositing():
     assert repr(found) == "<Balance of step in built: 340 ns recorded, 130 ns if all were balanced>"
 
 
+def test_all__of_those_that_logged_anything():
+    """Ranks 0 and 1 compute 100 and 300, then exchange: 315. Both with 200: 215. What rank 2 did nobody knows; it takes nothing over."""
+    b = Builder(3)
+    for rank, leave in ((0, 315), (1, 303)):
+        b.sendrecv(rank, 1 - rank, 1 - rank, 1, at=((100, 300)[rank], leave))
+    found = balance(b.trace(), ["all"], hand_model())
+    assert (found.run.makespan, found.regions[0].time.tolist()) == (315, [215])
+    assert found.regions[0].spread(found.regions[0].computation).mean.tolist() == [200]
+
+
 def sigma_misleads():
     """In a, ranks 1 and 2 compute 100 and 0; in b, ranks 0 and 3 compute 110 and 30: sigma 50 and 40, but rank 0 ends last."""
     b = Builder(4)
