@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perwiz.jobs.store.database import Database
     from perwiz.jobs.store.query import Choice, Job
     from perwiz.jobs.store.stream import Fault
-    from perwiz.jobs.views.records import JobDocument, PeriodDocument, Report
+    from perwiz.jobs.views.records import JobDocument, ListDocument, PeriodDocument, Report
 
 HELP = "keep the counter records of all jobs in a database, and report on jobs, users and the machine"
 _ENDING = """
@@ -79,8 +79,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         if action in ("top", "faults", "month", "user"):
             most = 20 if action in ("top", "faults") else 10
             sub.add_argument("-n", dest="most", type=options.count, default=most, metavar="N", help=f"list N of them (default {most})")
-        if action in ("job", "user", "month"):
-            sub.add_argument("--html", metavar="FILE", help="write a page with plots, too; it needs no network and no script")
+        if action in ("job", "user", "month", "top"):
+            what = "a page" if action == "top" else "a page with plots"
+            sub.add_argument("--html", metavar="FILE", help=f"write {what}, too; it needs no network and no script")
         if action in ("job", "user", "month", "top", "mail"):
             sub.add_argument("--benchmark", metavar="NAME|FILE", help="latency and bandwidth of each routine: cray-t3e or a TOML file")
             sub.add_argument("--model", metavar="NAME|FILE", help="or the LogGPS model to derive them from (default: default)")
@@ -113,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     """Return the exit code, after doing it and printing the report."""
     from perwiz.jobs.store.database import open_database
     from perwiz.jobs.views import text
-    from perwiz.jobs.views.records import FaultsDocument, JobDocument, PeriodDocument
+    from perwiz.jobs.views.records import FaultsDocument
 
     if args.action == "ingest":
         return _ingest(args)
@@ -125,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     database = open_database(args.db)
     try:
         report = _report(args, database, benchmark)
-        if getattr(args, "html", None) and isinstance(report, JobDocument | PeriodDocument):
+        if getattr(args, "html", None) and not isinstance(report, FaultsDocument):
             _write_page(args, database, report)
     finally:
         database.close()
@@ -199,13 +200,15 @@ def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark |
     return report.period(database, args.action, span, choice, benchmark, args.processors, args.most)
 
 
-def _write_page(args: argparse.Namespace, database: Database, document: JobDocument | PeriodDocument) -> None:
+def _write_page(args: argparse.Namespace, database: Database, document: JobDocument | PeriodDocument | ListDocument) -> None:
     from perwiz.jobs.views import document as report
     from perwiz.jobs.views import html
-    from perwiz.jobs.views.records import JobDocument
+    from perwiz.jobs.views.records import JobDocument, ListDocument
 
     if isinstance(document, JobDocument):
         page = html.of_job(database, _job(database, args.job), document)
+    elif isinstance(document, ListDocument):
+        page = html.listing(document, "Last jobs" if args.all else "Critical jobs")
     else:
         page = html.period(document, html.more(database, report.within(_chosen(args), _period(args, database))))
     files.write({args.html: lambda path: _write(path, page)})

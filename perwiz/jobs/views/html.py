@@ -1,4 +1,4 @@
-"""Pages that need no network and no script: one job, a user's week, a machine's month.
+"""Pages that need no network and no script: one job, a user's week, a machine's month, a list of jobs.
 
 Made from the documents of reports, and for their plots from `series`.
 """
@@ -17,7 +17,7 @@ from perwiz.jobs.views import plot as jobs_plot
 from perwiz.jobs.views import text
 from perwiz.jobs.views.diagnosis import Diagnosis
 from perwiz.jobs.views.plot import Bar
-from perwiz.jobs.views.records import JobDocument, PeriodDocument
+from perwiz.jobs.views.records import JobDocument, ListDocument, PeriodDocument
 from perwiz.report.blocks import Facts
 
 _TIMES = ("in MPI", "outside MPI")
@@ -270,6 +270,13 @@ def _tables(document: PeriodDocument) -> str:
             parts.section(f"By {title}", parts.table((title, "jobs", "of jobs", "CPU time", "of CPU", "in MPI", "processes/job"), rows))
         )
     return f'<div class="columns">{"".join(out)}</div>'
+
+
+def listing(document: ListDocument, title: str) -> str:
+    """Return the page of a list of jobs."""
+    note = f"Diagnoses by what calls take at best, {words.shown(document.benchmark, 300)}."
+    body = parts.section("Jobs", parts.jobs(document.jobs), note=note) if document.jobs else "<p>No jobs.</p>"
+    return parts.page(title, [f"<h1>{parts.escaped(title, 200)}</h1>", body])
 
 
 def of_job(database: Database, job_: Job, document: JobDocument) -> str:

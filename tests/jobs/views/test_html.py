@@ -267,6 +267,18 @@ def test_command__job(perwiz, tmp_path):
     assert f"Job {name}: " in safe((tmp_path / "a.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize(("words", "title"), [((), "Critical jobs"), (("--all",), "Last jobs"), (("--program", "none"), "No jobs.")])
+def test_command__top(perwiz, tmp_path, words, title):
+    """The page has the jobs of the text, in their order."""
+    code, out, err = perwiz("top", *words)
+    assert perwiz("top", *words, "--html", str(tmp_path / "a.html")) == (code, out, err) == (0, out, "")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    names = re.findall(r"^[0-9a-f]{12,}", out, re.MULTILINE)
+    assert title in safe(page)
+    assert re.findall(r">([0-9a-f]{12,})<", page) == names
+    assert bool(names) == (title != "No jobs.")
+
+
 def test_command__refusals(perwiz, tmp_path):
     code, out, err = perwiz("month", "--html", str(tmp_path / "none" / "a.html"))
     assert (code, out, err) == (2, "", "perwiz: DIR/none/a.html: there is no directory DIR/none, must be in one that exists\n")
