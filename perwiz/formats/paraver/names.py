@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -34,8 +35,17 @@ _COLLECTIVE = {
     codes.RECEIVED: "Recv Size in MPI Global OP",
     codes.ROOT: "Root in MPI Global OP",
 }
-_DATE = "01/01/1970 at 00:00"
-"""No trace tells when it was recorded, and a file written twice is to be the same."""
+_DATE = "%d/%m/%Y at %H:%M"
+"""Of the header, in UTC."""
+
+
+def _began(trace: Trace) -> datetime.datetime:
+    """Return when a run began, in UTC: what the trace tells; 1970 if that is no date, as a file written twice is to be the same."""
+    try:
+        began = datetime.datetime.fromisoformat(trace.properties.get("started", ""))
+        return began.astimezone(datetime.UTC) if began.tzinfo else began
+    except (ValueError, OverflowError):
+        return datetime.datetime.fromtimestamp(0, datetime.UTC)
 
 
 class LocationNumbers:
@@ -62,7 +72,7 @@ class LocationNumbers:
         first = self._order[self.thread[self._order] == 1]
         threads = np.bincount(self.task - 1, minlength=len(self._processes)).tolist()
         tasks = ",".join(f"{count}:{node}" for count, node in zip(threads, self.node[first].tolist(), strict=True))
-        yield f"#Paraver ({_DATE}):{end}_ns:{len(self._keys)}({cpus}):1:{len(self._processes)}({tasks}),{len(comms)}"
+        yield f"#Paraver ({_began(self._trace):{_DATE}}):{end}_ns:{len(self._keys)}({cpus}):1:{len(self._processes)}({tasks}),{len(comms)}"
         for comm in range(len(comms)):
             ranks = comms.members(comm)
             tasks_of_comm = np.searchsorted(self._processes, ranks[np.isin(ranks, self._processes)]) + 1

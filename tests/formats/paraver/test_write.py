@@ -292,6 +292,21 @@ THREADS = """\
 """
 
 
+@pytest.mark.parametrize(
+    ("started", "date"),
+    [
+        ("2026-10-24T23:30:59.5+00:00", "24/10/2026 at 23:30"),
+        ("2026-10-24T23:30:59-02:00", "25/10/2026 at 01:30"),
+        ("2026-10-24T23:30", "24/10/2026 at 23:30"),
+        ("0001-01-01T00:00+02:00", "01/01/1970 at 00:00"),
+        ("yesterday", "01/01/1970 at 00:00"),
+    ],
+)
+def test_header__tells_when_the_run_began(started, date):
+    trace = dataclasses.replace(run_by_hand(), properties={"started": started})
+    assert written(trace)[0].startswith(f"#Paraver ({date}):40_ns:")
+
+
 def test_threads():
     """The threads of a task; idle is a state, without an event. A parallel region is open from its fork to its join, a lock held to its
     release; barriers of threads have no communicator."""
