@@ -78,7 +78,7 @@ def _legend(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
     told = [f"gain: by which the recorded run, replayed with the change, is shorter; {words.shown(domino.predict, WHOLE)} CHANGE"]
     if domino.draws:
         tied = any(line.place and line.place.tied for line in lines)
-        ties = "; = whether it gains less than the line before it is open" if tied else ""
+        ties = "; = whether it gains less than the line before it is open: it may be first in more of them" if tied else ""
         told.append(f"in drawn runs: in how many of {domino.draws} drawn anew it gains most, or is among the first three{ties}")
     return [line for text in told for line in words.wrapped(text, 2)]
 
