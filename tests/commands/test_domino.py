@@ -67,7 +67,7 @@ def test_text(domino):
         "              391.2 ms to 396.8 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run; 5\n"
         "              iterations are too few to tell how much the gain varies\n"
         "              what the 15 calls of MPI_Recv wait for runs earlier; waiting in MPI_Recv falls from 110.2 ms to 0 ns; only\n"
-        "              if it needs nothing of the 16 receives it then runs ahead of\n"
+        "              if it needs nothing of the 6 receives it then runs ahead of\n"
     )
     assert "\x1b" not in out
     assert out.isascii()

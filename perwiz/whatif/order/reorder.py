@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,8 +37,16 @@ class Moved:
 
     def receives(self, trace: Trace) -> int:
         """Return how many of the calls that it passes receive a message in the recorded trace."""
-        done = trace.messages.receive_done
-        return len(np.unique(done[(done >= self.before) & (done <= self.end)]))
+        return receives(trace, [self])
+
+
+def receives(trace: Trace, moves: Sequence[Moved]) -> int:
+    """Return how many of the calls that some of several pass receive a message in the recorded trace."""
+    done = trace.messages.receive_done
+    passed = np.zeros(len(done), bool)
+    for move in moves:
+        passed |= (done >= move.before) & (done <= move.end)
+    return len(np.unique(done[passed]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from perwiz.trace import operations
 from perwiz.trace.trace import named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.order.reorder import Reordered, receives
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.worth import worth
@@ -72,7 +72,7 @@ def _tried(run: Run, call: int, region: str | None) -> list[Change]:
 def gaining(run: Run, weighted: Weighted, change: Change) -> list[Change]:
     """Return a change with how many receives it passes; nothing if it does not gain."""
     moves = [move for move in weighted.moves if move.end >= move.before] if isinstance(weighted, Reordered) else []
-    passed = sum(move.receives(run.trace) for move in moves)
+    passed = receives(run.trace, moves)
     safe = bool(moves) and all(move.before == move.first for move in moves)
     return [dataclasses.replace(change, receives_passed=passed, safe=safe)] if change.makespan < run.makespan else []
 

@@ -16,7 +16,7 @@ from perwiz.trace.origin import Origin
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait, release
 from perwiz.whatif.order.advance import move_earlier
-from perwiz.whatif.order.reorder import Reordered
+from perwiz.whatif.order.reorder import Reordered, receives
 from perwiz.whatif.run import Run, run_of, swept_makespan
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.span import Span
@@ -84,7 +84,7 @@ def _passed(weighted: Weighted, run: Run) -> int:
     """Return how many receives are passed by what moves in a graph and did not in that of the run."""
     before = len(run.weighted.moves) if isinstance(run.weighted, Reordered) else 0
     moves = weighted.moves[before:] if isinstance(weighted, Reordered) else ()
-    return sum(move.receives(run.trace) for move in moves)
+    return receives(run.trace, moves)
 
 
 def _recorded(weighted: Weighted, value: I8) -> I8:

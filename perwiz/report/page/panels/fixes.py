@@ -5,6 +5,7 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.report import blocks, spans
 from perwiz.report.domino.answer import for_devices, limits
+from perwiz.report.domino.change import gained
 from perwiz.report.domino.records import Change, DominoDocument, Line, PathStep, Ranked
 from perwiz.report.domino.text import pace
 from perwiz.report.page.analyses import Report
@@ -32,8 +33,8 @@ def document(report: Report) -> PanelData:
 
 def _answer(ranked: DominoDocument) -> list[list[str]]:
     """Return labels and facts: what limits the run, what all waits are worth, and how good the model is."""
-    now, bound, whole = ranked.replayed_ns, ranked.bound_ns, ranked.shares_of_ns
-    least = f"{words.duration(bound)}, {words.percent(now - bound, whole)} less, if no call waited{blocks.as_recorded(ranked.health)}"
+    bound = ranked.bound_ns
+    least = f"{gained(ranked, bound)}, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
         *([label, fact] for label, fact in (limits(ranked.limits, ranked.part) if ranked.limits else [])),
