@@ -144,7 +144,9 @@ def test_fixes(srtest):
     answer = dict(block["answer"])
     assert "first change" not in answer  # it is the top of the page
     assert answer["limited by"].startswith("late start (others began before) 60.8 %")
-    assert answer["no waits"].startswith("393.8 ms, gain 18.72 ms (4.5 %), if no call waited; 18 of 36 calls wait, 430.7 ms in all, 16 of them")
+    assert answer["no waits"].startswith(
+        "393.8 ms, gain 18.72 ms (4.5 %), if no call waited; 18 of 36 calls wait, 430.7 ms in all, 16 of them"
+    )
     assert answer["replay"] == "the unchanged run is exactly the recorded one"
     assert block["ranked"][0]["change"] == "--advance site:MPI_Recv"
     first = block["at_best"][0]
