@@ -223,6 +223,8 @@ UNRETURNED = "unreturned"
 """Property: who was still in which calls when the run ended."""
 SHARED = "shared processors"
 """Property: how many processes shared how many processors."""
+NEEDS = "dependences"
+"""Property: who tells which calls need which, in words; none is moved ahead of another then."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,7 +253,7 @@ class Trace:
     defects: Defects
     counts: Counts
     properties: Mapping[str, str]
-    """What the writer says of the run, in words; UNRETURNED and SHARED bear on every answer."""
+    """What the writer says of the run, in words; UNRETURNED and SHARED bear on every answer, NEEDS on what may be asked."""
     faults: tuple[str, ...] = ()
     """What could not be read, and where, in words."""
     offsets_applied: bool = True

@@ -257,6 +257,20 @@ def test_advance_and_move(document, predict):
     assert (code, out, err) == (2, "", f"perwiz: move e3 before e1: e3 must not run before e1 (rank 0): {why}\n")
 
 
+@pytest.mark.parametrize("asked", ["advance site:MPI_Recv", "advance e3", "move e2 before e1"])
+def test_an_order__refused_of_a_schedule(predict, tmp_path, capsys, asked):
+    """Rank 1 passes on what it receives, and a schedule says so; written in another format it still does."""
+    ranks = (["send 8b to 1"], ["l1: recv 8b from 0", "l2: send 8b to 2", "l2 requires l1"], ["recv 8b from 1"])
+    blocks = "".join(f"rank {rank} {{\n{chr(10).join(lines)}\n}}\n" for rank, lines in enumerate(ranks))
+    (tmp_path / "x.goal").write_text(f"num_ranks 3\n{blocks}")
+    assert main(["convert", str(tmp_path / "x.goal"), str(tmp_path / "x.alog")]) == 0
+    capsys.readouterr()
+    why = "a schedule in GOAL tells which operations need which: no call is moved ahead of another"
+    word, _, what = asked.partition(" ")
+    for name in ("x.goal", "x.alog"):
+        assert predict(f"--{word}", what, trace=str(tmp_path / name)) == (2, "", f"perwiz: {asked}: {why}\n")
+
+
 def test_an_advanced_run_is_written(predict, tmp_path):
     """Written with its calls in the new order, and read again: the same run."""
     path = tmp_path / "moved.alog"

@@ -16,7 +16,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import paths, running
 from perwiz.trace.origin import MEASURED, UNTIMED
 from perwiz.trace.tables import NONE, Calls, Labels, Links, Locations, Offsets, Paths, Regions, Times
-from perwiz.trace.trace import Counts, Timeline, Trace
+from perwiz.trace.trace import NEEDS, Counts, Timeline, Trace
 from perwiz.words import several
 
 _HOST, _DEVICE = operations.OP["thread_idle"], operations.OP["device_idle"]
@@ -235,4 +235,5 @@ class _Builder:
             said.append(f"the ranks of {several(job.groups.inferred, 'process group')}: those that name it")
         if absent := sum(one.absent for one in job.files):
             said.append(f"{several(absent, 'dependence')} on nodes that no file has: left out")
-        return {_INFERRED: "; ".join(said)} if said else {}
+        told = {NEEDS: "Chakra execution traces tell which nodes need which"}
+        return told | ({_INFERRED: "; ".join(said)} if said else {})

@@ -38,7 +38,7 @@ from perwiz.trace.tables import (
     Requests,
     Times,
 )
-from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
+from perwiz.trace.trace import NEEDS, Communicators, Counts, Timeline, Trace
 
 _LONGEST = 2**60
 _BEFORE, _AWAITS, _STARTED, _OWN, _DONE, _LAST = range(6)
@@ -226,7 +226,7 @@ class _Builder:
             offsets=Offsets.empty(),
             defects=Defects.empty(),
             counts=counts,
-            properties={FREE: str(self._late)} if self._late else {},
+            properties={NEEDS: "a schedule in GOAL tells which operations need which"} | ({FREE: str(self._late)} if self._late else {}),
             links=self.links,
         )
 

@@ -237,7 +237,7 @@ def _beside(predict: PredictDocument, instead: Instead) -> Facts:
         passed = words.several(fix.receives_passed, "receive")
         only = f", only if it needs nothing of the {passed} it then runs ahead of" if fix.receives_passed else ""
         told.append(f"{words.shown(fix.change, _WHOLE)}: {words.duration(fix.makespan_ns)}, {gain}{only}")
-    none = "nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
+    none = "nothing that was tried of another order, nobody held, computation balanced gains; see perwiz domino"
     return [*facts, *(("instead" if not row else "", text) for row, text in enumerate(told or [none]))]
 
 

@@ -12,7 +12,7 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.order import advance, move
+from perwiz.whatif.order import advance, move, ordering_rules
 
 
 class Move(Hypothesis):
@@ -39,7 +39,11 @@ class Advance(Hypothesis):
     word, stage = "advance", 5
 
     def change(self, weighted: Weighted) -> Weighted:
-        """Return the graph in which partners of the calls run earlier, one call after the other; those that do not wait change nothing."""
+        """Return the graph in which partners of the calls run earlier, one call after the other; those that do not wait change nothing.
+
+        Raises UsageError for calls that are none, and if the trace tells which calls need which.
+        """
+        ordering_rules.check_movable(weighted.trace, str(self))
         calls, region = self.asked(weighted.trace)
         for call in calls:
             weighted = advance.try_earlier(weighted, call, region, str(self))

@@ -39,10 +39,11 @@ def apply_moves(weighted: Weighted, text: str, argument: str) -> Reordered:
     """Return the graph in which all the blocks of calls that `argument` lists run before the calls it names, all changed together.
 
     `text` is what errors call it. Raises UsageError for calls that are none, and if the order cannot be: a deadlock, overtaking
-    messages, a request completed before it is posted, a region torn apart.
+    messages, a request completed before it is posted, a region torn apart, or if the trace tells which calls need which.
     """
     program = Program(recorded_rows(weighted))
     trace = program.weighted.trace
+    ordering_rules.check_movable(trace, text)
     order, moves, touched = np.arange(len(program.length)), [], set()
     for first, last, before in clauses(text, argument):
         location = _location(trace, text, (first, last, before))

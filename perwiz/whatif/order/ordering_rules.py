@@ -8,7 +8,8 @@
   requests made, started and freed, buffers attached and used; and the calls that make or free communicators, with each other and with all
   calls on a communicator other than the world.
 
-Whether a call needs data that another one received is not recorded: nothing else ties them here.
+Whether a call needs data that another one received is not recorded: nothing else ties them here. Where a trace does tell which calls need
+which, none is moved: what it tells has gone into the order of its calls.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.tables import ANY, NONE
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import NEEDS, Trace
 
 REQUEST, SEND, RECEIVE, COLLECTIVE, SYSTEM = range(5)
 REASONS = (
@@ -60,6 +62,18 @@ _GROUPS = (
 )
 """Calls that share a state the trace does not show."""
 _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
+
+
+def check_movable(trace: Trace, text: str) -> None:
+    """Raise UsageError, which begins with `text`, if the calls of a trace keep their order because it tells which need which."""
+    if why := why_fixed(trace):
+        raise UsageError(f"{text}: {why}")
+
+
+def why_fixed(trace: Trace) -> str:
+    """Return in words why no call of a trace may be moved; empty if some may."""
+    told = trace.properties.get(NEEDS)
+    return f"{told}: no call is moved ahead of another" if told else ""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

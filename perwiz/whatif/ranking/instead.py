@@ -12,6 +12,7 @@ from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
+from perwiz.whatif.order.ordering_rules import why_fixed
 from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import slowest
@@ -71,8 +72,12 @@ def balanced(run: Run) -> tuple[Change, ...]:
 
 
 def _earlier(asker: Asker, text: str, waiting: I8) -> list[Change]:
-    """Return the change in which what calls wait for runs earlier; nothing if no text asks for it, or its graphs are too large."""
+    """Return the change in which what calls wait for runs earlier; nothing if no text asks for it, its graphs are too large, or no
+    call may be moved.
+    """
     run, of_site = asker.run, text.startswith("site:")
+    if why_fixed(run.trace):
+        return []
     if len(waiting) > (order.SITE if of_site else _NAMED) or len(waiting) * run.graph.vertices > order.ROOM:
         return []
     asked = text if of_site else ",".join(f"e{call}" for call in waiting.tolist())

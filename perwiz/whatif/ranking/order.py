@@ -13,6 +13,7 @@ from perwiz.trace import operations
 from perwiz.trace.trace import named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.order.ordering_rules import why_fixed
 from perwiz.whatif.order.reorder import Reordered, receives
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
 from perwiz.whatif.run import Run, swept_makespan
@@ -28,9 +29,11 @@ SITE = 100
 def changes(asker: Asker) -> list[Change]:
     """Return what gains if what calls wait for runs earlier: a call, the instance of a region around it, or for all calls of a site.
 
-    Raises NotTriedError if no graph fits into ROOM.
+    Raises NotTriedError if no graph fits into ROOM, and if nothing may be moved.
     """
     run, out = asker.run, []
+    if why := why_fixed(run.trace):
+        raise NotTriedError(why)
     promise = singles(run).zero_wait
     best = np.flatnonzero(promise < run.makespan)
     best = best[np.argsort(promise[best], kind="stable")]

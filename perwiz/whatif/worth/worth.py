@@ -16,6 +16,7 @@ from perwiz.trace.origin import Origin
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait, release
 from perwiz.whatif.order.advance import move_earlier
+from perwiz.whatif.order.ordering_rules import check_movable
 from perwiz.whatif.order.reorder import Reordered, receives
 from perwiz.whatif.run import Run, run_of, swept_makespan
 from perwiz.whatif.sure import span as sure
@@ -56,8 +57,11 @@ def values(run: Run, question: str, tell: Tell | None = None) -> tuple[I8, I8]:
 
     For `advance` only the calls whose waits are worth most are tried, as many as TRIED; the others have the makespan of the run.
     What passes a receive may need what that receives: such a change is no fix before somebody has looked at the source. The other
-    questions move nothing. `tell` is told how many calls of how many are tried. Raises UsageError for an unknown region.
+    questions move nothing. `tell` is told how many calls of how many are tried. Raises UsageError for an unknown region, and where
+    nothing may be moved.
     """
+    if parts(question)[0] == "advance":
+        check_movable(run.trace, question)
     region = parts(question)[1]
     if region:
         selectors.region(run.trace, region)

@@ -109,7 +109,8 @@ def test_read__groups(tmp_path, told):
     assert trace.communicators.members(1).tolist() == [0, 2]
     assert trace.calls.bytes_received[trace.members.call].tolist() == [30, 20, 20]
     inferred = "; the ranks of 1 process group: those that name it" if told == "nobody" else ""
-    assert trace.properties == {"inferred": f"when nodes begin: no file tells{inferred}"}
+    needs = "Chakra execution traces tell which nodes need which"
+    assert trace.properties == {"dependences": needs, "inferred": f"when nodes begin: no file tells{inferred}"}
 
 
 def test_read__partner_that_nobody_tells(tmp_path):

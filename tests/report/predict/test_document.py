@@ -491,7 +491,7 @@ def test_text__zero_wait_that_nothing_cures():
     b.compute(1, 50)
     b.send(0, 1)
     b.recv(1, 0)
-    none = "instead       nothing that was tried gains: another order, nobody held, computation balanced; see perwiz domino"
+    none = "instead       nothing that was tried of another order, nobody held, computation balanced gains; see perwiz domino"
     assert f"\n{none}\n" in predict_text(document(b.trace(), ZeroWait("e1")))
 
 

@@ -84,6 +84,22 @@ def test_an_order_is_not_tried_where_its_graphs_are_too_large(monkeypatch):
     assert ranked(calm.trace()).not_tried == {}
 
 
+def test_an_order_is_not_tried_where_the_trace_tells_what_needs_what():
+    """Rank 1 could send before what it receives, which would gain; a schedule says that it cannot."""
+    b = Builder(3, work=0)
+    b.compute(0, 1000)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.send(1, 2)
+    b.recv(2, 1)
+    free = b.trace()
+    assert "order" in {change.kind for change in ranked(free).changes}
+    needs = "a schedule in GOAL tells which operations need which"
+    fixed = ranked(dataclasses.replace(free, properties={"dependences": needs}))
+    assert fixed.not_tried["order"] == f"{needs}: no call is moved ahead of another"
+    assert "order" not in {change.kind for change in fixed.changes}
+
+
 def test_held_senders():
     """Rank 0 sends 200 bytes to who comes 1000 late: eager, it computes its 1000 meanwhile."""
     b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
