@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import structs
 
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.domino.answer import best
-from perwiz.report.domino.records import pays
+from perwiz.report.domino.records import DominoDocument, pays
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
@@ -66,7 +67,7 @@ def head(report: Report) -> PanelData:
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
         "predicted": prediction.predicted.makespan if prediction else None,
         "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction and report.asked else None,
-        "doubts": [text for _, text in misfit.beside([], report.ranked, whole)],
+        "doubts": [text for _, text in misfit.beside([], _modelled(report), whole)],
         "waiting": int(report.run.waits.time.sum()),
         "replay_error": report.run.replay_error,
         "comparison": _comparison(report.comparison),
@@ -74,6 +75,14 @@ def head(report: Report) -> PanelData:
         "holes": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.holes.items()],
         "repairs": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.repairs.items()],
     }
+
+
+def _modelled(report: Report) -> DominoDocument:
+    """Return the document of the ranked list, about what was asked if anything was: that is what the page predicts."""
+    prediction, ranked = report.prediction, report.ranked
+    if not prediction or not report.asked:
+        return ranked
+    return structs.replace(ranked, misfit=misfit.misfit(prediction.misfit, prediction.held, prediction.doubts))
 
 
 def _comparison(comparison: Comparison | None) -> PanelData | None:

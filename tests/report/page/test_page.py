@@ -9,12 +9,14 @@ import pytest
 
 import perwiz
 from build import Builder, hand_model
+from perwiz.report import misfit
 from perwiz.report.page import analyses
 from perwiz.report.page import page as html_report
 from perwiz.report.page.analyses import gathered
 from perwiz.report.page.panels import fixes as html_fixes
 from perwiz.report.page.panels import health as html_health
 from perwiz.report.page.panels import timeline_runs as html_runs
+from perwiz.report.predict.document import document as predict_document
 from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.ranking import rank
 
@@ -64,6 +66,15 @@ def test_head__with_one():
     head = html_report.head(gathered(perwiz.read(str(TRACES / "srtest.alog")), ["zero-time e25", "zero-wait e2"], model="default"))
     assert (head["asked"], head["predicted"] > 322_900_934) == (["zero-time e25", "zero-wait e2"], True)
     assert head["best"][0][1].startswith("--advance site:MPI_Recv: 393.8 ms")
+
+
+@pytest.mark.parametrize("asked", ["zero-time all", "speed rank:0=10"])
+def test_head__doubts_what_was_asked(asked):
+    """As perwiz predict: an answer to another question than the first change has another critical path."""
+    trace = perwiz.read(str(TRACES / "monte.log"))
+    answer = predict_document(perwiz.predict(trace, [asked]), 0)
+    told = misfit.beside([], answer, answer.shares_of_ns)
+    assert html_report.head(gathered(trace, [asked]))["doubts"] == [text for _, text in told]
 
 
 def test_head__a_pair_is_at_best(monkeypatch):
