@@ -98,7 +98,7 @@ def ends(trace: Trace, graph: Graph, inside: Inside | None = None) -> Ends:
     processes = [location[table.send], location[table.receive_done]]
     if inside is not None:
         held = np.where(inside.held == NONE, NONE, graph.targets(inside.held))
-        within = graph.source[inside.edge], graph.source[inside.posts], graph.targets(inside.edge), held
+        within: list[Ints] = [graph.source[inside.edge], graph.source[inside.posts], graph.targets(inside.edge), held]
         vertices = [np.append(column, other) for column, other in zip(vertices, within, strict=True)]
         processes = [np.append(column, other) for column, other in zip(processes, (inside.sender, inside.receiver), strict=True)]
     return Ends(*(column.astype("i8") for column in vertices), *processes)

@@ -172,7 +172,7 @@ def test_law__one_base_in_text_json_page_and_picture(tmp_path, name):
     ]
     assert bases == [base] * len(bases)
     fixed = dict(map(tuple, fixes.document(report)["answer"]))
-    assert f", {words.percent(listed.replayed_ns - listed.bound_ns, base)} less" in fixed["no waits"]
+    assert f" ({words.percent(listed.replayed_ns - listed.bound_ns, base)}), if no call waited" in fixed["no waits"]
     if listed.ranked:
         gained = listed.ranked[0].head.gain_ns
         share = f"gain {words.duration(gained)} ({words.percent(gained, base)})"
