@@ -6,13 +6,12 @@ import os
 import re
 
 from perwiz.errors import TraceError
+from perwiz.formats.kineto.files import files_of
 from perwiz.formats.source import head_of
 
 SUFFIX = ".et"
 GROUPS = "comm_groups.json"
 """Beside the files: the ranks of each process group by its name, as ASTRA-sim takes them."""
-_MOST = 1 << 14
-"""Files of a directory that are looked at."""
 _NUMBER = re.compile(r"(?:^|.*\D)(\d{1,7})\.et$")
 _MOST_RANK = (1 << 20) - 1
 _FIELDS = b"\x0a\x12"
@@ -30,16 +29,7 @@ def is_trace(path: str) -> bool:
 
 def parts(path: str) -> list[str]:
     """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory."""
-    if os.path.isdir(path):
-        try:
-            names = sorted(os.listdir(path))[:_MOST]
-        except OSError:
-            return []
-        return [file for file in (os.path.join(path, name) for name in names) if is_trace(file)]
-    for names in ([path], path.split(os.pathsep)):
-        if all(map(is_trace, names)):
-            return names
-    return []
+    return files_of(path, lambda name: name.endswith(SUFFIX), is_trace)
 
 
 def ranks(path: str) -> list[tuple[int, str]]:

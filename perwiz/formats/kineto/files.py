@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
 from perwiz.formats.source import head_of
 
@@ -27,16 +28,23 @@ def is_trace(path: str) -> bool:
 
 def parts(path: str) -> list[str]:
     """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory."""
+    return files_of(path, _NAMED.search, is_trace)
+
+
+def files_of(path: str, named: Callable[[str], object], is_trace: Callable[[str], bool]) -> list[str]:
+    """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory.
+
+    Of a directory only files that are `named` so are opened, to see whether each `is_trace`.
+    """
     if os.path.isdir(path):
         try:
             names = sorted(os.listdir(path))[:_MOST]
         except OSError:
             return []
-        found = [os.path.join(path, name) for name in names if _NAMED.search(name)]
-        return [file for file in found if is_trace(file)]
-    for names in ([path], path.split(os.pathsep)):
-        if all(map(is_trace, names)):
-            return names
+        return [file for file in (os.path.join(path, name) for name in names if named(name)) if is_trace(file)]
+    for files in ([path], path.split(os.pathsep)):
+        if all(map(is_trace, files)):
+            return files
     return []
 
 

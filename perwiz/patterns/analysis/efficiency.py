@@ -110,7 +110,9 @@ def efficiencies(run: Run, severity: Severity) -> list[Efficiency]:
     hosts = processors(run.trace)
     tree, window = severity.tree, window_of(run.trace)
     counts = counted(run.trace, tree=tree)
-    program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], *_program(run, best, makespan(run.graph, time)))
+    lasts = _length(run, run.trace.timeline.locations, run.makespan)
+    least = _length(run, best.locations, makespan(run.graph, time))
+    program = Efficiency(PROGRAM, False, severity.by_location("comp")[hosts], lasts, least)
     inner = counted(run.trace, window, tree) if window and counts else None
     out = [dataclasses.replace(some, useful=some.useful[hosts], work=_work(inner, hosts)) for some in between(run, best.calls)]
     out.append(dataclasses.replace(program, work=_work(counts, hosts)))
@@ -135,10 +137,9 @@ def whole(run: Run) -> Efficiency:
     """
     trace, spans, asked = run.trace, run.trace.timeline.locations, _after_init(run)
     if asked is None:
-        begin, lasts = int(spans.enter.min(initial=0)), selectors.longest(spans) if run.trace.part else run.makespan
-        return Efficiency(
-            PROGRAM, False, _computed(trace, begin, int(spans.leave.max(initial=0))), lasts, shortest(run, ideal(run)), since=begin
-        )
+        begin, lasts = int(spans.enter.min(initial=0)), _length(run, spans, run.makespan)
+        useful = _computed(trace, begin, int(spans.leave.max(initial=0)))
+        return Efficiency(PROGRAM, False, useful, lasts, shortest(run, ideal(run)), since=begin)
     since, until = asked.begins(trace.timeline), asked.ends(trace.timeline)
     return Efficiency(AFTER, False, _computed(trace, since, until), until - since, shortest(run, ideal(run)), since=since)
 
@@ -180,11 +181,9 @@ def _after_init(run: Run) -> _AfterInit | None:
     return dataclasses.replace(found, ending=last[:0]) if late else found
 
 
-def _program(run: Run, best: Timeline, ideal: int) -> tuple[int, int]:
-    """Return how long the program takes, ns, and how long it would with times `best`, whose makespan is `ideal`."""
-    if not run.trace.part:
-        return run.makespan, ideal
-    return selectors.longest(run.trace.timeline.locations), selectors.longest(best.locations)
+def _length(run: Run, spans: Times, makespan: int) -> int:
+    """Return how long the program takes, ns, given when its locations begin and end: of a part of a run that of the longest."""
+    return selectors.longest(spans) if run.trace.part else makespan
 
 
 def _computed(trace: Trace, since: int, until: int) -> I8:
