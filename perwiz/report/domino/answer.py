@@ -121,7 +121,8 @@ def _transfer(limits: Limits) -> dict[str, int]:
     elif unexplained < _MUCH * limits.time_ns:
         name = f"transfer ({_named([*talking, 'network', *(caller for caller in limits.transfer_of if caller not in _TALKING)])})"
     else:
-        inside = f"{_UNEXPLAINED} (inside calls of {_named(limits.transfer_of)})"
+        calls = f"inside calls of {_named(limits.transfer_of)}"
+        inside = f"mostly polling ({calls})" if 2 * limits.polling_ns > unexplained else f"{_UNEXPLAINED} ({calls})"
         return {inside: unexplained, "transfer (network and overheads, by the model)": limits.network_ns}
     return {name: limits.transfer_ns}
 

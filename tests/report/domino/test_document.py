@@ -749,6 +749,18 @@ def test_limits__what_no_cost_explains():
     assert answer.limits(replace(of, network_ns=99), None) == [("limited by", "transfer (MPI and network) 40.0 %, of the 280 ns recorded")]
 
 
+def test_limits__polling_explains_what_no_cost_does():
+    """Of the 98 that no cost explains 49 may be polling before it is named for them, and nothing is said to be unexplained then."""
+    b = Builder(2)
+    b.send(0, 1, 1, at=(0, 2))
+    b.recv(1, 0, at=(0, 112))
+    found = document(b.trace()).limits
+    assert "unexplained (inside calls of MPI) 87.5 %" in answer.limits(replace(found, polling_ns=49), None)[0][1]
+    (_, told), (_, polling) = answer.limits(replace(found, polling_ns=50), None)
+    assert told.startswith("mostly polling (inside calls of MPI) 87.5 %, transfer (network and overheads, by the model) 12.5 %")
+    assert polling.startswith("44.6 % is polling (tests and probes in vain)")
+
+
 def test_limits__parts_are_all_or_none():
     """What calls of nobody that is named cost is told, what costs nothing is not; without any of them nothing limits."""
     limits = document(CATALOGUE["late_sender"]()).limits
