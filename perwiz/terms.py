@@ -64,6 +64,7 @@ TERMS = (
     Term("not sure to gain", "in what the trace leaves open the gain may be nothing: runs drawn anew, the span, fitted costs, the machine"),
     Term("not tried", "kinds of changes that were not asked about, or a part of them: why, and what to ask instead"),
     Term("time goes to", "the call sites in which a process spends most time, on average of all"),
+    Term("hot spots", "regions on the critical path by what the run gains if all computation in them takes half of its time"),
     Term("target", "the makespan of the whole run, with MPI_Init, that several changes are to reach together"),
     Term(
         "one fix after the other",

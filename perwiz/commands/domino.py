@@ -24,7 +24,8 @@ is one line with it, the cause first, and each line says what to do. A change th
 stands. Percentages are of the time after MPI_Init, where the trace shows it.
 
 Calls that do not wait or take no time, and a network for free, are bounds: nobody gets all of that. They stand in a list of their own, at
-best, each with the changes that gain a part of it.
+best, each with the changes that gain a part of it. Hot spots are the regions whose computation is worth most: what the run gains if that
+takes half of its time, nothing where others are waited for.
 
 Most waits are worth nothing, often the longest: their processes would only wait later. A short wait can topple many. Below the list perwiz
 follows the single waits that pay back from process to process (the domino path).

@@ -11,8 +11,10 @@ from perwiz.report.domino.change import gained, meaning, named, parts_of, shown
 from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, hidden, pays
 from perwiz.report.records import Span
 
-_PATH, _MUCH = 60, 0.05
-"""Columns of a region path; part of what shares are of: what is less is not told."""
+_PATH, _REGION, _MUCH = 60, 40, 0.05
+"""Columns of a region path, and of the name of a region; part of what shares are of: what is less is not told."""
+_SPOTS = 3
+"""Hot spots that are told."""
 _TALKING, _UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
 """Callers that use the network; what is inside of calls and no cost of the model."""
 _WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
@@ -36,7 +38,7 @@ def answer(domino: DominoDocument) -> Facts:
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
     facts += limits(domino.limits, domino.part) if domino.limits else []
-    facts += for_devices(domino) + handed(domino)
+    facts += hot_spots(domino) + for_devices(domino) + handed(domino)
     return blocks.lacking(domino.health) + misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
 
 
@@ -80,6 +82,14 @@ def limits(limits: Limits, part: blocks.Part) -> Facts:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
         facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
     return facts
+
+
+def hot_spots(domino: DominoDocument) -> Facts:
+    """Return in words what the first hot spots are worth; nothing if none is worth a hundredth."""
+    spots = [spot for spot in domino.hot_spots[:_SPOTS] if 100 * spot.gain_ns >= domino.shares_of_ns]
+    told = [f"{words.duration(spot.gain_ns)} ({_share(spot.gain_ns, domino.shares_of_ns)})" for spot in spots]
+    gains = [f"{words.shown(spot.region, _REGION)} gains {gain}" for spot, gain in zip(spots, told, strict=True)]
+    return [("hot spots", f"twice as fast, {'; '.join(gains)}")] if gains else []
 
 
 def for_devices(domino: DominoDocument) -> Facts:

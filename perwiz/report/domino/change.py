@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perwiz import words
-from perwiz.report.domino.records import Change, DominoDocument, Line, Ranked
+from perwiz.report.domino.records import Change, DominoDocument, HotSpot, Line, Ranked
 
 WHOLE = 4000
 """Columns of what is to be pasted."""
@@ -39,7 +39,7 @@ def _falls(line: Line) -> str:
     return f"; waiting in {words.shown(line.waits_less, 60)} falls from {before} to {then}" if before != then else ""
 
 
-def worth_of(domino: DominoDocument, row: Ranked) -> tuple[str, str, str]:
+def worth_of(domino: DominoDocument, row: Ranked | HotSpot) -> tuple[str, str, str]:
     """Return what a change gains, as a share, and the makespan with it."""
     return words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns), words.duration(row.makespan_ns)
 

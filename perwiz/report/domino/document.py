@@ -23,6 +23,7 @@ from perwiz.report.domino.records import (
     Fixes,
     ForDevices,
     HandedOut,
+    HotSpot,
     Launches,
     Limits,
     Line,
@@ -46,9 +47,10 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.waits import in_vain
-from perwiz.whatif.limits.critical import KINDS, critical_of
+from perwiz.whatif.limits.critical import KINDS, Critical, critical_of
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import possible
+from perwiz.whatif.ranking import WORDS
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import without_launches
 from perwiz.whatif.ranking.plan import Plan
@@ -64,9 +66,11 @@ from perwiz.whatif.sure.places import places
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.domino import Domino, Step
 from perwiz.whatif.worth.greedy import Fix
+from perwiz.whatif.worth.hotspots import HotSpot as FoundSpot
+from perwiz.whatif.worth.hotspots import hot_spots
 
-_SPENDING = 3
-"""Call sites of which is told how much time is spent there."""
+_SPENDING, _SPOTS = 3, 5
+"""Call sites of which is told how much time is spent there; regions of which is told what their computation is worth."""
 _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
 
@@ -80,8 +84,9 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
     calls = domino.ranked(most).tolist()
     asked, region = worth.parts(question)
     best, lines, bounds = (ranking.best(), ranking.lines, ranking.bounds) if ranking.answerable else ([], (), ())
-    doubts, listed = doubts_of(run), (lines[:most], bounds[:most])
-    bound, told, placed, drawn = _sure(ranking, question, best, listed, doubts, draws)
+    doubts, listed, critical = doubts_of(run), (lines[:most], bounds[:most]), critical_of(run)
+    spots = hot_spots(ranking.asker, program(critical), _SPOTS) if _asks_all(ranking) else []
+    bound, told, placed, drawn = _sure(ranking, question, [*best, *spots], listed, doubts, draws)
     shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
@@ -99,8 +104,9 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         waiting_of=_kinds(run),
-        limits=_limits(run, shares_of) if len(trace.locations) else None,
+        limits=_limits(critical, shares_of) if len(trace.locations) else None,
         spending=_spending(run),
+        hot_spots=[_spot(run, spot, told[spot]) for spot in spots],
         for_devices=_for_devices(ranking.asker),
         handed_out=_handed_out(trace),
         launches=_launches(ranking, lines),
@@ -141,12 +147,13 @@ def _small(run: Run, lines: Sequence[RankedLine], shares_of: int) -> int:
     return sum(negligible(run.makespan - line.change.makespan, shares_of) for line in lines)
 
 
-def _limits(run: Run, shares_of: int) -> Limits:
+def _limits(critical: Critical, shares_of: int) -> Limits:
     """Return what the time is made of."""
+    run, path = critical.run, critical.pieces
     whole = efficiency.whole(run)
     mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
     times, polls = run.trace.timeline.calls, in_vain(run.trace)
-    started, path = whole.name == efficiency.AFTER, critical_of(run).pieces
+    started = whole.name == efficiency.AFTER
     late = 0 if started or run.trace.part else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
     hosts, processes = processors(run.trace), len(np.unique(run.trace.locations.process))
@@ -192,6 +199,22 @@ def _spending(run: Run) -> list[Spending]:
     waiting = np.bincount(which[chosen], run.waits.time[chosen], len(sites)) / max(len(trace.locations), 1)
     longest = [site for site in np.argsort(-spent, kind="stable")[:_SPENDING].tolist() if spent[site]]
     return [Spending(selectors.site(*sites[site]), round(spent[site]), round(waiting[site])) for site in longest]
+
+
+def _asks_all(ranking: Ranking) -> bool:
+    """Return whether what to change was asked without naming kinds, or what it is about, and can be answered."""
+    return ranking.answerable and ranking.by is None and len(ranking.kinds) == len(WORDS)
+
+
+def _spot(run: Run, spot: FoundSpot, span: Span) -> HotSpot:
+    return HotSpot(
+        region=spot.region,
+        on_path_ns=spot.on_path,
+        change=blocks.option(str(spot.hypothesis)),
+        makespan_ns=spot.makespan,
+        gain_ns=run.makespan - spot.makespan,
+        span=span,
+    )
 
 
 def _for_devices(asker: Asker) -> ForDevices | None:
@@ -254,13 +277,13 @@ def _turned(run: Run, asker: Asker, change: Change) -> bool:
 
 
 def _sure(
-    ranking: Ranking, question: str, best: Sequence[Change], listed: Sequence[Sequence[RankedLine]], doubts: Doubts, draws: int
-) -> tuple[Span, dict[Change, Span], dict[RankedLine, Placed], int]:
-    """Return (between which makespans the true one lies if all calls are changed as the question asks; the same of each best change, and
-    of the first of each list; where the lines of a list stand in drawn runs; how many these are).
+    ranking: Ranking, question: str, best: Sequence[Change | FoundSpot], listed: Sequence[Sequence[RankedLine]], doubts: Doubts, draws: int
+) -> tuple[Span, dict[Change | FoundSpot, Span], dict[RankedLine, Placed], int]:
+    """Return (between which makespans the true one lies if all calls are changed as the question asks; the same of each best change or hot
+    spot, and of the first of each list; where the lines of a list stand in drawn runs; how many these are).
     """
     run, heads = ranking.run, [[line.change for line in lines] for lines in listed]
-    different = list(dict.fromkeys([*best, *itertools.chain(*heads)]))
+    different = list[Change | FoundSpot](dict.fromkeys([*best, *itertools.chain(*heads)]))
     hypotheses = [change.hypothesis for change in different]
     every = partial(worth.change, question="zero-time" if question == "zero-time" else "zero-wait", calls=np.arange(len(run.trace.calls)))
     found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)], draws)
@@ -269,7 +292,7 @@ def _sure(
         if change.hypothesis.varied:
             others = possible(ranking.run, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
             answer[change] = dataclasses.replace(answer[change], others=others)
-    told = list(dict.fromkeys([*best, *(changes[0] for changes in heads if changes)]))
+    told = list[Change | FoundSpot](dict.fromkeys([*best, *(changes[0] for changes in heads if changes)]))
     of = (found.of[0], *(answer[change] for change in told))
     bound, *several = map(spans.span, sure.spans(run, dataclasses.replace(found, of=of), [change.hypothesis for change in told], doubts))
     placed = dict[RankedLine, Placed]()

@@ -21,6 +21,20 @@ def kinds(domino: DominoDocument) -> list[str]:
     return words.table(head, rows, (0, 3, 7), spare=(6, 5, 4))
 
 
+def hot_spots(domino: DominoDocument) -> list[str]:
+    """Return the table of hot spots, each with what to paste behind `perwiz predict TRACE`."""
+    head = ["on the path", "", "gain", "", "makespan", "between", "", "change"]
+    rows = [
+        [
+            *(words.duration(spot.on_path_ns), words.percent(spot.on_path_ns, domino.shares_of_ns), *worth_of(domino, spot)),
+            *(words.duration(spot.span.least_ns), words.duration(spot.span.most_ns), words.shown(spot.change, WHOLE)),
+        ]
+        for spot in domino.hot_spots
+    ]
+    title = "hot spots: computation on the critical path by region, and what is gained if all in it takes half of its time"
+    return [*words.wrapped(title), *words.table(head, rows, (7,), spare=(6, 5, 4))]
+
+
 def lists(domino: DominoDocument) -> list[str]:
     """Return what somebody can do, and what there is to gain at best, each with what to paste behind `perwiz predict TRACE`, what says
     the same, and once what to do.

@@ -159,6 +159,18 @@ class Spending(Record):
     """Of that."""
 
 
+class HotSpot(Record):
+    """A region on the critical path, and what the run would gain if its computation took half of its time."""
+
+    region: str
+    on_path_ns: Natural
+    """Its own computation on the path."""
+    change: Option
+    makespan_ns: Natural
+    gain_ns: Natural
+    span: Span
+
+
 class ForDevices(Record):
     """What a process computes to start its devices and to give them data: nothing to balance, or for threads to share."""
 
@@ -316,6 +328,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Null without processes."""
     spending: list[Spending]
     """The call sites in which most time is spent, longest first; without what starts and ends MPI."""
+    hot_spots: list[HotSpot]
+    """Largest gain first; none if only some kinds of changes were asked for."""
     for_devices: ForDevices | None
     """Null if nobody computes for devices."""
     handed_out: HandedOut | None

@@ -9,7 +9,7 @@ from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.answer import answer
 from perwiz.report.domino.change import WHOLE, gained, receives
-from perwiz.report.domino.lists import kinds, lists
+from perwiz.report.domino.lists import hot_spots, kinds, lists
 from perwiz.report.domino.records import Change, DominoDocument, NextFix
 from perwiz.report.domino.target import target
 from perwiz.whatif.worth.domino import COUNTED
@@ -35,6 +35,8 @@ def text(domino: DominoDocument) -> str:
         lines += ["", "the best change of each kind", *kinds(domino)]
     if domino.ranked or domino.at_best:
         lines += lists(domino)
+    if domino.hot_spots:
+        lines += ["", *hot_spots(domino)]
     if domino.calls:
         lines += ["", *words.facts(_calls(domino))]
     if domino.changes:

@@ -225,10 +225,15 @@ class Asker:
 
     def changes(self, kind: str, asked: Sequence[tuple[str, str, str]]) -> list[Change]:
         """Return changes of computation, each (what it is about, question, in words), with what each is worth, several at a time."""
-        if asked:
+        makespans = self.makespans([parse(question) for _, question, _ in asked])
+        return [Change(kind, *one, makespan) for one, makespan in zip(asked, makespans, strict=True)]
+
+    def makespans(self, several: Sequence[Hypothesis]) -> list[int]:
+        """Return the makespan under each of several hypotheses of computation, ns, several at a time."""
+        if several:
             self.segments, self.for_devices  # noqa: B018 what they share is made once
-        several = min(thread_count(self.run.graph.edges), max(len(asked), 1))
-        return map_threads(lambda one: self.change(kind, *one), asked, several)
+        threads = min(thread_count(self.run.graph.edges), max(len(several), 1))
+        return map_threads(self.makespan, several, threads)
 
     def change(self, kind: str, by: str, question: str, what: str, at_most: bool = False) -> Change:
         """Return a change with what it is worth."""

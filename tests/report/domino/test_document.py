@@ -796,6 +796,41 @@ def test_launches():
     assert told.endswith("(100.0 %)")
 
 
+def test_hot_spots():
+    """Rank 0 works for 600, rank 1 for 200: at half of it the run takes 300, at least, as nothing repeats. Of kinds named none is told."""
+    trace = two_that_work(600, 200)
+    block = document(trace)
+    [spot] = block.hot_spots
+    assert (spot.region, spot.change, spot.on_path_ns, spot.gain_ns, spot.makespan_ns) == ("work", "--scale work=0.5", 600, 300, 300)
+    assert (spot.span.least_ns, spot.span.most_ns) == (300, 300)
+    assert lines(block, "hot spots") == "twice as fast, work gains 300 ns (50.0 %)"
+    table = text(block)[text(block).index("hot spots: ") :].splitlines()[:3]
+    assert table == [
+        "hot spots: computation on the critical path by region, and what is gained if all in it takes half of its time",
+        "on the path             gain          makespan  between          change",
+        "     600 ns  100.0 %  300 ns  50.0 %    300 ns   300 ns  300 ns  --scale work=0.5",
+    ]
+    assert document(trace, kinds=("balance",)).hot_spots == document(trace, by="region").hot_spots == []
+
+
+def test_hot_spots__of_little_worth_are_in_the_table_alone():
+    """Rank 1 takes 599 in another region: half of work gains 1 of 600."""
+    block = document(two_that_work(600, 599, "other"))
+    assert [(spot.region, spot.gain_ns) for spot in block.hot_spots] == [("work", 1)]
+    assert not lines(block, "hot spots")
+    assert "--scale work=0.5" in text(block)
+
+
+def two_that_work(first, second, name="work"):
+    """Rank 0 computes in work, rank 1 in a region of some name."""
+    b = Builder(2)
+    for rank, region, length in ((0, "work", first), (1, name, second)):
+        b.enter(rank, region)
+        b.compute(rank, length)
+        b.leave(rank, region)
+    return b.trace()
+
+
 def test_text__a_fall_that_no_digit_shows():
     line = Line(
         head=document(halo_of_two()).at_best[0].head,
