@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
@@ -20,6 +21,7 @@ from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, apply, change, join, parse, parse_all
+from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.hypotheses.computation import Typical
 from perwiz.whatif.hypotheses.threads import Threads, taken_away
 from perwiz.whatif.hypotheses.waits import ZeroWait
@@ -41,7 +43,7 @@ from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
 from perwiz.whatif.sure.span import Answer, Answers, Possible, Span, answered, exactly, spans
 from perwiz.whatif.sure.variations import weighed
-from perwiz.whatif.waits import Waits
+from perwiz.whatif.waits import Waits, waiting
 
 UNTOLD = "the predicted run cannot be written, as tasks that move begin in other calls or regions than they end in"
 """What `predicted_trace` says of a run whose receives are matched anew, if it cannot."""
@@ -64,6 +66,7 @@ class Prediction(Shown):
     size: I8
     """Bytes per message in the predicted run."""
     waits_before: Waits
+    """Of the recorded run; inside of collectives that hypotheses make in rounds, as the rounds of that run have them."""
     waits_after: Waits
     """Threads that hypotheses take away wait no longer; of those that they add there is no call that could."""
     zeroed: I8
@@ -143,13 +146,15 @@ def predict(
         lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
         lambda: _launched(base, asked),
         lambda: _situation(base, asked),
+        lambda: _recorded_waits(base, asked),
     )
-    doubts, known, beside, launched, found = at_once(tasks, base.graph.edges)
+    doubts, known, beside, launched, found, before = at_once(tasks, base.graph.edges)
     found = cured(found, beside.changes) if found and beside else found
     changed = under(base, asked, engine)
     choices = matching(base, changed)
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
-    return between(base, changed, asked, engine, doubts, known, choices, anew, beside, launched, found)
+    told = between(base, changed, asked, engine, doubts, known, choices, anew, beside, launched, found)
+    return told if before is base.waits else dataclasses.replace(told, waits_before=before)
 
 
 def between(
@@ -208,6 +213,15 @@ def _situation(base: Run, asked: Sequence[Hypothesis]) -> str | None:
     """Return the situation that the one change asked is for; None if it is none, or there are several."""
     change = change_of(base, asked[0]) if len(asked) == 1 else None
     return situation_of(base, change) if change else None
+
+
+def _recorded_waits(base: Run, asked: Sequence[Hypothesis]) -> Waits:
+    """Return how long calls wait in the recorded run: inside of collectives that hypotheses put in rounds, for the messages of these."""
+    rounds = [one.as_recorded() for one in join(asked) if isinstance(one, Collective)]
+    if not rounds:
+        return base.waits
+    weighted = apply(base.weighted, rounds)
+    return waiting(weighted, sweep(weighted.graph, weighted.weight))
 
 
 def _launched(base: Run, asked: Sequence[Hypothesis]) -> int | None:

@@ -70,15 +70,17 @@ def facts(algorithms: list[Algorithm]) -> Facts:
 
 
 def doubtful(algorithms: list[Algorithm]) -> Facts:
-    """Return what of the answer is a guess, as nothing tells how collectives were made that change; nothing if all is told."""
-    guessed = [one for one in algorithms if not one.told and one.becomes != one.recorded]
+    """Return what of the answer is a guess, as nothing tells how collectives were made; nothing if all is told."""
+    guessed = [one for one in algorithms if not one.told]
+    changing = [one for one in guessed if one.becomes != one.recorded]
     if not guessed:
         return []
-    worst = max(guessed, key=lambda one: one.misfit)
+    worst = max(changing or guessed, key=lambda one: one.misfit)
     names = " and ".join(dict.fromkeys(one.routine for one in guessed))
     ask = f"{worst.routine.removeprefix('MPI_').lower()}={worst.becomes} was NAME"
     why = f"nothing tells how {names} was made: the exits that {worst.recorded} gives are {_off(worst)}"
-    return [("doubtful", f"{why}, so what another algorithm gains is a guess; say how: --collective '{ask}'")]
+    so = "what another algorithm gains is a guess" if changing else "that it stays is a guess, and that nothing is gained"
+    return [("doubtful", f"{why}, so {so}; say how: --collective '{ask}'")]
 
 
 def _line(one: Algorithm) -> str:

@@ -108,6 +108,10 @@ class Collective(Hypothesis):
         sides = [{kind: pick(several, key=lambda one: one.behind) for kind, several in kinds.items()} for pick in (min, max)]
         return [_Otherwise(self.argument, {kind: one.was for kind, one in side.items()}, side) for side in sides]
 
+    def as_recorded(self) -> Collective:
+        """Return the hypothesis that these collectives are made in rounds as they were: it gives back the recorded run."""
+        return _AsRecorded(self.argument)
+
     def clauses(self) -> list[Clause]:
         """Return what is asked. Raises UsageError."""
         out = [_clause(self, part) for part in _NEXT.split(self.argument)]
@@ -309,6 +313,19 @@ class _Otherwise(Collective):
                 plan.fit.rest[mine] = np.rint(plan.fit.rest[mine] * other.rest)
                 plan.fit.factor[one.group.rows] = other.factor
         return plan
+
+
+@dataclasses.dataclass(frozen=True)
+class _AsRecorded(Collective):
+    """The same collectives in the rounds that they were made by."""
+
+    joined = False
+
+    def plan(self, trace: Trace, model: Model, network: Model, made: Mapping[int, Way] | None = None, placed: Trace | None = None) -> Plan:
+        """Return the plan as `Collective` does, with the recorded way in place of the new one."""
+        plan = super().plan(trace, model, network, made, placed)
+        was = (dataclasses.replace(one, group=one.group._replace(way=one.was.way)) for one in plan.changed)
+        return dataclasses.replace(plan, changed=tuple(was))
 
 
 def _made(weighted: Weighted, plan: Plan) -> Weighted:

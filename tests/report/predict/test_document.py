@@ -444,6 +444,11 @@ def test_text__algorithms_that_nothing_tells():
     assert "so what another algorithm gains is a guess; say how: --collective 'allreduce=ring was NAME'" in said
     assert "becomes ring (a guess, " in said
     assert "nothing tells how" not in predict_text(given)
+    taken = guess.algorithms[0].recorded
+    stays = predict(b.trace(), f"collective allreduce={taken}", model, clock="none", draws=0)
+    said = " ".join(predict_text(report.document(stays, 3)).split())
+    assert f"so that it stays is a guess, and that nothing is gained; say how: --collective 'allreduce={taken} was NAME'" in said
+    assert "moved 0 of 16 calls, nothing changes" in said
 
 
 def test_text__whose_waits_are_counted():
