@@ -118,7 +118,7 @@ async function livePanel(box, data) {
   const told = (options, makespan, began, note) => {
     const gain = line.makespan - makespan;
     answer.replaceChildren(node("b", {}, time(line.makespan)), " recorded", ...(options.length ? [" \u2192 ", node("b", {}, time(makespan)), " predicted, ",
-      gain < 0 ? "loss " : "gain ", node("b", {}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")")] : ": tick what is not to wait, or drag"));
+      gain < 0 ? "loss " : "gain ", node("b", {}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")")] : [node("span", {class: "screen"}, ": tick what is not to wait, or drag")]));
     code.textContent = options.length ? [data.command, ...options].join(" ") + (page.served || !data.keep ? "" : " --keep-matches") : "";
     matches.textContent = options.length ? note : "";
     copy.hidden = nothing.hidden = !options.length;

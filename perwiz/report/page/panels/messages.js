@@ -26,9 +26,9 @@ page.panel("messages", {async draw(box, data) {
   });
   const choose = (wanted) => {
     const k = place.get(at = wanted), from = names[Math.floor(at / n)], to = names[at % n];
-    note.textContent = at < 0 ? "Row: who sends or comes late; column: who receives or waits. Arrow keys choose a cell, Enter shows its longest wait." :
+    note.replaceChildren(...at < 0 ? ["Row: who sends or comes late; column: who receives or waits.", node("span", {class: "screen"}, " Arrow keys choose a cell, Enter shows its longest wait.")] : [
       from + " \u2192 " + to + ": " + (k === undefined ? "nothing" : values[0][k] + " messages, " + page.size(values[1][k]) + "; " + to + " waits " +
-      time(values[2][k]) + " for what " + from + " sends, " + time(values[3][k]) + " for it to receive, " + time(values[4][k]) + " in collectives");
+      time(values[2][k]) + " for what " + from + " sends, " + time(values[3][k]) + " for it to receive, " + time(values[4][k]) + " in collectives")]);
     picture.again();
   };
   const show = () => { if (place.has(at)) page.show({call: calls[place.get(at)]}); };

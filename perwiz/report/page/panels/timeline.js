@@ -20,9 +20,9 @@ page.panel("timeline", {async draw(box, doc) {
     const choice = node("select", {"aria-label": "timeline of pane " + (number + 1)});
     if (number) choice.append(node("option", {value: "-1"}, "(no second timeline)"));
     lines.forEach((one, k) => choice.append(node("option", {value: k}, one.name)));
-    const note = node("span", {class: "quiet"}), canvas = node("canvas", {tabindex: "0", role: "application"});
-    const made = {canvas, note, context: canvas.getContext("2d"), choice, seen: [], timeline: null, rowOf: new Map()};
-    made.box = node("div", {class: "pane"}, node("div", {class: "bar"}, choice, note), node("div", {class: "area"}, canvas));
+    const note = node("span", {class: "quiet"}), name = node("b", {class: "print", "aria-hidden": "true"}), canvas = node("canvas", {tabindex: "0", role: "application"});
+    const made = {canvas, note, name, context: canvas.getContext("2d"), choice, seen: [], timeline: null, rowOf: new Map()};
+    made.box = node("div", {class: "pane"}, node("div", {class: "bar"}, choice, name, note), node("div", {class: "area"}, canvas));
     choice.addEventListener("change", () => { set(made, +choice.value); again(); tl.remember(); });
     return made;
   }
@@ -31,6 +31,7 @@ page.panel("timeline", {async draw(box, doc) {
     one.choice.value = index;
     one.timeline = index < 0 ? null : lines[index];
     one.box.classList.toggle("none", index < 0);
+    one.name.textContent = index < 0 ? "" : one.timeline.name;
     one.note.textContent = index < 0 ? "" : time(one.timeline.makespan) + differs(one.timeline) + (one.timeline.wait ? "" : "; waits are not computed for it");
     one.canvas.setAttribute("aria-label", index < 0 ? "" : "Timeline " + one.timeline.name + ": " + one.note.textContent +
       ". Arrow keys pan and choose a row, plus and minus zoom, n and p go from call to call; the chosen call is told in words beside it.");
@@ -124,7 +125,7 @@ page.panel("timeline", {async draw(box, doc) {
     box.classList.toggle("paper", yes);
     for (const one of panes) {
       const rows = one.timeline ? one.layout.rows : [], lanes = rows.filter((row) => row.kind !== "open").length, stacked = rows.some((row) => row.bar < row.height);
-      const needs = TL_AXIS + 4 + TL_HEAD * (rows.length - lanes) + lanes * Math.max(5, Math.min(stacked ? 56 : 18, 340 / lanes));
+      const needs = TL_AXIS + 4 + TL_HEAD * (rows.length - lanes) + lanes * Math.max(5, Math.min(stacked ? 56 : 18, 200 / lanes));
       one.canvas.parentNode.style.flex = yes && lanes ? "none" : "";
       one.canvas.parentNode.style.height = yes && lanes ? Math.ceil(needs) + "px" : "";
     }
