@@ -233,6 +233,8 @@ def _answer(balance: BalanceDocument) -> Facts:
         best, answer = _best(balance.steps[0], whole)
         facts.append(("best step", answer if best.gain_ns > 0 else "none: balancing any single step gains nothing"))
         facts += spans.facts(balance.best_span, best.predicted_ns) if best.gain_ns > 0 else []
+        if best.predicted_ns == balance.predicted_ns and balance.best_span != balance.predicted_span:
+            facts.append(("", "its messages are as recorded; balanced ones have other sizes, and what these cost is less known"))
     if balance.whole_program:
         facts.append(("whole program", f"{_best(balance.whole_program[0], whole)[1]} if balanced: all at once, no step to work at"))
     return misfit.beside(facts, balance, whole)
