@@ -162,14 +162,33 @@ def best(domino: DominoDocument) -> Facts:
     if line is None:
         told = [("first change", _no_change(domino, "that was tried" if not_tried else "of these kinds"))]
     else:
-        open_ = "" if spans.sure(domino.ranked_span, domino.replayed_ns) else "not sure to gain: "
-        told = [*_promised(domino, "first change", line, domino.ranked_span, open_), ("what to do", line.head.remedy)]
+        sure = sure_to_gain(domino)
+        told = [*_promised(domino, "first change", line, domino.ranked_span, "" if sure else "not sure to gain: ")]
+        told += [("what to do", line.head.remedy), *([] if sure else _surest(domino))]
     if bound is not None:
         told += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
-        told += [("what to do", bound.head.remedy)] if line is None or bound.head.remedy != line.head.remedy else []
+        told += [("what to do", bound.head.remedy)] if line is None else _towards(line, bound)
     if domino.turned:
         told.append(("matching", "receives of any source keep what they took here; perwiz predict lets them take what then comes first"))
     return [*told, *_launches(domino), *not_tried]
+
+
+def sure_to_gain(domino: DominoDocument) -> bool:
+    """Return whether the first change gains in all that the trace leaves open."""
+    return spans.sure(domino.ranked_span, domino.replayed_ns)
+
+
+def _surest(domino: DominoDocument) -> Facts:
+    """Return the change of the largest gain that is sure, of the best of each kind, beside a first one that is not."""
+    for row, span in zip(domino.best, domino.best_spans, strict=True):
+        if not row.bound and not blocks.negligible(row.gain_ns, domino.shares_of_ns) and spans.sure(span, domino.replayed_ns):
+            return [("sure", f"{shown(row)}: {gained(domino, row.makespan_ns)}"), ("", row.remedy)]
+    return [("sure", "none: no change that was tried gains whatever the trace leaves open")]
+
+
+def _towards(line: Line, bound: Line) -> Facts:
+    """Return what may gain a part of what there is at best, if that is another thing than the first change."""
+    return [("", f"toward it: {bound.head.remedy}")] if bound.head.remedy != line.head.remedy else []
 
 
 def _launches(domino: DominoDocument) -> Facts:

@@ -159,7 +159,7 @@ def _promise(row: Change) -> list[str]:
 def _path(domino: DominoDocument) -> list[str]:
     """Return the domino path as a table in the order of time."""
     path = domino.path
-    head = ["", "call", "rank", "routine", "waits for", "waits", "then", "alone gains", "others wait less", "and more", "where"]
+    head = ["", "call", "rank", "routine", "waits for", "waits", "waits then", "alone gains", "others wait less", "wait more", "where"]
     rows = [
         [
             *(f"{row.number}{' *' if row.single.call == path.trigger else ''}", row.single.call, *_made(row.single)),
@@ -170,7 +170,7 @@ def _path(domino: DominoDocument) -> list[str]:
         for row in path.steps
     ]
     shown = f", {len(rows)} of them here" if len(rows) < path.calls else ""
-    changed = f"`then`: when {path.trigger} (*) is changed"
+    changed = f"`waits then`: when {path.trigger} (*) is changed"
     title = f"domino path, {words.several(path.calls, 'call')} in the order of time{shown}; {changed}{_more(path.paths)}"
     return [*words.wrapped(title), *words.table(head, rows, (0, 1, 3, 4, 10), spare=(10, 9, 3, 6, 4, 8))]
 

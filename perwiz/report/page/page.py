@@ -9,7 +9,7 @@ from msgspec import structs
 
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
-from perwiz.report.domino.answer import best
+from perwiz.report.domino.answer import best, sure_to_gain
 from perwiz.report.domino.records import DominoDocument, pays
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
@@ -61,7 +61,7 @@ def head(report: Report) -> PanelData:
         "messages": len(trace.messages),
         "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction and report.asked else [],
         "best": [[label, words.shown(fact, 1000)] for label, fact in best(report.ranked)],
-        "by": "by the first change" if pays(report.ranked) else "at best",
+        "by": _by(report.ranked),
         "recorded": report.run.trace.timeline.makespan,
         "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
@@ -75,6 +75,13 @@ def head(report: Report) -> PanelData:
         "holes": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.holes.items()],
         "repairs": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.repairs.items()],
     }
+
+
+def _by(ranked: DominoDocument) -> str | None:
+    """Return what gives the run that is shown where nothing was asked; None if it is what there is to gain at best: no change pays."""
+    if not pays(ranked):
+        return None
+    return "by the first change" if sure_to_gain(ranked) else "by the first change, not sure to gain"
 
 
 def _modelled(report: Report) -> DominoDocument:

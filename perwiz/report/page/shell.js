@@ -202,10 +202,9 @@ const page = window.perwiz = (function () {
     document.getElementById("old").remove();
     const asked = head.asked.length > 0, answer = node("p", {class: "answer"}, node("b", {}, time(head.recorded)), " recorded");
     if (head.predicted !== null) {
-      const gain = head.recorded - head.predicted;
-      answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ",
-        node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")"),
-        asked ? "" : " " + head.by);
+      const gain = head.recorded - head.predicted, told = node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")");
+      if (!asked && !head.by) answer.append("; no change that pays was found, there is ", told, " to gain at best");
+      else answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ", told, asked ? "" : " " + head.by);
     }
     if (head.comparison) {
       const {off, of, reference, whole, from} = head.comparison;

@@ -143,8 +143,8 @@ def test_text__by_hand():
         "              the 3 calls of rank 1; waiting in MPI_Recv falls from 600 ns to 414 ns",
         "              a wait goes only as far as what it waits for comes earlier; nothing that was tried makes a tenth of it",
         "              true",
-        "what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead",
-        "              of waiting",
+        "              toward it: send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and",
+        "              MPI_Wait instead of waiting",
         "",
         "the best change of each kind",
         "kind      gain                  makespan  between          change",
@@ -171,10 +171,10 @@ def test_text__by_hand():
         "--zero-wait e2  62 ns  7.4 %    772 ns   62 ns     1  MPI_Recv  e0 (rank 0)  -",
         "--zero-wait e5  10 ns  1.2 %    824 ns  224 ns     2  MPI_Recv  e3 (rank 1)  -",
         "",
-        "domino path, 2 calls in the order of time; `then`: when e2 (*) is changed; 1 more gives the same (--json)",
-        "     call  rank  routine   waits for     waits    then  alone gains  others wait less  and more  where",
-        "1 *  e2       1  MPI_Recv  e0 (rank 0)   62 ns    0 ns        62 ns       124 ns in 2      0 ns  -",
-        "2    e5       2  MPI_Recv  e3 (rank 1)  224 ns  162 ns        10 ns         0 ns in 0      0 ns  -",
+        "domino path, 2 calls in the order of time; `waits then`: when e2 (*) is changed; 1 more gives the same (--json)",
+        "     call  rank  routine   waits for     waits  waits then  alone gains  others wait less  wait more  where",
+        "1 *  e2       1  MPI_Recv  e0 (rank 0)   62 ns        0 ns        62 ns       124 ns in 2       0 ns  -",
+        "2    e5       2  MPI_Recv  e3 (rank 1)  224 ns      162 ns        10 ns         0 ns in 0       0 ns  -",
     ]
 
 
@@ -321,6 +321,20 @@ def test_text__not_sure_to_gain():
     assert told(gain=None, others=[Possible(["L_ns=0"], block.replayed_ns)]).startswith("not sure to gain: ")
     assert told(gain=None, most_ns=block.replayed_ns - 1).startswith("--balance-time ")
     assert told(gain=None, most_ns=block.replayed_ns).startswith("not sure to gain: ")
+
+
+def test_text__what_is_sure_beside_a_first_change_that_is_not():
+    """The best of another kind that gains in all that is left open; without one that is said. A bound is none that somebody can do."""
+    block = document(uneven_and_late())
+    unsure = with_span(block, most_ns=block.replayed_ns)
+    first, *others = (row.kind for row in block.best if not row.bound)
+    second = next(row for row in block.best if row.kind == others[0])
+    rows = zip(block.best, block.best_spans, strict=True)
+    spans = [replace(span, most_ns=block.replayed_ns) if row.kind == first else span for row, span in rows]
+    assert lines(replace(unsure, best_spans=spans), "sure").startswith(f"{second.change}: {words.duration(second.makespan_ns)}, gain ")
+    spans = [replace(span, most_ns=block.replayed_ns) for span in spans]
+    assert lines(replace(unsure, best_spans=spans), "sure") == "none: no change that was tried gains whatever the trace leaves open"
+    assert "\nsure " not in text(block)
 
 
 def with_span(block, **changed):
@@ -926,6 +940,7 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
     assert lines(block, "at best") == (
         "--zero-time site:MPI_Allreduce: 900 ns, gain 420 ns (31.8 %) MPI_Allreduce takes no time; waiting in MPI_Allreduce falls from"
         " 600 ns to 0 ns calls always take some time; a part of it: balance --balance-time between-collectives (22.7 %)"
+        f" toward it: {REMEDIES['collective']}"
     )
     assert "--zero-time" not in lines(block, "first change")
 

@@ -21,7 +21,7 @@ page.panel("fixes", {draw(box, data) {
   }
   if (data.steps.length) {
     place.append(node("div", {}, node("h3", {}, "Domino path"), node("p", {class: "quiet"}, data.path_note),
-      table(["", "call", "rank", "routine", "waits for", "waits", "then", "alone gains", "others wait less", "where"],
+      table(["", "call", "rank", "routine", "waits for", "waits", "waits then", "alone gains", "others wait less", "where"],
         data.steps.map((row) => ({go: go(row.id), title: "show " + row.call + " in the timeline", cells: [row.number, row.call, row.rank, row.routine,
           row.partner, time(row.wait), time(row.wait_then), time(row.gain), time(row.less) + " in " + row.fewer, row.where]})), {left: [0, 1, 3, 4, 9]})));
   }

@@ -27,7 +27,7 @@ def document(report: Report) -> PanelData:
         "at_best": [_line(report, row, line.change) for row, line in zip(ranked.at_best, report.ranking.bounds, strict=False)],
         "at_best_note": "A wait goes only as far as what it waits for comes earlier, and calls always take some time.",
         "steps": [_step(row, path.trigger) for row in path.steps],
-        "path_note": f"Calls in the order of time, each waiting for one before it; `then`: when {path.trigger} (*) is changed.",
+        "path_note": f"Calls in the order of time, each waiting for one before it; `waits then`: when {path.trigger} (*) is changed.",
     }
 
 
