@@ -40,7 +40,7 @@ class Session(socketserver.StreamRequestHandler):
                 self.wfile.write(b"221 bye\r\n")
                 return
             if verb == b"RCPT":
-                to = line.strip()
+                to = line.strip().lower()
                 if self.server.hang and self.server.hang in to:
                     return
             if verb == b"RCPT" and self.server.refuse and self.server.refuse in to:

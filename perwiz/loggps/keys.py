@@ -87,9 +87,18 @@ def unknown(key: object, keys: Iterable[str]) -> str:
     return f"{shown(key)}, must be one of {', '.join(keys)}" + (f"; did you mean {close[0]}?" if close else "")
 
 
+class _Short(reprlib.Repr):
+    """Short texts, also of integers that Python refuses to write."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        return "an integer of thousands of digits" if x.bit_length() > _BITS else super().repr_int(x, level)
+
+
+_SHORT = _Short()
+_BITS = 14_000
+"""Of an integer of some 4200 digits; Python writes up to 4300."""
+
+
 def shown(value: object) -> str:
     """Return a short text for a value of any type."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:
-        return "an integer of thousands of digits"
+    return _SHORT.repr(value)

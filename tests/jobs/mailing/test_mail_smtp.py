@@ -49,7 +49,7 @@ def test_sends(server, perwiz):
     code, out, err = perwiz()
     assert (code, err) == (0, "")
     assert out.startswith(f"{WEEK.label}: 3 mails sent\n")
-    assert [to for to, _ in server.taken] == [f"rcpt TO:<{name}@example.org>".encode() for name in ("anna", "bert", "carl")]
+    assert [to for to, _ in server.taken] == [f"rcpt to:<{name}@example.org>".encode() for name in ("anna", "bert", "carl")]
     message = email.message_from_bytes(server.taken[0][1], policy=email.policy.default)
     assert message["To"] == "anna@example.org"
     assert message["Subject"].endswith("3 jobs, 2 wait for most of their MPI time")
@@ -65,7 +65,7 @@ def test_refused__the_others_are_sent_and_the_next_run_tries_again(server, perwi
     assert "bert  bert@example.org  refused     1    2.00 h  1 job, none is critical: 550 5.1.1 no such \\x1b[31m user\n" in out
     server.refuse = b""
     assert perwiz()[1].startswith(f"{WEEK.label}: 1 mail sent, 2 sent before\n")
-    assert [to for to, _ in server.taken][-1] == b"rcpt TO:<bert@example.org>"
+    assert [to for to, _ in server.taken][-1] == b"rcpt to:<bert@example.org>"
 
 
 def test_hangs_up__the_rest_is_not_sent(server, perwiz):
