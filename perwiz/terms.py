@@ -329,7 +329,7 @@ TERMS = (
     Term("misfit", "how often the recorded times contradict the model; such messages keep their recorded times"),
     Term(
         "doubtful",
-        "what recording and model contradict each other in, if that may change the answer by over 5 %; 3 % and first if most do",
+        "what recording and model contradict each other in, if that may change the answer by over 2 %; first if most do",
     ),
     Term("controlled logical clock", "puts events forward just far enough that none comes before its cause", ("clc",)),
     Term(

@@ -15,7 +15,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.records import Health, Misfit
 from perwiz.trace.arrays import I8
 from perwiz.whatif.run import Run
-from perwiz.whatif.sure.doubts import MOST, SHARE, Doubt, Doubts, doubts_of
+from perwiz.whatif.sure.doubts import SHARE, Doubt, Doubts, doubts_of
 
 
 class Modelled(Protocol):
@@ -66,8 +66,7 @@ def beside(told: Facts, document: Modelled, whole: int) -> Facts:
 
 
 def first(misfit: Misfit, machine: records.Machine, whole: int, shared: bool) -> Facts:
-    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns, or more
-    than MOST if most messages contradict the model: what another question asks may be about them.
+    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns.
 
     If processes `shared` processors that may be why messages took long.
     """
@@ -86,7 +85,12 @@ def first(misfit: Misfit, machine: records.Machine, whole: int, shared: bool) ->
 def _heaviest(misfit: Misfit, whole: int) -> Doubt | None:
     """Return the contradiction that weighs most; None if none weighs enough."""
     doubt = max(misfit.doubts, key=lambda doubt: doubt.share, default=None)
-    return doubt if doubt and doubt.time > (MOST if _mostly(doubt) else SHARE) * _whole(doubt, whole) else None
+    return doubt if doubt and part(doubt, whole) > SHARE else None
+
+
+def part(doubt: Doubt, whole: int) -> float:
+    """Return which part of the critical path the model gets wrong, `whole` that what shares are of, ns."""
+    return doubt.time / _whole(doubt, whole)
 
 
 def _mostly(doubt: Doubt) -> bool:

@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import registration
 import remedies
 from coverage import coverage
+from doubtful import answers, doubtful
 from runs import Expected, Lab, Row, Runs, calls_of, row
 
 from perwiz.errors import PerwizError
@@ -327,6 +328,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5, help="runs of each variant, of which the median counts (default 5)")
     meaning = "ask every recording before, and tell how often the runs after lie between the times that were told"
     parser.add_argument("--coverage", action="store_true", help=meaning)
+    meaning = "tell how far answers are off, by how much of their critical path the model gets wrong"
+    parser.add_argument("--doubts", action="store_true", help=meaning)
     parser.add_argument("--mpiexec", default="mpiexec", help="launcher of the MPI, its mpicc beside it (default: mpiexec)")
     parser.add_argument("--out", type=pathlib.Path, help="folder for study.json, pictures and recordings (default: print only)")
     return parser.parse_args()
@@ -347,6 +350,8 @@ def main() -> int:
         print("\n".join(lines))
         if args.coverage:
             print("\n".join(["", *coverage(pairs_of(cases))]))
+        if args.doubts:
+            print("\n".join(["", *doubtful(list(answers([one for case in cases for one in case.rows])))]))
         figures = {case.name: case.figures for case in cases}
         document = {"version": 1, "mpi": lab.mpi, "runs": lab.count, "errors": errors, "cases": figures}
         if args.out:

@@ -31,7 +31,7 @@ def test_page(report, tmp_path):
     told = " ".join(out.split())
     assert told.startswith("DIR/run.html, ")
     assert " kB: 412.6 ms; first change: --advance site:MPI_Recv: 393.8 ms, gain 18.7" in told
-    assert "; what to do: leave out the barrier if only messages need the order" in told
+    assert "; what to do: do what the others wait for first: " in told
     parts = naive_html.Parts((tmp_path / "run.html").read_text(encoding="utf-8"))
     assert parts.data("head")["trace"] == SRTEST
     assert parts.data("head")["panels"][0]["id"] == "timeline"
