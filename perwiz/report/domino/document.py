@@ -13,19 +13,16 @@ from msgspec.structs import asdict
 
 from perwiz.engines.sweep import sweep
 from perwiz.loggps.weigh import Weighted
-from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import negligible
 from perwiz.report.critical.document import program, spent
+from perwiz.report.domino import limits
 from perwiz.report.domino.records import Change as SingleChange
 from perwiz.report.domino.records import (
     DominoDocument,
     Fixes,
-    ForDevices,
-    HandedOut,
     HotSpot,
     Launches,
-    Limits,
     Line,
     NextFix,
     NotTried,
@@ -34,20 +31,15 @@ from perwiz.report.domino.records import (
     PathStep,
     Placed,
     Ranked,
-    Spending,
     Target,
 )
 from perwiz.report.domino.remedies import remedy
 from perwiz.report.records import Span
-from perwiz.trace import operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.tables import NONE, STREAM, THREAD
-from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.waits import in_vain
-from perwiz.whatif.limits.critical import KINDS, Critical, critical_of
+from perwiz.whatif.limits.critical import critical_of
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import possible
 from perwiz.whatif.ranking import WORDS
@@ -57,7 +49,6 @@ from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.ranking.situations import cured, posted, situation
-from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run, run_of
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
@@ -69,8 +60,8 @@ from perwiz.whatif.worth.greedy import Fix
 from perwiz.whatif.worth.hotspots import HotSpot as FoundSpot
 from perwiz.whatif.worth.hotspots import hot_spots
 
-_SPENDING, _SPOTS = 3, 5
-"""Call sites of which is told how much time is spent there; regions of which is told what their computation is worth."""
+_SPOTS = 5
+"""Regions of which is told what their computation is worth."""
 _LITTLE = 0.05
 """Part of what shares are of: if zero waits gain less, the report says what sets the pace."""
 
@@ -103,12 +94,12 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
-        waiting_of=_kinds(run),
-        limits=_limits(critical, shares_of) if len(trace.locations) else None,
-        spending=_spending(run),
+        waiting_of=limits.waiting_of(run),
+        limits=limits.limits(critical, shares_of) if len(trace.locations) else None,
+        spending=limits.spending(run),
         hot_spots=[_spot(run, spot, told[spot]) for spot in spots],
-        for_devices=_for_devices(ranking.asker),
-        handed_out=_handed_out(trace),
+        for_devices=limits.for_devices(ranking.asker),
+        handed_out=limits.tasks(trace),
         launches=_launches(ranking, lines),
         best=[_ranked(run, change) for change in best],
         best_spans=[told[change] for change in best],
@@ -147,60 +138,6 @@ def _small(run: Run, lines: Sequence[RankedLine], shares_of: int) -> int:
     return sum(negligible(run.makespan - line.change.makespan, shares_of) for line in lines)
 
 
-def _limits(critical: Critical, shares_of: int) -> Limits:
-    """Return what the time is made of."""
-    run, path = critical.run, critical.pieces
-    whole = efficiency.whole(run)
-    mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
-    times, polls = run.trace.timeline.calls, in_vain(run.trace)
-    started = whole.name == efficiency.AFTER
-    late = 0 if started or run.trace.part else int(path.length[path.kind == KINDS.index("start")].sum())
-    start = min(late, max(whole.ideal - most, 0))
-    hosts, processes = processors(run.trace), len(np.unique(run.trace.locations.process))
-    of_devices = run.trace.locations.kind == STREAM
-    on_devices = int(path.length[(path.kind == KINDS.index("computation")) & of_devices[path.location]].sum())
-    devices = min(on_devices, max(whole.ideal - most - start, 0))
-    transfer = whole.time - whole.ideal
-    network = whole.time - efficiency.shortest(run, efficiency.no_network(run))
-    return Limits(
-        after_init=started,
-        time_ns=shares_of,
-        end_ns=shares_of - whole.time,
-        computation_ns=mean,
-        imbalance_ns=most - mean,
-        start_ns=start,
-        devices_ns=devices,
-        serialisation_ns=whole.ideal - most - start - devices,
-        transfer_ns=transfer,
-        network_ns=max(min(network, transfer), min(transfer, 0)),
-        transfer_of=_callers(run.trace),
-        polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
-        processes=processes,
-        lanes=int(hosts.sum()) + processes - len(np.unique(run.trace.locations.process[hosts])),
-        **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
-    )
-
-
-def _kinds(run: Run) -> list[str]:
-    """Return whose waits are added up: of one process those of its threads; of streams of devices if they wait for anything."""
-    kind, process = run.trace.locations.kind, run.trace.locations.process
-    streams = bool((kind[run.trace.calls.location[run.waits.time > 0]] == STREAM).any())
-    several = len(process) > 0 and np.ptp(process) > 0
-    threads = bool((kind == THREAD).any()) or (streams and not several)
-    return [name for name, there in {"processes": several, "threads": threads, "streams": streams}.items() if there]
-
-
-def _spending(run: Run) -> list[Spending]:
-    """Return the call sites in which most time is spent."""
-    trace, times = run.trace, run.trace.timeline.calls
-    chosen = ~np.isin(trace.calls.op, (*operations.INITS, *operations.FINALIZES))
-    which, sites = selectors.sites(trace)
-    spent = np.bincount(which[chosen], (times.leave - times.enter)[chosen], len(sites)) / max(len(trace.locations), 1)
-    waiting = np.bincount(which[chosen], run.waits.time[chosen], len(sites)) / max(len(trace.locations), 1)
-    longest = [site for site in np.argsort(-spent, kind="stable")[:_SPENDING].tolist() if spent[site]]
-    return [Spending(selectors.site(*sites[site]), round(spent[site]), round(waiting[site])) for site in longest]
-
-
 def _asks_all(ranking: Ranking) -> bool:
     """Return whether what to change was asked without naming kinds, or what it is about, and can be answered."""
     return ranking.answerable and ranking.by is None and len(ranking.kinds) == len(WORDS)
@@ -217,19 +154,6 @@ def _spot(run: Run, spot: FoundSpot, span: Span) -> HotSpot:
     )
 
 
-def _for_devices(asker: Asker) -> ForDevices | None:
-    """Return who computes longest for devices, and where most."""
-    trace, segments, chosen = asker.run.trace, asker.segments, asker.for_devices
-    if not segments.length[chosen].any():
-        return None
-    spent = np.zeros((len(trace.locations), len(trace.paths) + 1), "i8")
-    np.add.at(spent, (segments.location[chosen], segments.path()[chosen]), segments.length[chosen])
-    row = int(spent.sum(axis=1).argmax())
-    where = int(spent[row].argmax())
-    region = blocks.region_path(trace, where if where < len(trace.paths) else NONE)
-    return ForDevices(rank=int(trace.locations.process[row]), time_ns=int(spent[row].sum()), region=region)
-
-
 def _launches(ranking: Ranking, lines: Sequence[RankedLine]) -> Launches | None:
     """Return what a straggler costs if no launch is late, where that is more than the first change gains; None if nobody asks for it."""
     asks = ranking.answerable and ranking.by is None and "slowest" in ranking.kinds
@@ -238,36 +162,6 @@ def _launches(ranking: Ranking, lines: Sequence[RankedLine]) -> Launches | None:
         return None
     *asked, makespan = found
     return Launches(changes=[blocks.option(one) for one in asked], makespan_ns=makespan, gain_ns=now - makespan)
-
-
-def _callers(trace: Trace) -> list[str]:
-    """Return what the calls of a trace are of."""
-    made = np.flatnonzero(np.bincount(trace.calls.op, minlength=len(operations.OPS)))
-    names = [operations.OPS[op] for op in made.tolist()]
-    kinds = {
-        "MPI": operations.MPI[made].any(),
-        "OpenSHMEM": operations.SHMEM[made].any(),
-        "devices": any(name.startswith("device_") for name in names),
-    }
-    kinds["threads"] = any(name.startswith(("omp_", "pthread_")) for name in names)
-    return [kind for kind in ("MPI", "OpenSHMEM", "threads", "devices") if kinds[kind]]
-
-
-def _handed_out(trace: Trace) -> HandedOut | None:
-    """Return what work processes get as they come for it, None if they get none so."""
-    handed = handed_out(trace)
-    tasks, process = handed.tasks, trace.locations.process
-    if not len(tasks.home) and not len(handed.turns.serving):
-        return None
-    masters = np.array([farm.master for farm in tasks.farms], "i8")
-    heard = trace.calls.location[trace.messages.send[handed.turns.request]]
-    return HandedOut(
-        masters=process[masters].tolist(),
-        serving=process[handed.turns.serving].tolist(),
-        workers=len(np.unique(process[np.concatenate([heard, *(farm.workers for farm in tasks.farms)])])),
-        tasks=len(tasks.home),
-        fetched=int((~tasks.counters.ends).sum()),
-    )
 
 
 def _turned(run: Run, asker: Asker, change: Change) -> bool:

@@ -1,0 +1,120 @@
+"""What the time of a run is made of, and where it goes: the parts of `limited by`, call sites, devices, and work that is handed out."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec.structs import asdict
+
+from perwiz.patterns.analysis import efficiency
+from perwiz.report import blocks
+from perwiz.report.domino.records import ForDevices, HandedOut, Limits, Spending
+from perwiz.trace import operations
+from perwiz.trace.tables import NONE, STREAM, THREAD
+from perwiz.trace.tied import processors
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.waits import in_vain
+from perwiz.whatif.limits.critical import KINDS, Critical
+from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.rematch.rematched import handed_out
+from perwiz.whatif.run import Run
+
+_SITES = 3
+"""Call sites of which is told how much time is spent there."""
+
+
+def limits(critical: Critical, shares_of: int) -> Limits:
+    """Return what the time is made of."""
+    run, path = critical.run, critical.pieces
+    whole = efficiency.whole(run)
+    mean, most = round(float(whole.useful.mean())), int(whole.useful.max())
+    times, polls = run.trace.timeline.calls, in_vain(run.trace)
+    started = whole.name == efficiency.AFTER
+    late = 0 if started or run.trace.part else int(path.length[path.kind == KINDS.index("start")].sum())
+    start = min(late, max(whole.ideal - most, 0))
+    hosts, processes = processors(run.trace), len(np.unique(run.trace.locations.process))
+    of_devices = run.trace.locations.kind == STREAM
+    on_devices = int(path.length[(path.kind == KINDS.index("computation")) & of_devices[path.location]].sum())
+    devices = min(on_devices, max(whole.ideal - most - start, 0))
+    transfer = whole.time - whole.ideal
+    network = whole.time - efficiency.shortest(run, efficiency.no_network(run))
+    return Limits(
+        after_init=started,
+        time_ns=shares_of,
+        end_ns=shares_of - whole.time,
+        computation_ns=mean,
+        imbalance_ns=most - mean,
+        start_ns=start,
+        devices_ns=devices,
+        serialisation_ns=whole.ideal - most - start - devices,
+        transfer_ns=transfer,
+        network_ns=max(min(network, transfer), min(transfer, 0)),
+        transfer_of=_callers(run.trace),
+        polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
+        processes=processes,
+        lanes=int(hosts.sum()) + processes - len(np.unique(run.trace.locations.process[hosts])),
+        **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
+    )
+
+
+def waiting_of(run: Run) -> list[str]:
+    """Return whose waits are added up: of one process those of its threads; of streams of devices if they wait for anything."""
+    kind, process = run.trace.locations.kind, run.trace.locations.process
+    streams = bool((kind[run.trace.calls.location[run.waits.time > 0]] == STREAM).any())
+    several = len(process) > 0 and np.ptp(process) > 0
+    threads = bool((kind == THREAD).any()) or (streams and not several)
+    return [name for name, there in {"processes": several, "threads": threads, "streams": streams}.items() if there]
+
+
+def spending(run: Run) -> list[Spending]:
+    """Return the call sites in which most time is spent."""
+    trace, times = run.trace, run.trace.timeline.calls
+    chosen = ~np.isin(trace.calls.op, (*operations.INITS, *operations.FINALIZES))
+    which, sites = selectors.sites(trace)
+    spent = np.bincount(which[chosen], (times.leave - times.enter)[chosen], len(sites)) / max(len(trace.locations), 1)
+    waiting = np.bincount(which[chosen], run.waits.time[chosen], len(sites)) / max(len(trace.locations), 1)
+    longest = [site for site in np.argsort(-spent, kind="stable")[:_SITES].tolist() if spent[site]]
+    return [Spending(selectors.site(*sites[site]), round(spent[site]), round(waiting[site])) for site in longest]
+
+
+def for_devices(asker: Asker) -> ForDevices | None:
+    """Return who computes longest for devices, and where most."""
+    trace, segments, chosen = asker.run.trace, asker.segments, asker.for_devices
+    if not segments.length[chosen].any():
+        return None
+    spent = np.zeros((len(trace.locations), len(trace.paths) + 1), "i8")
+    np.add.at(spent, (segments.location[chosen], segments.path()[chosen]), segments.length[chosen])
+    row = int(spent.sum(axis=1).argmax())
+    where = int(spent[row].argmax())
+    region = blocks.region_path(trace, where if where < len(trace.paths) else NONE)
+    return ForDevices(rank=int(trace.locations.process[row]), time_ns=int(spent[row].sum()), region=region)
+
+
+def _callers(trace: Trace) -> list[str]:
+    """Return what the calls of a trace are of."""
+    made = np.flatnonzero(np.bincount(trace.calls.op, minlength=len(operations.OPS)))
+    names = [operations.OPS[op] for op in made.tolist()]
+    kinds = {
+        "MPI": operations.MPI[made].any(),
+        "OpenSHMEM": operations.SHMEM[made].any(),
+        "devices": any(name.startswith("device_") for name in names),
+    }
+    kinds["threads"] = any(name.startswith(("omp_", "pthread_")) for name in names)
+    return [kind for kind in ("MPI", "OpenSHMEM", "threads", "devices") if kinds[kind]]
+
+
+def tasks(trace: Trace) -> HandedOut | None:
+    """Return what work processes get as they come for it, None if they get none so."""
+    handed = handed_out(trace)
+    tasks, process = handed.tasks, trace.locations.process
+    if not len(tasks.home) and not len(handed.turns.serving):
+        return None
+    masters = np.array([farm.master for farm in tasks.farms], "i8")
+    heard = trace.calls.location[trace.messages.send[handed.turns.request]]
+    return HandedOut(
+        masters=process[masters].tolist(),
+        serving=process[handed.turns.serving].tolist(),
+        workers=len(np.unique(process[np.concatenate([heard, *(farm.workers for farm in tasks.farms)])])),
+        tasks=len(tasks.home),
+        fetched=int((~tasks.counters.ends).sum()),
+    )
