@@ -90,12 +90,17 @@ class Report:
     ask: str
     """The command that asks further questions of the same run."""
 
+    @property
+    def pays(self) -> bool:
+        """Whether the first change of the list does: else what there is to gain at best is shown."""
+        return pays(self.ranked)
+
     @functools.cached_property
     def others(self) -> list[tuple[Change, Run]]:
         """What becomes of the run under changes of the list that it is not predicted under already, the largest gain first; without any
         hypotheses asked for.
         """
-        shown, calls = int(pays(self.ranked)), len(self.run.trace.calls)
+        shown, calls = int(self.pays), len(self.run.trace.calls)
         most = 0 if self.asked or FEW < calls <= MANY else OTHERS
         return [(line.change, changed(self.run, [line.change.hypothesis])) for line in self.ranking.lines[shown:most]]
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.domino.answer import best, sure_to_gain
-from perwiz.report.domino.records import DominoDocument, pays
+from perwiz.report.domino.records import DominoDocument
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
@@ -61,7 +61,7 @@ def head(report: Report) -> PanelData:
         "messages": len(trace.messages),
         "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction and report.asked else [],
         "best": [[label, words.shown(fact, 1000)] for label, fact in best(report.ranked)],
-        "by": _by(report.ranked),
+        "by": _by(report),
         "recorded": report.run.trace.timeline.makespan,
         "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
@@ -69,7 +69,6 @@ def head(report: Report) -> PanelData:
         "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction and report.asked else None,
         "doubts": [text for _, text in misfit.beside([], _modelled(report), whole)],
         "waiting": int(report.run.waits.time.sum()),
-        "replay_error": report.run.replay_error,
         "comparison": _comparison(report.comparison),
         "incomplete": report.incomplete,
         "holes": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.holes.items()],
@@ -77,11 +76,11 @@ def head(report: Report) -> PanelData:
     }
 
 
-def _by(ranked: DominoDocument) -> str | None:
+def _by(report: Report) -> str | None:
     """Return what gives the run that is shown where nothing was asked; None if it is what there is to gain at best: no change pays."""
-    if not pays(ranked):
+    if not report.pays:
         return None
-    return "by the first change" if sure_to_gain(ranked) else "by the first change, not sure to gain"
+    return "by the first change" if sure_to_gain(report.ranked) else "by the first change, not sure to gain"
 
 
 def _modelled(report: Report) -> DominoDocument:

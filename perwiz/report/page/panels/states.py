@@ -202,7 +202,6 @@ def _topologies(trace: Trace, order: I8) -> list[PanelData]:
         {
             "name": words.shown(main.name, _NAME),
             "sizes": list(main.sizes),
-            "periodic": [bool(ring) for ring in main.periodic],
             "at": column(topology.coordinates(trace, main)[order].T.ravel()),
         }
     ]

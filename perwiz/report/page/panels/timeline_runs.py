@@ -7,7 +7,7 @@ import numpy as np
 from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.compare.text import beginning
-from perwiz.report.domino.records import first_bound, first_line, pays
+from perwiz.report.domino.records import first_bound, first_line
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
@@ -78,8 +78,8 @@ def _predicted(report: Report, prediction: Prediction) -> str:
 
 def _first(report: Report) -> str:
     """Return what the run under the first change, or else under what there is to gain at best, is called."""
-    line, bound = first_line(report.ranked) if pays(report.ranked) else None, first_bound(report.ranked)
-    named = f"under the first change: {line.head.change}" if line else f"at best: {bound.head.change}" if bound else "unchanged"
+    line = first_line(report.ranked) if report.pays else first_bound(report.ranked)
+    named = f"{'under the first change' if report.pays else 'at best'}: {line.head.change}" if line else "unchanged"
     return f"predicted {words.shown(named, 300)}"
 
 
