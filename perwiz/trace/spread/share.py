@@ -312,7 +312,7 @@ class Part(Share):
         bounds = np.iinfo("i8")
         low, high = self.least(int(ordered.min(initial=bounds.max))), self.most(int(ordered.max(initial=bounds.min)))
         while low < high:
-            pivots = [min(low + number * ((high - low) // _PIVOTS + 1), high) for number in range(_PIVOTS)]
+            pivots = [min(low + number * ((high - low) // (_PIVOTS - 1) + 1), high) for number in range(_PIVOTS)]
             before = self.reduced(np.searchsorted(ordered, np.array(pivots, "i8"), "right"), "sum")
             first = int(np.argmax(before > rank))
             low, high = pivots[first - 1] + 1 if first else low, pivots[first]
