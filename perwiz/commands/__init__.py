@@ -28,5 +28,5 @@ COMMANDS = (
     "completion",
 )
 """In the order of the help."""
-TOGETHER = ("predict", "correct", "info")
+TOGETHER = ("predict", "patterns", "correct", "info")
 """Those that several processes do together, started by mpiexec or srun."""

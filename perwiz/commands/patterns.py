@@ -11,6 +11,7 @@ from perwiz.commands import files, options
 if TYPE_CHECKING:
     from perwiz.patterns.analysis.worth import Worth
     from perwiz.patterns.search import Findings
+    from perwiz.trace.spread.team import Team
     from perwiz.whatif.run import Run
 
 HELP = "find wait states: late senders, waits in collectives, idle threads and devices, and what each is worth"
@@ -28,6 +29,7 @@ examples:
   perwiz patterns run.otf2 --own mine.py --json
   perwiz patterns run.otf2 --of mpi_latesender --topology 4x4 --plot late.png
   perwiz patterns run.otf2 --cube run.cubex                  for the Cube tools, and for perwiz cube
+  mpiexec -n 4 perwiz patterns run.otf2 --no-causes          by four processes, each with its part of the run
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
 """
@@ -58,7 +60,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after printing what was found."""
+    """Return the exit code, after printing what was found; under mpiexec all processes take part."""
+    from perwiz.engines.team import together
+
+    return together(partial(_run, args))
+
+
+def _run(args: argparse.Namespace, team: Team | None) -> int:
     import sys
 
     from perwiz import words
@@ -70,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.patterns.library import BUILT_IN, OF_SHMEM, OF_THREADS
     from perwiz.patterns.library.grid import TWINS
     from perwiz.patterns.own import collect
-    from perwiz.patterns.search import search
+    from perwiz.patterns.search import causes_elsewhere, search
     from perwiz.patterns.topology import arranged
     from perwiz.progress import Progress
     from perwiz.report.patterns import document as report
@@ -84,10 +92,13 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--reference: needs the efficiencies, which --no-causes leaves out")
     check_output(args.cube, [args.trace, args.reference, args.model, *args.own], args.plot)
     own = collect(args.own, BUILT_IN)
+    files.refuse({f"--{name}": getattr(args, name) for name in ("cube", "iterations", "plot", "reference")} | {"--own": own}, team)
+    if team is not None and not args.no_causes:
+        raise UsageError("patterns: several processes do not tell what the waiting comes from, must be asked so (--no-causes)")
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
     compared = None if args.reference is None else tied_part(files.part(args.reference, args.iterations)[0])
-    trace, machine = files.part(args.trace, args.iterations, options.machine(args))
-    replay = replayed(arranged(trace, args.topology), machine, args.clock)
+    trace, machine = files.part(args.trace, args.iterations, options.machine(args), team)
+    replay = replayed(arranged(trace, args.topology), machine, args.clock, also=causes_elsewhere)
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)
@@ -113,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
             args.cube: partial(_cube, replay, explained.findings if explained else findings, gains),
             args.plot: partial(patterns_plot.plot, replay, findings, gains, pattern, width=args.size),
         },
+        team,
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from perwiz.graph.graph import Graph
+from perwiz.graph.border import Border
+from perwiz.graph.graph import BORDER, Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.spread.team import Team
 
 
 def sweep(graph: Graph, weight: I8) -> I8:
@@ -35,11 +39,43 @@ def critical_path(graph: Graph, weight: I8, time: I8, last: int | None = None) -
     """Return the edges of one critical path in the order of time, given what `sweep` returns.
 
     It leads to the vertex `last`, by default the last instant of the location that ends last (of several the first), and prefers a
-    location's own edges.
+    location's own edges. Of the graph of a part of a run they are those into its own vertices of the path through all.
     """
     path = np.empty(graph.vertices, "i4")
+    if graph.border and graph.border.team:
+        return _through_all(graph, weight, time, path, graph.border, graph.border.team)
     if not len(graph.ended):
         return path[:0]
     last = int(graph.ended[time[graph.ended].argmax()]) if last is None else last
     count = kernel.find_critical_path(graph.start, graph.source, weight, time, last, path)
     return path[:count][::-1].copy()
+
+
+def _through_all(graph: Graph, weight: I8, time: I8, path: I4, border: Border, team: Team) -> I4:
+    """Return the edges of a critical path into vertices of this process: one after the other goes back until it leads to another."""
+    came, given = ([_crossing(border, peer, side) for peer in range(team.size)] for side in ("into", "out"))
+    ended = graph.ended[border.locations]
+    latest = int(team.reduce(np.array([time[ended].max(initial=CUT)]), "max")[0])
+    is_last = np.flatnonzero(time[ended] == latest)
+    holder = int(team.reduce(np.array([team.rank if len(is_last) else team.size]), "min")[0])
+    vertex, out = int(ended[is_last[0]]) if holder == team.rank else 0, [path[:0]]
+    while holder >= 0:
+        move = np.full(3, -1)
+        if holder == team.rank:
+            edges = path[: kernel.find_critical_path(graph.start, graph.source, weight, time, vertex, path)].copy()
+            edges = edges[graph.kind[edges] != BORDER]
+            out.append(edges)
+            vertex = int(graph.source[edges[-1]]) if len(edges) else vertex
+            if 0 < vertex < border.own:
+                peer = next(peer for peer, copies in enumerate(came) if vertex in copies)
+                move[:] = peer, team.rank, int(np.flatnonzero(came[peer] == vertex)[0])
+        holder, giver, place = team.reduce(move, "max").tolist()
+        if holder == team.rank:
+            vertex = int(given[giver][place])
+    return np.concatenate(out)[::-1].copy()
+
+
+def _crossing(border: Border, peer: int, side: Literal["into", "out"]) -> I4:
+    """Return the copies of vertices of another process here, or what that has copies of, both in one order."""
+    bundles = [bundle.vertices for step in border.steps for bundle in getattr(step, side) if bundle.peer == peer]
+    return np.concatenate([np.zeros(0, "i4"), *bundles])

@@ -135,8 +135,9 @@ class _Hubs:
         causes = np.concatenate([self._rows, np.full(self._extra, NONE, "i8")])
         edges.add(np.zeros(self._hubs, "i4"), layout.chain + np.arange(self._hubs), COLLECTIVE, causes)
         rows = np.flatnonzero(self._arrives)
-        edges.add(entered[rows], out[of[rows]], COLLECTIVE, of[rows])
-        for ids, copies in zip(self._entered, sums, strict=True):
+        for peer, (ids, copies) in enumerate(zip(self._entered, sums, strict=True)):
+            if peer == self.team.rank:  # in the order of locations: of equally late ones the first is on the critical path
+                edges.add(entered[rows], out[of[rows]], COLLECTIVE, of[rows])
             edges.add(copies, self._place(ids), COLLECTIVE, NONE)
         for ids, relays in zip(self._asked, self._relays(), strict=True):
             edges.add(self._place(ids), relays, COLLECTIVE, NONE)

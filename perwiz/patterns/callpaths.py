@@ -53,11 +53,14 @@ class CallTree:
 
 
 def call_tree(trace: Trace) -> CallTree:
-    """Return the call tree of a trace: children in the order of paths, MPI routines behind them in the order of `operations.OPS`."""
+    """Return the call tree of a trace: children in the order of paths, MPI routines behind them in the order of `operations.OPS`.
+
+    Of a part of a run it is that of all of it.
+    """
     width = len(operations.OPS)
-    used = np.zeros((len(trace.paths) + 1) * width, bool)
-    used[(trace.calls.path + 1).astype("i8") * width + trace.calls.op] = True
-    routines = np.flatnonzero(used)
+    used = np.zeros((len(trace.paths) + 1) * width, "u1")
+    used[(trace.calls.path + 1).astype("i8") * width + trace.calls.op] = 1
+    routines = np.flatnonzero(trace.share.reduced(used, "max"))
     children: list[list[tuple[int, int]]] = [[] for _ in range(len(trace.paths) + 1)]
     for path in range(len(trace.paths)):
         children[trace.paths.parent[path] + 1].append((path, NONE))

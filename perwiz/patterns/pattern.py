@@ -5,14 +5,17 @@ from __future__ import annotations
 import abc
 import dataclasses
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.severity import Cells, cells
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
+from perwiz.trace.spread.instances import whole_instances
+from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -35,7 +38,7 @@ class Instances:
     def __len__(self) -> int:
         return len(self.call)
 
-    def where(self, chosen: Mask | I8) -> Instances:
+    def where(self, chosen: Mask | I8 | slice) -> Instances:
         """Return some of the instances: a mask, or rows."""
         return Instances(*(getattr(self, f.name)[chosen] for f in dataclasses.fields(self)))
 
@@ -68,21 +71,28 @@ class View:
         self.leave = trace.timeline.calls.leave
         self.location = trace.calls.location
         self.op = trace.calls.op
+        self._homes: Homes | None = None  # no cached_property: those of threads that ask each other would wait for its lock
 
     @cached_property
     def kind(self) -> U1:
         """What the routine of each call does."""
         return np.asarray(operations.KIND[self.op])
 
-    @cached_property
+    @property
     def has_threads(self) -> bool:
         """Whether the trace has calls of threads or devices."""
-        return not operations.OF_PROCESSES[self.op].all()
+        return self.trace.share.any(not operations.OF_PROCESSES[self.op].all())
 
-    @cached_property
+    @property
     def has_shmem(self) -> bool:
         """Whether the trace has calls of OpenSHMEM."""
-        return bool(operations.SHMEM[self.op].any())
+        return self.trace.share.any(operations.SHMEM[self.op].any())
+
+    @property
+    def homes(self) -> Homes:
+        """The collectives that are at home here, whole, of a part of a run; of a whole run all. Found once."""
+        self._homes = self._homes or Homes(self)
+        return self._homes
 
     @cached_property
     def size(self) -> I8:
@@ -113,6 +123,54 @@ class View:
         out[members.done[members.done != members.call]] = True
         out[messages.send_done] = out[messages.receive_done] = False
         return out[:-1]
+
+
+_TOLD = np.dtype([(name, "i8") for name in ("call", "severity", "cause", "collective")])
+
+
+class Homes:
+    """Where whole collectives are looked at: of a part of a run each at its home, of a whole run all in the run itself."""
+
+    def __init__(self, view: View) -> None:
+        self._view, self._share = view, view.trace.share
+        self.view = view
+        """Of a part: of the calls of the collectives at home here, and nothing else."""
+        if isinstance(self._share, Part):
+            self._found = whole_instances(view.trace, view.trace.timeline)
+            self.view = View(self._found.trace)
+
+    def told(self, found: Instances) -> Instances:
+        """Return the instances of the calls of this process, given those among the collectives at home here. Causes must be known here."""
+        if not isinstance(self._share, Part):
+            return found
+        share, came = self._share, self._came(found)
+        row = np.argsort(share.instances, kind="stable")
+        collective = row[np.searchsorted(share.instances[row], came["collective"])].astype("i4")
+        call = share.here(came["call"]).astype("i4")
+        order = np.lexsort((came["collective"], call))
+        cause = share.here(came["cause"]).astype("i4")
+        here = Instances(call, came["severity"].copy(), cause, np.full(len(call), NONE, "i4"), collective).where(order)
+        return here.where(_waits_for_it(self._view)[here.call])
+
+    def causes(self, found: Instances) -> I8:
+        """Return the numbers in the whole trace of the calls that are to blame for instances of the calls of this process."""
+        return np.ascontiguousarray(self._came(found)["cause"])
+
+    def _came(self, found: Instances) -> NDArray[Any]:
+        """Return, by numbers of the whole trace, the instances of the calls of this process."""
+        assert isinstance(self._share, Part)
+        number, told = np.append(self._found.calls, NONE), np.empty(len(found), _TOLD)
+        told["call"], told["severity"], told["cause"] = number[found.call], found.severity, number[found.cause]
+        told["collective"] = self._found.rows[found.collective]
+        process = self._share.process_of(told["call"])
+        return np.concatenate(self._share.team.exchange([told[process == peer] for peer in range(self._share.team.size)]))
+
+
+def _waits_for_it(view: View) -> Mask:
+    """Return which calls wait in a collective, bool per call: those that are one, and those that wait for nothing else."""
+    out, members = view.waits_for_collective.copy(), view.trace.members
+    out[members.call[view.done == members.call]] = True
+    return out
 
 
 def longest(view: View, call: I4, wait: I8, cause: I4, message: Ints | int = NONE) -> Instances:

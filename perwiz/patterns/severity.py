@@ -10,6 +10,8 @@ import numpy as np
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.metrics import Metric, ancestors
 from perwiz.trace.arrays import F8, I4, I8
+from perwiz.trace.spread.share import Part, Share
+from perwiz.trace.spread.team import gathered
 from perwiz.trace.trace import Trace
 
 
@@ -89,6 +91,23 @@ def summed(leaves: Iterable[tuple[str, Cells]], metrics: Iterable[Metric], locat
         for name in ancestors(leaf, tree):
             summands.setdefault(name, []).append(part)
     return {name: added(several, locations) for name, several in summands.items()}
+
+
+def of_all(values: dict[str, Cells], metrics: Iterable[Metric], share: Share) -> dict[str, Cells]:
+    """Return metrics over all processes, of which each knows the columns of its locations; told at once. A process alone knows all."""
+    if not isinstance(share, Part):
+        return values
+    nothing, names = Cells(np.zeros(0, "i4"), np.zeros((0, int(share.bounds[-1])), "i8")), [metric.name for metric in metrics]
+    known = [values.get(name, nothing) for name in names]
+    node = np.concatenate([cells.node.astype("i8") + (k << 32) for k, cells in enumerate(known)])
+    every, own = share.distinct(node), np.concatenate([cells.value[:, share.locations] for cells in known])
+    place, width = np.searchsorted(every, node), np.diff(share.bounds)
+    here = np.zeros((len(every), own.shape[1]), "i8")
+    here[place] = own
+    columns = [each.reshape(len(every), count) for each, count in zip(gathered(share.team, here.ravel()), width.tolist(), strict=True)]
+    value, metric = np.concatenate(columns, axis=1), every >> 32
+    rows = [slice(*np.searchsorted(metric, [k, k + 1])) for k in range(len(names))]
+    return {name: Cells((every[row] & 0xFFFFFFFF).astype("i4"), value[row]) for name, row in zip(names, rows, strict=True)}
 
 
 def full(severity: Severity, name: str) -> I8:

@@ -350,14 +350,19 @@ def location(trace: Trace, row: int) -> Location:
 
 def place(trace: Trace, row: int) -> CallPlace | None:
     """Return a call and where it ran; None of a row below 0."""
-    return CallPlace(call=f"e{row}", **asdict(location(trace, int(trace.calls.location[row])))) if row >= 0 else None
+    return CallPlace(call=_number(trace, row), **asdict(location(trace, int(trace.calls.location[row])))) if row >= 0 else None
 
 
 def call(trace: Trace, row: int) -> Call:
     """Return a call, where it ran and where in the program it was made."""
     calls = trace.calls
     where = asdict(location(trace, int(calls.location[row])))
-    return Call(call=f"e{row}", **where, routine=operations.OPS[calls.op[row]], region=region_path(trace, int(calls.path[row])))
+    return Call(call=_number(trace, row), **where, routine=operations.OPS[calls.op[row]], region=region_path(trace, int(calls.path[row])))
+
+
+def _number(trace: Trace, row: int) -> str:
+    """Return how a call is called, in the whole run if this is a part of it."""
+    return f"e{trace.share.named(np.array([row]))[0]}"
 
 
 def option(hypothesis: str) -> str:

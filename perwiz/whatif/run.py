@@ -27,6 +27,7 @@ from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import distinct
 from perwiz.trace.origin import Origin
 from perwiz.trace.resources import give_back, remembered
+from perwiz.trace.spread.part import with_calls
 from perwiz.trace.spread.share import ALONE, Part, Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.tied import tied_part
@@ -125,15 +126,25 @@ def known(trace: Trace) -> Known | None:
     return None
 
 
-def replayed(trace: Trace, model: Start = None, clock: str = "clc", hypotheses: Asked = (), engine: str = "sweep") -> Run:
+def replayed(
+    trace: Trace,
+    model: Start = None,
+    clock: str = "clc",
+    hypotheses: Asked = (),
+    engine: str = "sweep",
+    also: Callable[[Trace], I8] | None = None,
+) -> Run:
     """Return the run of the tied part of a trace, replayed unchanged, with the rendezvous edges that one of the hypotheses would need.
 
+    `also` tells, of a part of a run whose clocks are treated, which calls of other processes are to be known in it, by their numbers.
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
     asked, machine, engine = parse_all(hypotheses, trace), machine_of(model, trace), check_engine(engine)
     for hypothesis in asked:
         machine = hypothesis.starting(machine)
     clocks, before = treated(trace, clock), known(trace)
+    if also is not None and isinstance(clocks.trace.share, Part):
+        clocks = dataclasses.replace(clocks, trace=with_calls(clocks.trace, also(clocks.trace)))
     clocks = _with_awaited(clocks, machine)
     same = before and before.clock == clock and engine == "sweep" and before.recorded().machine == machine
     if before and same and settled(clocks.trace, machine.model, asked):

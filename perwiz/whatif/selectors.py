@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.resources import remembered
+from perwiz.trace.spread.team import texts
 from perwiz.trace.tables import NONE, STREAM, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -198,15 +200,24 @@ def paths(trace: Trace) -> list[str]:
 def sites(trace: Trace) -> tuple[I4, list[tuple[str, str, str]]]:
     """Return (call site per call int32, its routine, region path and place in the source); what is not known is empty.
 
-    In the order of the text that a site is called by, see `site`; what has the same text is one site.
+    In the order of the text that a site is called by, see `site`; what has the same text is one site. Of a part of a run they are those of
+    all of it.
     """
     numbers, kinds = Numbers(), len(operations.OPS)
     which = numbers.number(trace.calls.path, trace.site.astype("i8") * kinds + trace.calls.op if len(trace.site) else trace.calls.op)
     path, places = paths(trace), (*(trace.sites if len(trace.site) else ("",)), "")
     labels = [(operations.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
-    named = dict(sorted((site(*parts), parts) for parts in labels))
+    named = dict(sorted((site(*parts), parts) for parts in _of_all(trace, labels)))
     number = {text: row for row, text in enumerate(named)}
     return np.array([number[site(*parts)] for parts in labels], "i4")[which], list(named.values())
+
+
+def _of_all(trace: Trace, labels: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Return the call sites that any process has, given those of this one."""
+    team = trace.share.team
+    if team is None:
+        return labels
+    return [(routine, path, place) for each in texts(team, json.dumps(labels)) for routine, path, place in json.loads(each)]
 
 
 def site(routine: str, path: str, place: str) -> str:

@@ -94,6 +94,16 @@ def test_command__predict(mpiexec, capsys):
 
 
 @pytest.mark.slow
+def test_command__patterns(mpiexec, capsys):
+    """All but how sure it is, which one process alone tells."""
+    words = ["patterns", str(TRACES / "npb-mg.S_timens-4"), "--no-causes", "--json"]
+    code = main(words)
+    alone = json.loads(capsys.readouterr().out) | {"bound_span": None, "best_span": None}
+    done = mpiexec(3, "-m", "perwiz", *words)
+    assert (done.returncode, said(done), json.loads(done.stdout)) == (code, [], alone)
+
+
+@pytest.mark.slow
 def test_command__predict_says_what_it_needs(mpiexec):
     done = mpiexec(2, "-m", "perwiz", "predict", REAL, "--zero-wait", "e1", "--model", "default")
     why = "predict: several processes draw no runs and keep who got which message, must be asked so (--draws 0 --keep-matches)"
@@ -103,7 +113,7 @@ def test_command__predict_says_what_it_needs(mpiexec):
 @pytest.mark.slow
 def test_command__others_are_refused_once(mpiexec):
     done = mpiexec(3, "-m", "perwiz", "domino", REAL)
-    why = "domino: is not done by 3 processes together, must be started once (without mpiexec); predict, correct, info are"
+    why = "domino: is not done by 3 processes together, must be started once (without mpiexec); predict, patterns, correct, info are"
     assert (done.returncode, done.stdout, said(done)) == (2, "", [f"perwiz: {why}"])
 
 

@@ -19,6 +19,7 @@ from perwiz.clock.condition import violations
 from perwiz.clock.figures import figures
 from perwiz.clock.logical import correct
 from perwiz.clock.treatment import Treated
+from perwiz.engines.sweep import critical_path
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.graph import circles
@@ -26,8 +27,11 @@ from perwiz.graph.build import build as build_graph
 from perwiz.loggps.instances import sizes
 from perwiz.loggps.model_file import load
 from perwiz.loggps.progress import movers, with_movers
+from perwiz.patterns.analysis.worth import worth
+from perwiz.patterns.search import causes_elsewhere, search
 from perwiz.report.correct import document as report
 from perwiz.report.info import document as info
+from perwiz.report.patterns import document as patterns
 from perwiz.report.predict.document import document as predict_document
 from perwiz.report.records import to_json
 from perwiz.report.together import document as report_together
@@ -65,9 +69,12 @@ def check_correct(trace, size, **options):
         assert np.array_equal(np.concatenate(together), alone)
 
 
+IN_TURN = [(name, 1 + turn % 4) for turn, name in enumerate(sorted(set(build.CATALOGUE) - {"cycle_of_messages"}))]
+"""Traces whose messages and collectives do not wait for each other in a circle, for 1, 2, 3 or 4 processes."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [2, 4])
-@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"cycle_of_messages"}))
+@pytest.mark.parametrize(("name", "size"), IN_TURN)
 def test_correct__catalogue(name, size):
     for changed, options in threaded.variants(build.CATALOGUE[name]()):
         check_correct(changed, size, **options)
@@ -103,10 +110,6 @@ def check_info(trace, size, model="default"):
     assert [each for each, _ in found] == [said] * size
     for alone, *together in zip(times, *(own for _, own in found), strict=True):
         assert np.array_equal(np.concatenate(together), alone)
-
-
-IN_TURN = [(name, 1 + turn % 4) for turn, name in enumerate(sorted(set(build.CATALOGUE) - {"cycle_of_messages"}))]
-"""Traces whose messages and collectives do not wait for each other in a circle, for 1, 2, 3 or 4 processes."""
 
 
 @pytest.mark.slow
@@ -148,6 +151,69 @@ def test_info__waits_inside_collectives():
     assert replayed(trace, "default").graph.inner == 4
     check_info(trace, 3)
     check_info(trace, 6)
+
+
+def waits_found(trace):
+    """Return what `perwiz patterns --no-causes` says as JSON, without how sure it is."""
+    run = replayed(trace, "default", also=causes_elsewhere)
+    findings = search(run.trace)
+    found = patterns.document(run, findings, worth(run, findings), None, 5)
+    found.bound_span = found.best_span = None
+    return to_json(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "size"), [(name, size) for name, size in IN_TURN if name != "windows"])
+def test_patterns__catalogue(name, size):
+    """By clocks that are off, on several metahosts."""
+    check_patterns(threaded.variants(build.CATALOGUE[name]())[2][0], size)
+
+
+def check_patterns(trace, size):
+    trace = tied_part(trace)
+    assert threaded.parts(size, trace, waits_found) == [waits_found(trace)] * size
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(naive_clock.traces(), st.integers(2, 4))
+def test_patterns__random(trace, size):
+    if not build_graph(tied_part(trace)).contradictions:
+        check_patterns(trace, size)
+
+
+def test_patterns__a_cause_that_no_message_tells_of():
+    """Rank 0 waits 900 ns at a barrier for rank 3, which is on another process: it is known there then, and named."""
+    b = Builder(4)
+    b.everyone("Barrier", at={0: (100, 1010), 1: (200, 1010), 2: (300, 1010), 3: (1000, 1010)})
+    check_patterns(b.trace(), 2)
+    first = json.loads(threaded.parts(2, b.trace(), waits_found)[1])["instances"][0]
+    assert (first["pattern"], first["call"], first["severity_ns"], first["cause"]["call"]) == ("mpi_barrier_wait", "e0", 900, "e3")
+
+
+def test_refused__patterns_of_windows():
+    why = "its one-sided communication is not searched for waits by several processes together, must be by one \\(without mpiexec\\)"
+    with pytest.raises(UsageError, match=f"^built: {why}$"):
+        threaded.parts(2, tied_part(build.CATALOGUE["windows"]()), waits_found)
+
+
+@pytest.mark.slow
+@settings(max_examples=15)
+@given(build.programs(), st.integers(2, 4))
+def test_critical_path__random(trace, size):
+    """As long together as that of one, and it leads into as many vertices."""
+    trace = tied_part(trace)
+    if build_graph(trace).contradictions:
+        return
+
+    def path(part):
+        run = replayed(part, "default")
+        edges = critical_path(run.graph, run.weighted.weight, run.time)
+        edges = edges[run.graph.returning[run.graph.targets(edges)] >= 0]
+        return len(edges), int(run.weighted.weight[edges].sum())
+
+    found = threaded.parts(size, trace, path)
+    assert tuple(map(sum, zip(*found, strict=True))) == path(trace)
 
 
 QUESTIONS = [
@@ -217,8 +283,12 @@ def test_refused__question(asked, why):
         threaded.parts(3, busy(), lambda part: predict_together(part, asked, "default"))
 
 
+NUMBERS = st.integers(-9, 9) | st.integers(0, 10**12)
+"""Near each other, and far apart."""
+
+
 @settings(max_examples=20)
-@given(st.lists(st.lists(st.integers(-9, 9), max_size=6), min_size=1, max_size=4), st.sampled_from([0, 0.1, 0.25, 0.5, 1]))
+@given(st.lists(st.lists(NUMBERS, max_size=6), min_size=1, max_size=4), st.sampled_from([0, 0.1, 0.25, 0.5, 1]))
 def test_quantile(values, part):
     """Of all processes together as numpy has it of one."""
     values = [[0], *values]

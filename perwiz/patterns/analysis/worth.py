@@ -50,23 +50,24 @@ class Worth:
 
 def worth(run: Run, findings: Findings, tell: Callable[[int, int], object] | None = None) -> Worth:
     """Return what the waits of every pattern that has some are worth; `tell` is told how many sets of call sites of how many are done."""
-    named = [name for name, instances in findings.instances.items() if len(instances) and name in findings.waits]
-    site_of, sites = selectors.sites(run.trace)
-    rows: dict[tuple[int, ...], int] = {}
+    named = [name for name, count in findings.counts.items() if count and name in findings.waits]
+    share, (site_of, sites) = run.trace.share, selectors.sites(run.trace)
+    rows, width = dict[tuple[int, ...], int](), np.int64(max(len(sites), 1))
     whole, by_node = dict[str, int](), dict[tuple[str, int], int]()
     for name in named:
         call = findings.instances[name].call
-        node, site = findings.severity.tree.of_calls(run.trace, call), site_of[call]
+        node, site = np.divmod(share.distinct(findings.severity.tree.of_calls(run.trace, call) * width + site_of[call]), width)
         whole[name] = rows.setdefault(tuple(np.unique(site).tolist()), len(rows))
         for path in np.unique(node).tolist():
-            by_node[name, path] = rows.setdefault(tuple(np.unique(site[node == path]).tolist()), len(rows))
+            by_node[name, path] = rows.setdefault(tuple(site[node == path].tolist()), len(rows))
     texts = [selectors.joined([f"site:{selectors.site(*sites[k])}" for k in members]) for members in rows]
     row = np.repeat(np.arange(len(rows)), [len(members) for members in rows])
     member = np.array([k for members in rows for k in members], "i4")
     family = Family(tuple(map(str, texts)), tuple(texts), site_of, row, member)
     after = makespans(run.weighted, run.time, family, "zero-wait", tell=tell).tolist()
-    waits = np.zeros(len(sites), "i8")
-    np.add.at(waits, site_of, run.waits.time)
+    waits, own = np.zeros(len(sites), "i8"), share.calls
+    np.add.at(waits, site_of[own], run.waits.time[own])
+    waits = share.reduced(waits, "sum")
     waiting = [int(waits[list(members)].sum()) for members in rows]
     of = [Sites(text and f"zero-wait {text}", *told) for text, *told in zip(texts, after, waiting, strict=True)]
     return Worth(
@@ -83,4 +84,4 @@ def _waiting(trace: Trace, findings: Findings, named: list[str]) -> int:
         if pattern.name in named:
             instances = findings.instances[pattern.name]
             np.maximum.at(lost, instances.call, instances.severity)
-    return int(lost.sum())
+    return trace.share.total(int(lost.sum()))

@@ -17,7 +17,7 @@ from perwiz.patterns.pattern import NOTHING, Instances, Pattern, View, instances
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
 
-_NEVER = np.iinfo("i8").min
+_NEVER, _EVER = np.iinfo("i8").min, np.iinfo("i8").max
 Number = TypeVar("Number", np.int64, np.bool_)
 
 
@@ -87,7 +87,7 @@ class CollectiveMembers:
 
     def earliest_end(self, chosen: Mask) -> I8:
         """Return, per collective, when the first of the chosen members left."""
-        return np.asarray(np.minimum.reduceat(np.where(chosen, self.end, np.iinfo("i8").max), self.first))
+        return np.asarray(np.minimum.reduceat(np.where(chosen, self.end, _EVER), self.first))
 
     def wait(self, until: I8, cause: I8, chosen: Mask) -> Instances:
         """Return the waits of chosen members until some time (per member); `cause` is the position of the member waited for, per member."""
@@ -125,22 +125,26 @@ def members_of(view: View, chosen: Mask) -> CollectiveMembers:
     )
 
 
-class _Collective(Pattern):
+class OfCollectives(Pattern):
     """A pattern over the members of the collectives of some routines."""
 
     routines: ClassVar[Mask]
 
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return the instances, by member."""
-        members = members_of(view, self.routines)
-        return self.among(view, members) if len(members.row) else NOTHING
+        return view.homes.told(self.at_home(view))
+
+    def at_home(self, view: View) -> Instances:
+        """Return the instances among the collectives that are at home here."""
+        members = members_of(view.homes.view, self.routines)
+        return self.among(view.homes.view, members) if len(members.row) else NOTHING
 
     def among(self, view: View, members: CollectiveMembers) -> Instances:
         """Return the instances among the members of these collectives."""
         raise NotImplementedError
 
 
-class WaitForLast(_Collective):
+class WaitForLast(OfCollectives):
     """Time in an operation until the last process comes."""
 
     def among(self, view: View, members: CollectiveMembers) -> Instances:
@@ -167,7 +171,7 @@ class FinalizeWait(WaitForLast):
     meaning = "waiting for the last to enter MPI_Finalize"
 
 
-class BarrierCompletion(_Collective):
+class BarrierCompletion(OfCollectives):
     """Time in a barrier after the first process has left it."""
 
     name, title, of, routines = "mpi_barrier_completion", "Barrier Completion", "mpi_sync_collective", BARRIER
@@ -187,14 +191,17 @@ class InitCompletion(Pattern):
 
     def instances(self, view: View, parent: Instances) -> Instances:
         """Return one instance per process that leaves later."""
-        call = np.flatnonzero((START & operations.MPI)[view.op])
-        if len(call) < 2:
+        share, init = view.trace.share, np.zeros(len(view.op), bool)
+        init[share.calls] = (START & operations.MPI)[view.op[share.calls]]
+        call = np.flatnonzero(init)
+        if share.total(len(call)) < 2:
             return NOTHING
         begin, end = view.enter[call], view.leave[call]
-        return instances(call, end - np.maximum(end.min(), np.minimum(begin.max(), end)))
+        first, last = share.least(int(end.min(initial=_EVER))), share.most(int(begin.max(initial=_NEVER)))
+        return instances(call, end - np.maximum(first, np.minimum(last, end)))
 
 
-class ExchangeWait(_Collective):
+class ExchangeWait(OfCollectives):
     """Time in an N x N operation until the last process that sends comes."""
 
     name, title, of, routines = "mpi_wait_nxn", "Wait at N x N", "mpi_collective", EXCHANGE
@@ -206,7 +213,7 @@ class ExchangeWait(_Collective):
         return members.wait(members.spread(last), members.spread(position), affected)
 
 
-class ExchangeCompletion(_Collective):
+class ExchangeCompletion(OfCollectives):
     """Time in an N x N operation after the first process has left it."""
 
     name, title, of, routines = "mpi_nxn_completion", "N x N Completion", "mpi_collective", EXCHANGE
@@ -232,7 +239,7 @@ def synchronising(view: View, members: CollectiveMembers) -> tuple[I8, I8, Mask]
     return last, position, members.spread(overlap) | receives_before | is_last
 
 
-class LateBroadcast(_Collective):
+class LateBroadcast(OfCollectives):
     """Time in an operation from a root until the root comes."""
 
     name, title, of, routines = "mpi_latebroadcast", "Late Broadcast", "mpi_collective", FROM_ROOT
@@ -246,7 +253,7 @@ class LateBroadcast(_Collective):
         return members.wait(until, members.spread(position), ~root & view.receives[members.row] & (members.entry < until))
 
 
-class EarlyReduce(_Collective):
+class EarlyReduce(OfCollectives):
     """Time of the root of a reduction until the last process that sends comes (until 2.5 Scalasca took the first)."""
 
     name, title, of, routines = "mpi_earlyreduce", "Early Reduce", "mpi_collective", TO_ROOT
@@ -259,7 +266,7 @@ class EarlyReduce(_Collective):
         return members.wait(members.spread(last), members.spread(position), root)
 
 
-class EarlyScan(_Collective):
+class EarlyScan(OfCollectives):
     """Time in a prefix operation until the last of the lower ranks comes."""
 
     name, title, of, routines = "mpi_earlyscan", "Early Scan", "mpi_collective", PREFIX

@@ -118,7 +118,7 @@ def matrix(trace: Trace, instances: Instances) -> Matrix:
     severity, count = np.zeros(shape, "i8"), np.zeros(shape, "i8")
     np.add.at(severity, pair, caused.severity)
     np.add.at(count, pair, 1)
-    return Matrix(metahosts, severity, count)
+    return Matrix(metahosts, *(trace.share.reduced(values, "sum") for values in (severity, count)))
 
 
 def _late(trace: Trace, waits: Instances) -> I4:

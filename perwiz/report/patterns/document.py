@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import asdict
 
@@ -23,6 +24,7 @@ from perwiz.report import blocks, misfit, spans
 from perwiz.report.patterns import causes, hybrid, tables
 from perwiz.report.patterns.records import Instance, MetricTotal, PatternsDocument, ProcessTimes, WaitingPath
 from perwiz.report.records import Span
+from perwiz.trace.spread.team import texts
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth import worth as fixes
@@ -51,13 +53,13 @@ def document(
     every = _call_paths(findings, worth, run.makespan, chosen)
     listed = [name for name in chosen if name in findings.waits] if pattern is None else chosen[:1]
     paths, severe = every[:rows], _instances(run, findings, listed, rows)
-    bound, best = _spans(run, paths)
+    bound, best = (None, None) if run.trace.share.team else _spans(run, paths)
     return PatternsDocument(
         **blocks.head(run.trace),
         makespan_ns=run.makespan,
         shares_of_ns=base,
         waiting_ns=worth.waiting,
-        model_waiting_ns=int(run.waits.time.sum()),
+        model_waiting_ns=run.trace.share.total(int(run.waits.time[run.trace.share.calls].sum())),
         bound_ns=worth.every,
         bound_span=bound,
         best_span=best,
@@ -66,7 +68,7 @@ def document(
         call_paths=paths,
         more_call_paths=len(every) - len(paths),
         instances=severe,
-        more_instances=sum(len(findings.instances[name]) for name in listed) - len(severe),
+        more_instances=sum(findings.counts[name] for name in listed) - len(severe),
         statistics=tables.statistics(findings, list(findings.instances) if pattern is None else chosen),
         causes=causes.causes(explained, rows),
         efficiencies=causes.efficiencies(run, explained),
@@ -114,7 +116,8 @@ def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
 
     What threads and streams are idle while their process is in MPI_Init is left out as well: nothing could be given to them.
     """
-    cube, inits = findings.severity, np.unique(findings.severity.tree.of_calls(run.trace, selectors.init_calls(run.trace)))
+    cube, inits = findings.severity, findings.severity.tree.of_calls(run.trace, selectors.init_calls(run.trace))
+    inits = run.trace.share.distinct(inits)
     after = {metric.name: cube.total(metric.name) for metric in cube.metrics if metric.unit == NS and metric.name not in NAMES}
     if base != run.makespan:
         after.pop("mpi_init_completion", None)
@@ -127,7 +130,8 @@ def _eager(run: Run, findings: Findings) -> int:
     late = findings.instances.get("mpi_latereceiver")
     if late is None:
         return 0
-    return len(late) - int(synchronous(run.trace, run.weighted.model)[late.message].sum())
+    eager = ~synchronous(run.trace, run.weighted.model)[late.message]
+    return run.trace.share.total(int(eager.sum()))
 
 
 def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, part: dict[str, float]) -> MetricTotal:
@@ -140,7 +144,7 @@ def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, par
         meaning=metric.meaning,
         total=findings.severity.total(name),
         share=part.get(name),
-        instances=len(findings.instances[name]) if name in findings.instances else None,
+        instances=findings.counts.get(name),
         **_gain(makespan, worth.whole.get(name)),
     )
 
@@ -160,7 +164,7 @@ def _call_paths(findings: Findings, worth: Worth, makespan: int, names: list[str
     paths = []
     for name in names:
         nodes = cube.tree.of_calls(cube.trace, findings.instances[name].call)
-        count = np.bincount(nodes, minlength=len(cube.tree))
+        count = cube.trace.share.reduced(np.bincount(nodes, minlength=len(cube.tree)), "sum")
         severity = cube.by_node(name)
         for node in np.flatnonzero(severity).tolist():
             by_location = cube.cells[name].value[np.searchsorted(cube.cells[name].node, node)]
@@ -195,7 +199,16 @@ def _instances(run: Run, findings: Findings, names: list[str], rows: int) -> lis
                     cause=blocks.call(run.trace, cause) if cause >= 0 else None,
                 )
             )
-    return sorted(severe, key=lambda instance: -instance.severity_ns)[:rows]
+    return sorted(_of_all(run, severe, names), key=lambda instance: -instance.severity_ns)[:rows]
+
+
+def _of_all(run: Run, severe: list[Instance], names: list[str]) -> list[Instance]:
+    """Return the most severe instances of all processes, pattern by pattern in the order of their calls, given those of this one."""
+    team = run.trace.share.team
+    if team is None:
+        return severe
+    every = [each for told in texts(team, msgspec.json.encode(severe).decode()) for each in msgspec.json.decode(told, type=list[Instance])]
+    return sorted(every, key=lambda instance: names.index(instance.pattern))
 
 
 def _processes(run: Run, findings: Findings, pattern: str | None) -> list[ProcessTimes]:

@@ -264,9 +264,10 @@ class PatternsDocument(TraceDocument, kw_only=True):
     """How long all calls wait under the model, as in perwiz info, predict and domino."""
     bound_ns: Natural
     """Makespan, replayed, if no call waited: --zero-wait all."""
-    bound_span: Span
+    bound_span: Span | None
+    """Null where several processes tell."""
     best_span: Span | None
-    """Of the first of `call_paths`; null if that gains nothing, or no option of perwiz predict names its calls."""
+    """Of the first of `call_paths`; null if that gains nothing, or no option of perwiz predict names its calls, and where several tell."""
     of: str | None
     """The pattern asked for."""
     metrics: list[MetricTotal]

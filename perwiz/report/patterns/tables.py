@@ -11,7 +11,9 @@ from perwiz.patterns.library import grid
 from perwiz.patterns.search import Findings
 from perwiz.report import blocks
 from perwiz.report.patterns.records import Metahosts, MetahostWaits, Statistics
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, chunks
+from perwiz.trace.spread.share import Share
+from perwiz.trace.spread.team import texts
 
 _METAHOSTS = 8
 """Rows and columns of a matrix in the text."""
@@ -19,26 +21,37 @@ _METAHOSTS = 8
 
 def statistics(findings: Findings, names: list[str]) -> list[Statistics]:
     """Return how severe the instances of each pattern are: exact, of all instances; the variance is over their number, ns squared."""
-    return [_summary(name, _title(findings, name), findings.instances[name].severity) for name in names]
+    share = findings.severity.trace.share
+    return [_summary(name, _title(findings, name), findings.instances[name].severity, findings.counts[name], share) for name in names]
 
 
-def _summary(pattern: str, title: str, severity: I8) -> Statistics:
-    if not len(severity):
+def _summary(pattern: str, title: str, severity: I8, count: int, share: Share) -> Statistics:
+    if not count:
         return Statistics(pattern=pattern, title=title, count=0, sum_ns=0)
-    low, middle, high = (float(part) for part in np.quantile(severity, (0.25, 0.5, 0.75)))
+    low, middle, high = (share.quantile(severity, part) for part in (0.25, 0.5, 0.75))
+    total, squares = share.total(int(severity.sum())), _squares(severity, share)
     return Statistics(
         pattern=pattern,
         title=title,
-        count=len(severity),
-        sum_ns=int(severity.sum()),
-        mean_ns=float(severity.mean()),
+        count=count,
+        sum_ns=total,
+        mean_ns=total / count,
         median_ns=middle,
-        min_ns=int(severity.min()),
-        max_ns=int(severity.max()),
-        variance_ns2=float(severity.var()),
+        min_ns=share.ranked(severity, 0),
+        max_ns=share.ranked(severity, count - 1),
+        variance_ns2=(count * squares - total**2) / count**2,
         q25_ns=low,
         q75_ns=high,
     )
+
+
+def _squares(values: I8, share: Share) -> int:
+    """Return the sum of the squares of times from 0 to 2^60, of all processes, exactly: 20 bits by 20 bits."""
+    out, shifts = 0, (0, 20, 40)
+    for piece in chunks(len(values)):
+        parts = [values[piece] >> shift & 0xFFFFF for shift in shifts]
+        out += sum(int(one @ other) << a + b for one, a in zip(parts, shifts, strict=True) for other, b in zip(parts, shifts, strict=True))
+    return out if share.team is None else sum(map(int, texts(share.team, str(out))))
 
 
 def metahosts(findings: Findings) -> Metahosts | None:

@@ -14,6 +14,7 @@ _PATH = 50
 """Columns of a call path in a table."""
 _OPTION = 80
 """Columns of an option."""
+_UNTOLD = "asked by several processes together, a run does not tell how sure this is"
 _PROCESSES = 16
 """Rows of the table of processes."""
 
@@ -58,7 +59,7 @@ def _answer(document: PatternsDocument) -> Facts:
     facts += [(label, text if document.part else f"{text}; `of all` leaves MPI_Init out") for label, text in shares]
     gain = _gain(document, document.makespan_ns - document.bound_ns)
     facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if no call waited{known}: --zero-wait all"))
-    facts += spans.facts(document.bound_span, document.bound_ns)
+    facts += spans.facts(document.bound_span, document.bound_ns) if document.bound_span else [("", _UNTOLD)]
     best = document.call_paths[0] if document.call_paths else None
     if best and best.gain_ns:
         name = f"{words.shown(best.title)} in {words.shown(best.call_path, _PATH)}"

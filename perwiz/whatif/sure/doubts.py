@@ -80,7 +80,7 @@ class Doubts:
         for what, (messages, of) in self.counts.items():
             paths = [(self.time[what], recorded)]
             if answer:
-                paths.append((_on_path(self.wrong[what], what, *answer), makespan(answer[0].graph, answer[1])))
+                paths.append((_on_path(self.wrong[what], what, *answer), makespan(answer[0].graph, answer[1], answer[0].trace.share)))
             share, time, whole = max((time / whole if whole else 0.0, time, whole) for time, whole in paths)
             out.append(Doubt(what, messages, of, time, whole, recorded, round(share, 6), self.changes.get(what, "")))
         return tuple(sorted(out, key=lambda doubt: -doubt.share))
@@ -89,7 +89,7 @@ class Doubts:
 @remembered(1)
 def doubts_of(run: Run) -> Doubts:
     """Return what the model of a recorded run, replayed unchanged, gets wrong; found once, before its weights are taken over."""
-    weighted, graph, table = run.weighted, run.graph, run.trace.messages
+    weighted, graph, table, share = run.weighted, run.graph, run.trace.messages, run.trace.share
     lag = lags(run.trace, graph, weighted.model)
     left = rest(weighted, lag)
     waits = synchronous(run.trace, weighted.model)
@@ -102,7 +102,8 @@ def doubts_of(run: Run) -> Doubts:
     more = left[call] - explained[call]
     late = more > lag[message] + explained[call]
     slow[call[late]] = more[late]
-    counts = {"fast": (int((sooner > 0).sum()), len(row)), "slow": (int(late.sum()), len(row))}
+    of = share.total(len(row))
+    counts = {"fast": (share.total(int((sooner > 0).sum())), of), "slow": (share.total(int(late.sum())), of)}
     changes: dict[str, str] = {}
     same = weighted.timeline is run.trace.timeline
     held = held_senders(run.trace if same else dataclasses.replace(run.trace, timeline=weighted.timeline), weighted.model)
@@ -114,10 +115,10 @@ def doubts_of(run: Run) -> Doubts:
     cut = graph.cause[(graph.kind == RENDEZVOUS) & (weighted.weight == CUT) & (lag != CUT)]
     limited = waits & (table.mode != SYNCHRONOUS) & (table.send_done != NONE)
     cut = cut[limited[cut]]
-    if len(cut):
-        most = int(table.bytes[cut].max())
+    if share.any(len(cut)):
+        most = share.most(int(table.bytes[cut].max(initial=0)))
         free[table.send_done[limited & (table.bytes <= most)]] = 1
-        counts["free"], changes["free"] = (len(cut), int(limited.sum())), f"S_bytes={most}"
+        counts["free"], changes["free"] = (share.total(len(cut)), share.total(int(limited[share.messages].sum()))), f"S_bytes={most}"
     wrong = {"fast": fast, "slow": slow, "held": stood, "free": free}
     seen = {what: count for what, count in counts.items() if count[0]}
     return Doubts(seen, changes, wrong, {what: _on_path(wrong[what], what, weighted, run.time) for what in seen}, run.makespan, held)
@@ -134,6 +135,6 @@ def _on_path(wrong: I8, what: str, weighted: Weighted, time: I8) -> int:
     if what == "free":
         local = graph.start[vertex]
         waited = np.maximum(time[vertex] - time[graph.source[local]] - weight[local], 0)
-        return int(waited[(graph.kind[edge] == RENDEZVOUS) & (wrong[row] > 0)].sum())
+        return weighted.trace.share.total(int(waited[(graph.kind[edge] == RENDEZVOUS) & (wrong[row] > 0)].sum()))
     told = (graph.kind[edge] == MESSAGE) | (what != "fast")
-    return int(np.minimum(wrong[row], np.maximum(weight[edge], 0))[told].sum())
+    return weighted.trace.share.total(int(np.minimum(wrong[row], np.maximum(weight[edge], 0))[told].sum()))

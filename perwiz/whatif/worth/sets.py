@@ -20,11 +20,12 @@ from perwiz.kernels import order as counting
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Mask
-from perwiz.whatif.run import Run, makespan
+from perwiz.trace.spread.share import Part
+from perwiz.whatif.run import Run, makespan, swept_makespan
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of
 from perwiz.whatif.worth.singles import avoiding
-from perwiz.whatif.worth.worth import check_question
+from perwiz.whatif.worth.worth import change, check_question
 
 LANES = 16
 """Sets swept at once: of 8, 16 and 31 the fastest, or as fast."""
@@ -129,6 +130,8 @@ def makespans(
     for `perwiz.whatif.worth.singles`.
     """
     graph = weighted.graph
+    if isinstance(weighted.trace.share, Part):
+        return _one_by_one(weighted, sets, question, tell)
     out = np.full(len(sets.names), makespan(graph, time), "i8")
     asked = np.flatnonzero(_touched(weighted, time, sets, question)) if prune else np.arange(len(out))
     if weight is not None and 0 < most < len(asked):
@@ -141,6 +144,19 @@ def makespans(
             done += len(batch)
             if tell is not None:
                 tell(done, len(asked))
+    return out
+
+
+def _one_by_one(weighted: Weighted, sets: Family, question: str, tell: Callable[[int, int], object] | None) -> I8:
+    """Return the makespan of every set, swept by several processes together."""
+    out, chosen = np.empty(len(sets.names), "i8"), np.zeros(sets.classes + 1, bool)
+    bounds = np.searchsorted(sets.row, np.arange(len(out) + 1))
+    for row in range(len(out)):
+        chosen[:] = False
+        chosen[sets.member[bounds[row] : bounds[row + 1]]] = True
+        out[row] = swept_makespan(change(weighted, question, np.flatnonzero(chosen[sets.class_of])))
+        if tell is not None:
+            tell(row + 1, len(out))
     return out
 
 
