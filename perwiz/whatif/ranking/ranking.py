@@ -199,14 +199,14 @@ def simple(change: Change) -> tuple[int, int, int]:
 
 def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> tuple[list[Line], list[Line]]:
     """Return (the lines of what somebody can do, those of bounds), largest gain first; `apart` keeps the steps of one region apart."""
-    lines = _grouped(_Pairs(asker, apart), [change for change in changes if not change.bound])
+    lines = _folded(asker, _grouped(_Pairs(asker, apart), [change for change in changes if not change.bound]))
     pairs, left, out = _Pairs(asker, apart), [change for change in changes if change.bound], list[Line]()
     for line in lines:
         held = [bound for bound in left if line.change.makespan <= bound.makespan and pairs.same(line.change, bound)]
         left = [bound for bound in left if bound not in held]
         includes = sorted((*line.includes, *held), key=lambda change: change.makespan)
         out.append(dataclasses.replace(line, includes=tuple(includes)))
-    bounds, pairs = _grouped(_Pairs(asker, apart), left), _Pairs(asker, apart)
+    bounds, pairs = _folded(asker, _grouped(_Pairs(asker, apart), left)), _Pairs(asker, apart)
     for row, bound in enumerate(bounds[:_BESIDE]):
         part = [line.change for line in lines if line.change.makespan > bound.change.makespan and pairs.same(bound.change, line.change)]
         bounds[row] = dataclasses.replace(bound, part=tuple(part))
@@ -245,10 +245,31 @@ def _grouped(pairs: _Pairs, changes: Sequence[Change]) -> list[Line]:
             (alike if pairs.same(top, other) else others).append(other)
         close = [change for change in (top, *alike) if now - change.makespan >= _needed(top, change) * (now - top.makespan)]
         first = _innermost(pairs.trace, min(close, key=lambda change: (*simple(change), change.makespan)), close)
-        same = [change for change in (top, *alike) if change is not first]
-        includes = tuple(change for change in same if change.makespan >= first.makespan)
-        lines.append(Line(first, includes, tuple(change for change in same if change.makespan < first.makespan)))
+        lines.append(_around(first, (top, *alike)))
         rest = others
+    return _by_gain(lines)
+
+
+def _folded(asker: Asker, lines: Sequence[Line]) -> list[Line]:
+    """Return lines, those of single calls of one routine that are asked alike as one: of all these calls, if together they gain more."""
+    of: dict[object, list[Line]] = {}
+    for line in lines:
+        of.setdefault(steps.alike(asker.run.trace, line.change) or line, []).append(line)
+    out = list[Line]()
+    for several in of.values():
+        change = steps.together(asker, [line.change for line in several]) if len(several) > 1 else None
+        out += [_around(change, [other for line in several for other in (line.change, *line.more, *line.includes)])] if change else several
+    return _by_gain(out)
+
+
+def _around(first: Change, same: Sequence[Change]) -> Line:
+    """Return the line of a change with what says the same."""
+    held = sorted((change for change in same if change is not first), key=lambda change: change.makespan)
+    includes = tuple(change for change in held if change.makespan >= first.makespan)
+    return Line(first, includes, tuple(change for change in held if change.makespan < first.makespan))
+
+
+def _by_gain(lines: Sequence[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: (line.change.makespan, *simple(line.change)))
 
 

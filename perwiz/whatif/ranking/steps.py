@@ -1,15 +1,21 @@
-"""Several steps of a region changed at once: what gains in many steps is one change of the program, not as many."""
+"""Several steps of a region, or several calls, changed at once: what gains in many is one change of the program, not as many."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 
 from perwiz import words
+from perwiz.errors import UsageError
+from perwiz.trace import operations
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.order import ROOM, gaining
+from perwiz.whatif.run import swept_makespan
 
 
 def region(change: Change) -> str:
@@ -48,3 +54,37 @@ def _range(asker: Asker, asked: str, first: int, last: int) -> Change:
     calls = np.flatnonzero(selectors.calls(trace, steps))
     what = f"the {words.several(len(calls), 'call')} of steps {first} to {last} of {steps.rpartition('#')[0].removeprefix('step:')}"
     return Change("wait", "step", question, what, asker.makespan(parse(question)), calls)
+
+
+def alike(trace: Trace, change: Change) -> tuple[str, int] | None:
+    """Return (question, routine) of a change of one call, which those of its like may share a line with; None of any other change."""
+    if change.by != "call" or change.calls is None or len(change.calls) != 1 or change.question not in _single(int(change.calls[0])):
+        return None
+    return change.word, int(trace.calls.op[change.calls[0]])
+
+
+def together(asker: Asker, changes: Sequence[Change]) -> Change | None:
+    """Return the change of all calls that changes which are `alike` are about; None where that gains no more than each of them."""
+    trace, first = asker.run.trace, changes[0]
+    calls = np.unique(np.concatenate([change.calls for change in changes if change.calls is not None]))
+    many = f"the {words.several(len(calls), 'call')} of {operations.OPS[trace.calls.op[calls[0]]]}"
+    question = f"{first.word} {','.join(f'e{call}' for call in calls.tolist())}"
+    most = min(change.makespan for change in changes) - 1
+    if first.kind != "order":
+        joined = Change(first.kind, "call", question, many, 0, calls)
+        found = [dataclasses.replace(joined, makespan=asker.makespan(joined.hypothesis))]
+    elif len(calls) * asker.run.graph.vertices > ROOM:
+        return None
+    else:
+        try:
+            weighted = asker.changed([parse(question)])
+        except UsageError:
+            return None  # they would wait for each other
+        what = f"what {many} wait for runs earlier"
+        found = gaining(asker.run, weighted, Change("order", "call", question, what, swept_makespan(weighted), calls))
+    return next((change for change in found if change.makespan <= most), None)
+
+
+def _single(call: int) -> tuple[str, str]:
+    """Return the questions about one call that may be asked of several."""
+    return f"zero-wait e{call}", f"advance e{call}"

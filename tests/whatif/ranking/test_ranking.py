@@ -393,6 +393,27 @@ def test_steps_of_a_region_are_one_line__balanced():
     assert [line.change.by for line in found.lines] == ["region"]
 
 
+def chain(processes=3):
+    """Return a chain in which each process computes 300 when its message comes, and sends the next one: 12 each."""
+    b = Builder(processes, latency=12, per_byte=0, work=0)
+    for process in range(processes):
+        if process:
+            b.recv(process, process - 1)
+        b.compute(process, 300)
+        if process < processes - 1:
+            b.send(process, process + 1)
+    return b.trace()
+
+
+def test_calls_of_a_routine_are_one_line():
+    """Either receive is worth 312 of 924, both are 624: neither says what the other does, and the list has them once."""
+    found = ranked(chain(), kinds=["wait"], by="call")
+    assert [(change.question, change.makespan) for change in found.changes] == [("zero-wait e1", 612), ("zero-wait e3", 612)]
+    (line,) = found.bounds
+    assert (line.change.question, line.change.makespan, line.change.what) == ("zero-wait e1,e3", 300, "the 2 calls of MPI_Recv")
+    assert (line.includes, line.more) == (found.changes, ())
+
+
 def loader(slow):
     """Return two ranks whose first computes 300 longer in `loader`, inside of `data` and `step`, but for 300 - `slow` right in `step`."""
     b = Builder(2, work=0)
@@ -431,7 +452,11 @@ def check(trace, model=None):
     found = rank(questions.run(()))
     lines = (*found.lines, *found.bounds)
     listed = [change for line in lines for change in (line.change, *line.more, *line.includes)]
-    assert sorted(map(id, listed)) == sorted(map(id, found.changes)), "each once"
+    together = [line.change for line in lines if not any(line.change is change for change in found.changes)]
+    assert sorted(map(id, listed)) == sorted(map(id, (*found.changes, *together))), "each once"
+    for change in together:
+        assert (change.by, len(change.calls)) == ("call", change.question.count(",") + 1)
+        assert questions.makespan(change.question) == change.makespan < found.run.makespan, change.question
     for several, bound in ((found.lines, False), (found.bounds, True)):
         gains = [line.change.makespan for line in several]
         assert gains == sorted(gains)
