@@ -24,7 +24,7 @@ WIDTH = 78
 FILES = """
 .TP
 .I ~/.cache/perwiz
-recorders that were compiled when first used; in
+recorders that were compiled when first used, and which stores were checked; in
 .B XDG_CACHE_HOME
 if that is set
 """

@@ -13,6 +13,7 @@ from perwiz import __version__
 from perwiz.errors import TraceError
 from perwiz.formats.store import MARKER
 from perwiz.formats.store.bounds import check_bounds
+from perwiz.formats.store.checked import Checked
 from perwiz.formats.store.columns import Column, Columns, Unfit
 from perwiz.formats.store.records import Packer, Unpacker
 from perwiz.formats.typed import NoJson, parsed
@@ -44,13 +45,15 @@ class Store:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.checked = Checked(path, made_by())
         self._content = content(path)
         sums = self._content.get("sums")
-        self._columns = Columns(path, sums if isinstance(sums, dict) else {})
+        self._columns = Columns(path, sums if isinstance(sums, dict) else {}, self.checked.before)
         self._unpacker = Unpacker(self._columns, {Trace: {"path": path, "format": "perwiz store"}})
         self.trace = self._unpacked(Trace, "trace")
         """The trace as it was written."""
-        check_bounds(self.trace)
+        if not self.checked.before:
+            check_bounds(self.trace)
 
     def head(self, name: str, fields: tuple[str, ...]) -> list[Any] | None:
         """Return some fields of what is kept beside the trace under a name, as JSON has them; None if nothing is, as `beside` says."""

@@ -167,6 +167,28 @@ def test_read__one_byte_that_changed(file, tmp_path):
     replayed(stages.read(str(path)))
 
 
+def test_read__checked_once(tmp_path, monkeypatch):
+    """Files that passed are not summed up again until one changes; those just written are, as they could change and not tell."""
+    path, cache = tmp_path / "a.perwiz", tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    stages.keep(loop(), str(path))
+    replayed(stages.read(str(path)))
+    assert not cache.exists()
+    monkeypatch.setattr("perwiz.formats.store.checked.SETTLED", -3600.0)
+    replayed(stages.read(str(path)))
+    assert len(list((cache / "perwiz" / "stores").iterdir())) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr("perwiz.formats.store.columns.sum_of", None)
+        patch.setattr("perwiz.whatif.stages.check_graph", None)
+        assert replayed(stages.read(str(path))).makespan == replayed(loop()).makespan
+    file = path / "trace.timeline.calls.leave.npy"
+    data = bytearray(file.read_bytes())
+    data[-8] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(TraceError, match=rf"^{file}: other content than was written, must be written anew$"):
+        replayed(stages.read(str(path)))
+
+
 def test_sum__tells_any_word_from_another():
     """Also of more than one stripe, behind the last whole one, and of two words that change places within it."""
     values = np.arange(3000, dtype="i8")
