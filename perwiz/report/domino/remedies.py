@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from perwiz.patterns.analysis import stragglers
-from perwiz.patterns.analysis.devices import devices
 from perwiz.trace import operations
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import remembered
@@ -137,7 +135,12 @@ def straggler(trace: Trace) -> str:
     """Return what to do first if the device of one rank computes longest in most steps of a training job, far above the others, else
     nothing.
     """
-    used = devices(trace, find(trace)) if training_devices(trace).any() else None
+    if not training_devices(trace).any():
+        return ""
+    from perwiz.patterns.analysis import stragglers  # most questions are about other runs
+    from perwiz.patterns.analysis.devices import devices
+
+    used = devices(trace, find(trace))
     found = stragglers.slow(used.steps) if used is not None else []
     if used is None or not found or found[0].of_mean < _APART or 2 * found[0].longest <= len(used.steps):
         return ""

@@ -32,7 +32,7 @@ import numpy as np
 from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted, work
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I4, I8, U8, Mask
+from perwiz.trace.arrays import F8, I4, I8, U8, Mask, chunks
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.resources import at_once, map_threads, remembered, thread_count
@@ -156,16 +156,20 @@ class Noise:
     def _of(self, weighted: Weighted) -> tuple[I4, F8, F8]:
         """Return per vertex of a weighted graph whose deviation it has, how much longer it takes anyway, and its share of the deviation."""
         graph, trace = weighted.graph, weighted.trace
-        calls, locations = trace.calls.location.astype("i8"), np.arange(len(trace.locations))
-        recorded = np.argsort(weighted.call) if isinstance(weighted, Reordered) else np.arange(len(calls))
+        of_call, locations = trace.calls.location, np.arange(len(trace.locations))
+        order: I8 | None = np.argsort(weighted.call) if isinstance(weighted, Reordered) else None
         row, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices))
-        for vertex, piece, bounded in (
-            (graph.entered, recorded + calls, False),
-            (graph.ended, trace.first_calls[1:] + locations, False),
-            (graph.returned, recorded + len(calls) + len(locations), True),
-        ):
+
+        def place(vertex: I4, piece: I8, bounded: bool) -> None:
             pieces = self.whole, self.stretch, self.more, self.share
             kernel.place(graph.start, weighted.weight, vertex, piece, bounded, *pieces, row, more, share)
+
+        place(graph.ended, trace.first_calls[1:] + locations, False)
+        for some in chunks(len(of_call)):
+            location = of_call[some]
+            recorded: I8 = np.arange(some.start, some.start + len(location)) if order is None else order[some]
+            place(graph.entered[some], recorded + location, False)
+            place(graph.returned[some], recorded + len(of_call) + len(locations), True)
         return row, more, share
 
     def _deviations(self, begin: int) -> F8:
