@@ -295,6 +295,6 @@ def test_who_is_a_straggler(monkeypatch, steps, said):
     trace = Builder(2).trace()
     monkeypatch.setattr(remedies, "training_devices", lambda trace: np.ones(1, bool))
     used = SimpleNamespace(rank=np.arange(4), steps=np.array(steps))
-    monkeypatch.setattr(remedies, "devices", lambda trace, found: used)
+    monkeypatch.setattr("perwiz.patterns.analysis.devices.devices", lambda trace, found: used)
     told = straggler(trace)
     assert told == (f"rank 0 computes {said}: replace or drain it, see --typical rank:0 and info --devices; else " if said else "")
