@@ -123,8 +123,9 @@ def processors(trace: Trace) -> Mask:
     Of work that is shared evenly these have no share. Nor have processes that logged nothing, where others did: what they computed nobody
     knows. Bool per location.
     """
-    out = trace.locations.kind != STREAM
-    out[trace.calls.location[trace.calls.op == operations.OP["thread_idle"]]] = False
+    kept = np.zeros(len(trace.locations), bool)
+    kept[trace.calls.location[trace.calls.op == operations.OP["thread_idle"]]] = True
+    out = (trace.locations.kind != STREAM) & ~(kept & (trace.locations.kind == THREAD))
     process, count = trace.locations.process, int(trace.locations.process.max(initial=-1)) + 1
     logged = np.zeros(count, bool)
     for table in (trace.calls, trace.regions):

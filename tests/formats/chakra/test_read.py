@@ -9,8 +9,11 @@ from chakras import ALL_GATHER, ALL_REDUCE, BROADCAST, METADATA, Rank, put, two_
 from naive_chakra import field, message
 from perwiz.errors import TraceError
 from perwiz.formats import files
+from perwiz.patterns.analysis.efficiency import whole
 from perwiz.trace import operations, tables
 from perwiz.trace.origin import MEASURED, UNTIMED
+from perwiz.trace.tied import processors
+from perwiz.whatif.run import replayed
 from perwiz.whatif.timed import timed
 from soundness import sound
 
@@ -46,6 +49,14 @@ def test_read__worked(tmp_path):
     both = [[(k, 0, "launch", 0, 2), (k, 1, "gemm", 2, end), (k, 1, "relu", 32, 37)] for k, end in ((0, 12), (1, 32))]
     assert regions(free) == [*both[0], *both[1]]
     assert free.timeline.makespan == 37_000
+
+
+def test_read__first_threads_idle_and_still_share_work(tmp_path):
+    """A first thread with nothing to do is one: of what the time is made of, each process computes for the 2 us of its launch."""
+    trace = timed(files.read(put(tmp_path / "job", *two_ranks())), FREE_TEXT)
+    assert trace.calls.op[trace.locations.kind[trace.calls.location] == tables.PROCESS].tolist() == [operations.OP["thread_idle"]] * 4
+    assert processors(trace).tolist() == [True, False, False] * 2
+    assert whole(replayed(trace, FREE_TEXT)).useful.tolist() == [2000, 2000]
 
 
 def test_read__times_that_are_told(tmp_path):
