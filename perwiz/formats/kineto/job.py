@@ -52,10 +52,18 @@ class Job:
         if not self.ranks:
             raise TraceError(self.faults[0] if len(named) == 1 else f"{path}: no file can be read ({self.faults[0]})")
         self.ranks.sort(key=lambda rank: rank.rank)
+        self._date()
         self._check()
         self._steps()
         if (more := len(self.faults) - _MOST_FAULTS) > 0:
             self.faults[_MOST_FAULTS:] = [f"{path}: {several(more, 'more file')} likewise"]
+
+    def _date(self) -> None:
+        """Let files that are cut off before they tell from which instant they count do so from that of the others, if it is one."""
+        told = {rank.base for rank in self.ranks if rank.base is not None}
+        for rank in self.ranks:
+            if rank.base is None and rank.recorded.fault and len(told) == 1:
+                rank.count_from(*told)
 
     def _check(self) -> None:
         """Raise TraceError for files that are not of one job."""

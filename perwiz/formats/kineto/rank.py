@@ -53,9 +53,10 @@ class Rank:
         self.path = recorded.path
         column = recorded.columns
         self._settle(recorded.beside, place)
-        base = recorded.beside.get("baseTimeNanoseconds", 0)
-        base = base if isinstance(base, int) and 0 <= base < 1 << 61 else 0
-        self.enter: I8 = column["time"] + base
+        base = recorded.beside.get("baseTimeNanoseconds")
+        self.base = base if isinstance(base, int) and 0 <= base < 1 << 61 else None
+        """The instant that times count from, ns; None if the file does not tell."""
+        self.enter: I8 = column["time"] + (self.base or 0)
         self.leave: I8 = self.enter + column["duration"]
         if not len(self.enter):
             raise TraceError(f"{self.path}: no event of an operator, a kernel or a launch, must have some")
@@ -121,6 +122,12 @@ class Rank:
         rows = np.flatnonzero((column["kind"] == ANNOTATION) & self._named(b"ProfilerStep#")[column["name"]] & (self._row_of == 0))
         number = [names.step(self.texts.raw(int(name))) for name in column["name"][rows]]
         return {k: (int(self.enter[row]), int(self.leave[row])) for k, row in zip(number, rows, strict=True) if k >= 0}
+
+    def count_from(self, base: int) -> None:
+        """Take the times of a file that does not tell its instant for times since this one."""
+        self.base = base
+        self.enter, self.leave = self.enter + base, self.leave + base
+        self.steps = self._steps()
 
     def cut(self, begin: int, end: int) -> None:
         """Leave out the events before and behind some steps; those of devices that begin in them stay whole."""

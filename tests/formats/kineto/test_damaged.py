@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import json
 import random
 
 import pytest
@@ -22,6 +23,20 @@ def test_read__cut_off(tmp_path):
         trace = files.read(path)
         sound(trace)
         assert trace.faults == (f"{file}: ends in the middle: read as far as it goes",)
+
+
+def test_read__cut_off_before_it_says_what_times_count_from(tmp_path):
+    """The profiler says behind its events from which instant they count, here 2 ** 60 ns: a file without its end counts as the others."""
+    path = put(tmp_path / "job", *(Rank(rank).note("ProfilerStep#1", 10 * rank, 50) for rank in range(2)))
+    for rank in range(2):
+        file = tmp_path / "job" / f"rank{rank}.json"
+        told = json.loads(file.read_text())
+        told["baseTimeNanoseconds"] = told.pop("baseTimeNanoseconds") + (1 << 60)
+        text = json.dumps(told)
+        file.write_text(text[: text.index("baseTime") - 3] if rank else text)
+    trace = files.read(path)
+    assert trace.timeline.regions.enter.tolist() == [0, 10_000]
+    assert trace.faults == (f"{file}: ends in the middle: read as far as it goes",)
 
 
 def test_read__packing_cut_off(tmp_path):
