@@ -7,7 +7,7 @@ import numpy as np
 from perwiz.graph.graph import GAP, LOCAL, Graph
 from perwiz.kernels import names
 from perwiz.kernels import order as kernel
-from perwiz.trace.arrays import I4, U1, Ints, Mask
+from perwiz.trace.arrays import I4, U1, Ints, Mask, chunks
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -93,7 +93,7 @@ def sort_topologically(layout: Layout, source: I4, target: I4) -> tuple[I4, int]
     edge = np.empty(len(source), "i4")
     kernel.group(source, first[:-1].copy(), edge)
     degree = np.minimum(waiting, _DEGREES - 1).astype("u1")
-    vertex, spare = np.empty((2, layout.size), "i4")
+    vertex, spare = np.empty(layout.size, "i4"), np.empty(layout.size, "i4")
     return vertex, kernel.order(first, edge, target, chained, waiting, degree, np.empty(_DEGREES, "i8"), spare, vertex)
 
 
@@ -123,8 +123,9 @@ def finish(layout: Layout, vertex: I4, listed: list[Ints], dropped: int, deadloc
     local = edge == names.CHAINED
     kind = listed.pop(0)[edge]
     kind[local] = LOCAL
-    cause = listed.pop(0)[edge]
-    cause[local] = NONE
+    causes, cause = listed.pop(0), edge  # in its place
+    for chunk in chunks(len(edge)):
+        cause[chunk] = np.where(local[chunk], NONE, causes[edge[chunk]])
     return Graph(
         start=start,
         source=source,

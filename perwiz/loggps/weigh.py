@@ -392,23 +392,24 @@ def _reweighed_partners(graph: Graph, before: Measured, lag_new: I8, rest: I8) -
     """
     measured, lag_old = before.weight, before.lag
     out = measured.copy()
-    owner = np.repeat(graph.returning, np.diff(graph.start))
-    edge = np.flatnonzero((owner != NONE) & (graph.kind != LOCAL) & (graph.kind != GAP))
-    call = owner[edge]
-    lag, old, new = measured[edge] - before.rest[call], lag_old[edge], lag_new[edge]
-    kept = _scaled(np.maximum(lag, 0), old, new) + np.minimum(lag, 0)
-    let_go = (measured[edge] == CUT) & (old != CUT)
-    if graph.supposed:
-        holds, message = graph.kind[edge] == RENDEZVOUS, graph.cause[edge]
-        let_go |= holds & np.isin(message, message[let_go & holds])
-    passed = np.isin(graph.kind[edge], (INJECTION, EJECTION))
-    kept = np.where(passed, lag + new - old, kept)
-    dead = (new == CUT) | let_go
-    out[edge] = np.where(dead, CUT, rest[call] + np.where(old == CUT, new, kept))
-    shared = np.flatnonzero((owner == NONE) & np.isin(graph.kind, (INJECTION, EJECTION, QUEUE)))
-    out[shared] = lag_new[shared]
-    gap = np.flatnonzero(graph.kind == GAP)
-    out[gap] = _scaled(measured[gap], lag_old[gap], lag_new[gap])
+    for vertices in chunks(graph.vertices):
+        bounds = graph.start[vertices.start : vertices.stop + 1]
+        edges = slice(int(bounds[0]), int(bounds[-1]))
+        kind, owner = graph.kind[edges], np.repeat(graph.returning[vertices], np.diff(bounds))
+        edge = np.flatnonzero((owner != NONE) & (kind != LOCAL) & (kind != GAP))
+        call, of, edge = owner[edge], kind[edge], edge + edges.start
+        lag, old, new = measured[edge] - before.rest[call], lag_old[edge], lag_new[edge]
+        kept = _scaled(np.maximum(lag, 0), old, new) + np.minimum(lag, 0)
+        let_go = (measured[edge] == CUT) & (old != CUT)
+        if graph.supposed:  # all rendezvous edges of a message lead into the same vertex
+            holds, message = of == RENDEZVOUS, graph.cause[edge]
+            let_go |= holds & np.isin(message, message[let_go & holds])
+        kept = np.where(np.isin(of, (INJECTION, EJECTION)), lag + new - old, kept)
+        out[edge] = np.where((new == CUT) | let_go, CUT, rest[call] + np.where(old == CUT, new, kept))
+        shared = np.flatnonzero((owner == NONE) & np.isin(kind, (INJECTION, EJECTION, QUEUE))) + edges.start
+        out[shared] = lag_new[shared]
+        gap = np.flatnonzero(kind == GAP) + edges.start
+        out[gap] = _scaled(measured[gap], lag_old[gap], lag_new[gap])
     return out
 
 

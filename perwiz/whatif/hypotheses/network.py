@@ -15,7 +15,7 @@ from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.weigh import CUT, Weighted, measured, reweigh
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, chunks
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -47,9 +47,11 @@ def changed_weights(weighted: Weighted, network: Model, size: I8, placed: Trace 
     unchanged = weighted.network is weighted.model and weighted.size is weighted.trace.messages.bytes
     now = as_recorded.weight if unchanged else reweigh(weighted, as_recorded, weighted.network, weighted.size)
     then = reweigh(weighted, as_recorded, network, size, placed)
-    weight = np.where(now == CUT, then, weighted.weight + then - now)
-    weight[(then == CUT) | ((weighted.weight == CUT) & (now != CUT))] = CUT
-    return weight
+    for chunk in chunks(len(then)):
+        before, after, weight = now[chunk], then[chunk], weighted.weight[chunk]
+        cut = (after == CUT) | ((weight == CUT) & (before != CUT))
+        then[chunk] = np.where(cut, CUT, np.where(before == CUT, after, weight + after - before))
+    return then
 
 
 class Network(Messages):

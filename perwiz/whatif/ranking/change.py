@@ -12,7 +12,7 @@ import numpy as np
 from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.resources import map_threads, thread_count
-from perwiz.whatif.hypotheses.base import Hypothesis, apply, join, parse
+from perwiz.whatif.hypotheses.base import Hypothesis, apply, change, join, parse
 from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.devices import for_devices
@@ -194,7 +194,7 @@ class Asker:
             if needs.gaps > (weighted.model.gap != "none") or len(needs.supposed[0]):
                 graph = graph_of(weighted.trace, weighted.model, asked)
                 anew = dataclasses.replace(weigh(weighted.trace, weighted.timeline, graph, weighted.model), held=weighted.held)
-                other = Asker(self.run, apply(anew, self._asked), self._asked, self._once)
+                other = Asker(self.run, change(anew, self._asked), self._asked, self._once)
                 other._others[messages] = None
             self._others[messages] = other
         return self._others[messages] or self

@@ -86,6 +86,10 @@ def tasks(trace: Trace) -> Tasks:
         found = _queued(trace, anew, master, probe) or _farm(trace, anew, master)
         if found is not None and not any(np.isin(found.workers, [other.master, *other.workers]).any() for other in farms):
             farms.append(found)
+    fetched = counters(trace)
+    if not farms and not len(fetched.fetch):
+        nobody, none = np.broadcast_to(np.int64(NONE), len(trace.calls)), np.zeros(0, "i8")
+        return Tasks((), fetched, none, none, none, nobody, nobody)
     begins, goes_on = np.full((2, len(trace.calls)), NONE)
     answers, homes, lasts = [], [], []
     count = 0
@@ -104,7 +108,6 @@ def tasks(trace: Trace) -> Tasks:
         homes.append(location[table.receive[given]].astype("i8"))
         lasts.append(last)
         count += len(given)
-    fetched = counters(trace)
     if farms:
         own = np.isin(location[fetched.fetch], np.concatenate([farm.workers for farm in farms]))
         fetched = fetched.of(~np.isin(fetched.round, fetched.round[own]))

@@ -60,7 +60,7 @@ class Doubts:
     changes: dict[str, str]
     """Per word, if there is one: the change of the model that takes it away."""
     wrong: dict[str, I8]
-    """Per word; of `free` 1 for calls that complete a send which need not wait for its receiver."""
+    """Per word of `counts`; of `free` 1 for calls that complete a send which need not wait for its receiver."""
     time: dict[str, int]
     """Per word: on the critical path of the recorded run, ns."""
     makespan: int
@@ -97,7 +97,7 @@ def doubts_of(run: Run) -> Doubts:
     message = np.flatnonzero(graph.kind == MESSAGE)
     call, row = graph.returning[graph.targets(message)], graph.cause[message]
     sooner = np.maximum(lag[message] - (weighted.weight[message] - left[call]), 0)
-    fast, slow = np.zeros((2, len(left)), "i8")
+    fast, slow = np.zeros(len(left), "i8"), np.zeros(len(left), "i8")
     np.maximum.at(fast, call, sooner)
     more = left[call] - explained[call]
     late = more > lag[message] + explained[call]
@@ -107,8 +107,9 @@ def doubts_of(run: Run) -> Doubts:
     changes: dict[str, str] = {}
     same = weighted.timeline is run.trace.timeline
     held = held_senders(run.trace if same else dataclasses.replace(run.trace, timeline=weighted.timeline), weighted.model)
-    stood, free = np.zeros((2, len(left)), "i8")
+    wrong = {"fast": fast, "slow": slow}
     if held:
+        wrong["held"] = stood = np.zeros(len(left), "i8")
         send = table.send[(table.bytes >= held.bytes) & ~waits & (table.send == table.send_done)]
         stood[send] = np.maximum(left[send] - explained[send], 0)
         counts["held"], changes["held"] = (held.messages, held.late), f"S_bytes={max(held.bytes - 1, 0)}"
@@ -117,10 +118,11 @@ def doubts_of(run: Run) -> Doubts:
     cut = cut[limited[cut]]
     if share.any(len(cut)):
         most = share.most(int(table.bytes[cut].max(initial=0)))
+        wrong["free"] = free = np.zeros(len(left), "i8")
         free[table.send_done[limited & (table.bytes <= most)]] = 1
         counts["free"], changes["free"] = (share.total(len(cut)), share.total(int(limited[share.messages].sum()))), f"S_bytes={most}"
-    wrong = {"fast": fast, "slow": slow, "held": stood, "free": free}
     seen = {what: count for what, count in counts.items() if count[0]}
+    wrong = {what: wrong[what] for what in seen}
     return Doubts(seen, changes, wrong, {what: _on_path(wrong[what], what, weighted, run.time) for what in seen}, run.makespan, held)
 
 
