@@ -370,10 +370,11 @@ def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed
     delay = flows.recorded_delays(trace, graph, old)
     lag, explained = lags(placed or trace, graph, model, size, old, delay), np.minimum(before.rest, before.work)
     rest = before.rest + _scaled(explained, before.work, work(trace, old, size, model, placed)) - explained
-    out = _reweighed_partners(graph, before, lag, rest)
     local = graph.start[graph.returned]
-    out[local] = _scaled(before.own, before.lag[local], lag[local]) + rest
-    return out
+    own = _scaled(before.own, before.lag[local], lag[local]) + rest
+    _reweigh_partners(graph, before, rest, lag)
+    lag[local] = own
+    return lag
 
 
 def _scaled(value: I8, old: I8, new: I8) -> I8:
@@ -383,22 +384,23 @@ def _scaled(value: I8, old: I8, new: I8) -> I8:
     return np.where(old > 0, ratio, value + new).astype("i8")
 
 
-def _reweighed_partners(graph: Graph, before: Measured, lag_new: I8, rest: I8) -> I8:
-    """Return the measured weights, those of edges from partners into returns and of gaps changed.
+def _reweigh_partners(graph: Graph, before: Measured, rest: I8, out: I8) -> None:
+    """Replace new lags by the measured weights, those of edges from partners into returns and of gaps changed.
 
     An edge weighs its lag and the work behind it; both change each by its own ratio:
 
         measured 70, rest 20 -> 30, lag of the model 100 -> 150      so its lag was 50, becomes 75, and the edge weighs 105
     """
     measured, lag_old = before.weight, before.lag
-    out = measured.copy()
     for vertices in chunks(graph.vertices):
         bounds = graph.start[vertices.start : vertices.stop + 1]
         edges = slice(int(bounds[0]), int(bounds[-1]))
+        lag_new = out[edges].copy()
+        out[edges] = measured[edges]
         kind, owner = graph.kind[edges], np.repeat(graph.returning[vertices], np.diff(bounds))
         edge = np.flatnonzero((owner != NONE) & (kind != LOCAL) & (kind != GAP))
-        call, of, edge = owner[edge], kind[edge], edge + edges.start
-        lag, old, new = measured[edge] - before.rest[call], lag_old[edge], lag_new[edge]
+        call, of, new, edge = owner[edge], kind[edge], lag_new[edge], edge + edges.start
+        lag, old = measured[edge] - before.rest[call], lag_old[edge]
         kept = _scaled(np.maximum(lag, 0), old, new) + np.minimum(lag, 0)
         let_go = (measured[edge] == CUT) & (old != CUT)
         if graph.supposed:  # all rendezvous edges of a message lead into the same vertex
@@ -406,11 +408,10 @@ def _reweighed_partners(graph: Graph, before: Measured, lag_new: I8, rest: I8) -
             let_go |= holds & np.isin(message, message[let_go & holds])
         kept = np.where(np.isin(of, (INJECTION, EJECTION)), lag + new - old, kept)
         out[edge] = np.where((new == CUT) | let_go, CUT, rest[call] + np.where(old == CUT, new, kept))
-        shared = np.flatnonzero((owner == NONE) & np.isin(kind, (INJECTION, EJECTION, QUEUE))) + edges.start
-        out[shared] = lag_new[shared]
-        gap = np.flatnonzero(kind == GAP) + edges.start
-        out[gap] = _scaled(measured[gap], lag_old[gap], lag_new[gap])
-    return out
+        shared = np.flatnonzero((owner == NONE) & np.isin(kind, (INJECTION, EJECTION, QUEUE)))
+        out[edges][shared] = lag_new[shared]
+        gap = np.flatnonzero(kind == GAP)
+        out[edges][gap] = _scaled(measured[edges][gap], lag_old[edges][gap], lag_new[gap])
 
 
 def timeline_of(weighted: Weighted, time: I8, origin: Origin) -> Timeline:

@@ -188,6 +188,7 @@ def _sure(
             answer[change] = dataclasses.replace(answer[change], others=others)
     told = list[Change | FoundSpot](dict.fromkeys([*best, *(changes[0] for changes in heads if changes)]))
     of = (found.of[0], *(answer[change] for change in told))
+    ranking.asker.let_go()
     bound, *several = map(spans.span, sure.spans(run, dataclasses.replace(found, of=of), [change.hypothesis for change in told], doubts))
     placed = dict[RankedLine, Placed]()
     for lines, changes in zip(listed, heads, strict=True):

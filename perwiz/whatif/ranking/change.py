@@ -212,6 +212,11 @@ class Asker:
         """Return the makespan under hypotheses, ns. Raises UsageError if one does not fit."""
         return swept_makespan(self.changed(hypotheses))
 
+    def let_go(self) -> None:
+        """Let go of weights and graphs that are there for questions alone; what asks once more has them made again."""
+        self._messages.clear()
+        self._others.clear()
+
     def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
         """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen."""
         last = self
