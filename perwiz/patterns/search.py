@@ -47,6 +47,7 @@ def search(trace: Trace, own: Sequence[type[Pattern]] = ()) -> Findings:
 
     A pattern of the user's that raises is left out with its special cases, and named; the others go on.
     """
+    trace.share.at("searching")
     view, instances, failures, left_out = View(trace), dict[str, Instances](), list[str](), set[str]()
     built_in = OF_MPI + OF_SHMEM * view.has_shmem + OF_THREADS * view.has_threads
     searched = (*built_in, *own, *(grid.TWINS if grid.several(trace) else ()))

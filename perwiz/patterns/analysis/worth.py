@@ -52,6 +52,7 @@ def worth(run: Run, findings: Findings, tell: Callable[[int, int], object] | Non
     """Return what the waits of every pattern that has some are worth; `tell` is told how many sets of call sites of how many are done."""
     named = [name for name, count in findings.counts.items() if count and name in findings.waits]
     share, (site_of, sites) = run.trace.share, selectors.sites(run.trace)
+    share.at("asking")
     rows, width = dict[tuple[int, ...], int](), np.int64(max(len(sites), 1))
     whole, by_node = dict[str, int](), dict[tuple[str, int], int]()
     for name in named:
