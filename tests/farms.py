@@ -23,16 +23,21 @@ def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), 
     Every call takes 500 ns beyond waiting, a message 12. `unasked` workers get a first task without asking; worker w computes
     `factor[w - 1]` times as long. The master hears by a receive from anybody, perhaps behind a "probe", or one that it posts and waits for,
     before it answers the one before ("ahead") or behind ("wait"). Workers get their tasks by a receive, or one that they post and
-    "wait" for. Regions of these names, in turn, are around what a worker does from that on.
+    "wait" for, or that they post before they do the last task and wait for behind another call ("early"), or that they also ask for
+    before they do the last task ("prefetch"). Regions of these names, in turn, are around what a worker does from that on.
     """
     b, given = Builder(workers + 1), iter([*lengths, *[None] * workers])
     factor, names = factor or [1] * workers, itertools.cycle(regions)
-    coming, free, master = [], [0] * (workers + 1), _Master(b, hears)
+    coming, free, master, posted = [], [0] * (workers + 1), _Master(b, hears), {}
 
     def ask(worker, at):
         b.send(worker, 0, tag=2, at=(at, at + WORK))
         free[worker] = at + WORK
         heapq.heappush(coming, (at + LATENCY, worker))
+
+    def post(worker, at):
+        posted[worker] = b.irecv(worker, 0, tag=ANY, at=(at, at + WORK))
+        return at + WORK
 
     def give(worker):
         length = next(given)
@@ -43,15 +48,23 @@ def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), 
         if name:
             b.enter(worker, name, free[worker])
         if takes == "wait":
-            posted = free[worker] + WORK
-            request = b.irecv(worker, 0, tag=tag, at=(free[worker], posted))
-            begin = max(begin, posted + WORK)
-            b.wait(worker, request, at=(posted, begin))
+            request = b.irecv(worker, 0, tag=tag, at=(free[worker], free[worker] + WORK))
+            begin = max(begin, free[worker] + 2 * WORK)
+            b.wait(worker, request, at=(free[worker] + WORK, begin))
+        elif takes in ("early", "prefetch"):
+            at = free[worker] if worker in posted else post(worker, free[worker])
+            b.call(worker, "Comm_rank", at=(at, at + WORK))
+            begin = max(begin, at + 2 * WORK)
+            posted[worker].what.tag = tag
+            b.wait(worker, posted[worker], at=(at + WORK, begin))
         else:
             b.recv(worker, 0, tag=tag, at=(free[worker], begin))
         free[worker] = begin
         if length is not None:
-            ask(worker, begin + round(length * factor[worker - 1]))
+            at = post(worker, begin) if takes in ("early", "prefetch") else begin
+            takes_ns = round(length * factor[worker - 1])
+            ask(worker, at if takes == "prefetch" else at + takes_ns)
+            free[worker] += takes_ns * (takes == "prefetch")
         if name:
             b.leave(worker, name, free[worker])
 

@@ -1,8 +1,9 @@
 """Dynamic work distribution: a master that answers requests with tasks, and workers that ask for the next one.
 
-A task is what a worker does from the return of the call in which it gets it, a receive or the wait for one posted right before, until that
-is entered for the next one. The k-th answer carries task k, to whoever asks for it; after the last ones, one per worker, each worker goes
-on with what it did behind its own last one. A master may keep tasks and workers waiting (`queues`).
+A task is what a worker does from the return of the call in which it gets it, a receive or the wait for one posted since the last one, until
+that is entered for the next one: what it computes before it waits cannot need what it waits for. The k-th answer carries task k, to whoever
+asks for it; after the last ones, one per worker, each worker goes on with what it did behind its own last one. A master may keep tasks and
+workers waiting (`queues`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from perwiz.whatif.rematch.queues import Queue, probe_of, queue_of
 
 _TAKES = np.isin(operations.KIND, (operations.RECV, operations.SENDRECV))
 _POSTS = operations.KIND == operations.IRECV
-_WAIT = operations.OP["MPI_Wait"]
+_WAITS = np.isin(np.arange(len(operations.OPS)), [operations.OP["MPI_Wait"], operations.OP["MPI_Waitall"]])
 
 
 class Farm(NamedTuple):
@@ -179,12 +180,15 @@ def _answered(trace: Trace, request: I8, answer: I8) -> I8 | None:
 def _moves(trace: Trace, workers: I8, request: I8, answer: I8, once: bool = True) -> bool:
     """Return whether anybody could run the tasks: they need nothing but their answer, and give nothing but requests, one each if `once`."""
     table, location = trace.messages, trace.calls.location
-    posted, received, op = table.receive[answer], table.receive_done[answer], trace.calls.op
-    waited = _POSTS[op[posted]] & (op[received] == _WAIT) & (received == posted + 1)
-    alone = (received == posted) & _TAKES[op[received]] | waited
-    if not alone.all() or len(np.unique(received)) < len(answer):
+    posted, op = table.receive[answer], trace.calls.op
+    received, order = np.unique(table.receive_done[answer], return_index=True)
+    if len(received) < len(answer):
         return False
-    received = np.sort(received)
+    posted = posted[order]
+    alone = (received == posted) & _TAKES[op[received]] | _POSTS[op[posted]] & _WAITS[op[received]]
+    behind_last = posted[1:] > np.where(location[received[1:]] == location[received[:-1]], received[:-1], NONE)
+    if not alone.all() or not behind_last.all():
+        return False
     inside = np.zeros(len(location), bool)  # entered in a task
     task = np.full(len(location), NONE)  # the answer before its entry
     rows = np.flatnonzero(np.isin(location, workers))

@@ -50,6 +50,7 @@ def conversation(trace):
         (functools.partial(farm, unasked=False, hears="probe"), (1 / SPEED, 1, 1)),
         (functools.partial(farm, hears="wait"), (1 / SPEED, 1, 1)),
         (functools.partial(farm, hears="ahead", takes="wait"), (1 / SPEED, 1, 1)),
+        (functools.partial(farm, takes="prefetch"), (1 / SPEED, 1, 1)),
         (farm_of_requests, (1 / SPEED, 1, 1)),
         (_fixed, (1 / SPEED, 1, 1)),
         (functools.partial(_fixed, hears="probe"), (1 / SPEED, 1, 1)),
