@@ -62,10 +62,13 @@ TERMS = (
     Term("late start", "the critical path begins on a process that starts after others: the time before that", ("start",)),
     Term("polling", "tests and probes in vain, made again and again until something has come"),
     Term("not sure to gain", "in what the trace leaves open the gain may be nothing: runs drawn anew, the span, fitted costs, the machine"),
-    Term("sure", "beside a first change that is not sure to gain: the one of the largest gain that is", plain=True),
+    Term("sure to gain", "beside a first change that is not sure to gain: the one of the largest gain that is", plain=True),
     Term("not tried", "kinds of changes that were not asked about, or a part of them: why, and what to ask instead"),
     Term("time goes to", "the call sites in which a process spends most time, on average of all"),
-    Term("hot spots", "regions on the critical path by what the run gains if all computation in them takes half of its time"),
+    Term(
+        "hot spots",
+        "regions on the critical path by what the run gains if all computation in them takes half of its time, which is no change",
+    ),
     Term("target", "the makespan of the whole run, with MPI_Init, that several changes are to reach together"),
     Term(
         "one fix after the other",

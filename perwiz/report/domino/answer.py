@@ -11,7 +11,7 @@ from perwiz.report.domino.change import gained, meaning, named, parts_of, shown
 from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, hidden, pays
 from perwiz.report.records import Span
 
-_PATH, _REGION, _MUCH = 60, 40, 0.05
+_PATH, _REGION, _MUCH = 60, 80, 0.05
 """Columns of a region path, and of the name of a region; part of what shares are of: what is less is not told."""
 _SPOTS = 3
 """Hot spots that are told."""
@@ -38,8 +38,8 @@ def answer(domino: DominoDocument) -> Facts:
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
     facts += limits(domino.limits, domino.part) if domino.limits else []
-    facts += hot_spots(domino) + for_devices(domino) + handed(domino)
-    return blocks.lacking(domino.health) + misfit.beside([*facts, *best(domino)], domino, domino.shares_of_ns)
+    facts += for_devices(domino) + handed(domino)
+    return blocks.lacking(domino.health) + misfit.beside([*facts, *best(domino), *hot_spots(domino)], domino, domino.shares_of_ns)
 
 
 def _everybody(kinds: Sequence[str]) -> str:
@@ -85,11 +85,18 @@ def limits(limits: Limits, part: blocks.Part) -> Facts:
 
 
 def hot_spots(domino: DominoDocument) -> Facts:
-    """Return in words what the first hot spots are worth; nothing if none is worth a hundredth."""
-    spots = [spot for spot in domino.hot_spots[:_SPOTS] if 100 * spot.gain_ns >= domino.shares_of_ns]
-    told = [f"{words.duration(spot.gain_ns)} ({_share(spot.gain_ns, domino.shares_of_ns)})" for spot in spots]
-    gains = [f"{words.shown(spot.region, _REGION)} gains {gain}" for spot, gain in zip(spots, told, strict=True)]
-    return [("hot spots", f"twice as fast, {'; '.join(gains)}")] if gains else []
+    """Return in words what the first hot spots are worth, which is no change by itself; nothing if none is worth a hundredth."""
+    spots = [spot for spot in domino.hot_spots if 100 * spot.gain_ns >= domino.shares_of_ns]
+    if not spots:
+        return []
+    worth = [f"{words.duration(spot.gain_ns)} ({_share(spot.gain_ns, domino.shares_of_ns)})" for spot in spots]
+    gains = [f"{words.shown(spot.region, _REGION)} gains {gain}" for spot, gain in zip(spots[:_SPOTS], worth, strict=False)]
+    more = f" and {len(spots) - _SPOTS} more" if len(spots) > _SPOTS else ""
+    told = [("hot spots", f"if it could be made twice as fast (--scale NAME=0.5), {'; '.join(gains)}{more}")]
+    if domino.outside_ns < _MUCH * domino.shares_of_ns:
+        return told
+    outside = f"{_share(domino.outside_ns, domino.shares_of_ns)} of the time is computation on the critical path outside of regions"
+    return [*told, ("", f"{outside}: mark some there to see which of it pays")]
 
 
 def for_devices(domino: DominoDocument) -> Facts:
@@ -182,8 +189,8 @@ def _surest(domino: DominoDocument) -> Facts:
     """Return the change of the largest gain that is sure, of the best of each kind, beside a first one that is not."""
     for row, span in zip(domino.best, domino.best_spans, strict=True):
         if not row.bound and not blocks.negligible(row.gain_ns, domino.shares_of_ns) and spans.sure(span, domino.replayed_ns):
-            return [("sure", f"{shown(row)}: {gained(domino, row.makespan_ns)}"), ("", row.remedy)]
-    return [("sure", "none: no change that was tried gains whatever the trace leaves open")]
+            return [("sure to gain", f"{shown(row)}: {gained(domino, row.makespan_ns)}"), ("", row.remedy)]
+    return [("sure to gain", "none: no change that was tried gains whatever the trace leaves open")]
 
 
 def _towards(line: Line, bound: Line) -> Facts:

@@ -36,10 +36,11 @@ from perwiz.report.domino.records import (
 from perwiz.report.domino.remedies import remedy
 from perwiz.report.records import Span
 from perwiz.trace.arrays import I8
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.limits.critical import critical_of
+from perwiz.whatif.limits.critical import KINDS, critical_of
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import possible
 from perwiz.whatif.ranking import WORDS
@@ -76,7 +77,8 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
     asked, region = worth.parts(question)
     best, lines, bounds = (ranking.best(), ranking.lines, ranking.bounds) if ranking.answerable else ([], (), ())
     doubts, listed, critical = doubts_of(run), (lines[:most], bounds[:most]), critical_of(run)
-    spots = hot_spots(ranking.asker, program(critical), _SPOTS) if _asks_all(ranking) else []
+    path = program(critical)
+    spots = hot_spots(ranking.asker, path, _SPOTS) if _asks_all(ranking) else []
     bound, told, placed, drawn = _sure(ranking, question, [*best, *spots], listed, doubts, draws)
     shares_of = blocks.shares_of(trace, run.makespan)
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
@@ -98,6 +100,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         limits=limits.limits(critical, shares_of) if len(trace.locations) else None,
         spending=limits.spending(run),
         hot_spots=[_spot(run, spot, told[spot]) for spot in spots],
+        outside_ns=max(int(path.length[(path.kind == KINDS.index("computation")) & (path.path == NONE)].sum()), 0),
         for_devices=limits.for_devices(ranking.asker),
         handed_out=limits.tasks(trace),
         launches=_launches(ranking, lines),

@@ -330,6 +330,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """The call sites in which most time is spent, longest first; without what starts and ends MPI."""
     hot_spots: list[HotSpot]
     """Largest gain first; none if only some kinds of changes were asked for."""
+    outside_ns: Natural
+    """Computation on the critical path outside of any region."""
     for_devices: ForDevices | None
     """Null if nobody computes for devices."""
     handed_out: HandedOut | None

@@ -33,10 +33,8 @@ BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs", "settin
 """What a change can be about."""
 _PLAIN = ("setting", "call", "site", "lock", "routine", "region", "program", "stretch", "step", "pair", "rank", "class", "node", "pairs")
 """The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
-_SAME, _PROMISED = 0.1, 0.5
-"""Part of what a change gains that it may add to another that says the same; part of the largest gain, if that is of calls that take no
-time at all, from which on a cause goes first, as else from CLOSE on."""
-_INSTANT = ("collective", "messages")
+_SAME = 0.1
+"""Part of what a change gains that it may add to another that says the same."""
 _PAIRS, _EDGES = 60, 20_000_000
 """Pairs of changes that are compared by a sweep at most, of those of one list or of both; edges that all these sweeps may pass."""
 _BESIDE = 4
@@ -243,7 +241,7 @@ def _grouped(pairs: _Pairs, changes: Sequence[Change]) -> list[Line]:
         top, others, alike = rest[0], list[Change](), list[Change]()
         for other in rest[1:]:
             (alike if pairs.same(top, other) else others).append(other)
-        close = [change for change in (top, *alike) if now - change.makespan >= _needed(top, change) * (now - top.makespan)]
+        close = [change for change in (top, *alike) if now - change.makespan >= CLOSE * (now - top.makespan)]
         first = _innermost(pairs.trace, min(close, key=lambda change: (*simple(change), change.makespan)), close)
         lines.append(_around(first, (top, *alike)))
         rest = others
@@ -287,11 +285,6 @@ def _innermost(trace: Trace, first: Change, close: Sequence[Change]) -> Change:
 def _lies_in(trace: Trace, change: Change, other: Change) -> bool:
     """Return whether the region that a change is about, or its steps, is entered nowhere but inside that of another."""
     return selectors.lies_in(trace, *(selectors.region(trace, steps.named(each)) for each in (change, other)))
-
-
-def _needed(top: Change, change: Change) -> float:
-    """Return the part of what a change gains that another, which says the same, must gain to be named instead of it."""
-    return _PROMISED if top.kind in _INSTANT and change.kind not in _INSTANT else CLOSE
 
 
 def _holds(change: Change, other: Change) -> bool:

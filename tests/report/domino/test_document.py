@@ -331,9 +331,11 @@ def test_text__what_is_sure_beside_a_first_change_that_is_not():
     second = next(row for row in block.best if row.kind == others[0])
     rows = zip(block.best, block.best_spans, strict=True)
     spans = [replace(span, most_ns=block.replayed_ns) if row.kind == first else span for row, span in rows]
-    assert lines(replace(unsure, best_spans=spans), "sure").startswith(f"{second.change}: {words.duration(second.makespan_ns)}, gain ")
+    told = lines(replace(unsure, best_spans=spans), "sure to gain")
+    assert told.startswith(f"{second.change}: {words.duration(second.makespan_ns)}, gain ")
     spans = [replace(span, most_ns=block.replayed_ns) for span in spans]
-    assert lines(replace(unsure, best_spans=spans), "sure") == "none: no change that was tried gains whatever the trace leaves open"
+    told = lines(replace(unsure, best_spans=spans), "sure to gain")
+    assert told == "none: no change that was tried gains whatever the trace leaves open"
     assert "\nsure " not in text(block)
 
 
@@ -817,7 +819,7 @@ def test_hot_spots():
     [spot] = block.hot_spots
     assert (spot.region, spot.change, spot.on_path_ns, spot.gain_ns, spot.makespan_ns) == ("work", "--scale work=0.5", 600, 300, 300)
     assert (spot.span.least_ns, spot.span.most_ns) == (300, 300)
-    assert lines(block, "hot spots") == "twice as fast, work gains 300 ns (50.0 %)"
+    assert lines(block, "hot spots") == "if it could be made twice as fast (--scale NAME=0.5), work gains 300 ns (50.0 %)"
     table = text(block)[text(block).index("hot spots: ") :].splitlines()[:3]
     assert table == [
         "hot spots: computation on the critical path by region, and what is gained if all in it takes half of its time",
@@ -833,6 +835,21 @@ def test_hot_spots__of_little_worth_are_in_the_table_alone():
     assert [(spot.region, spot.gain_ns) for spot in block.hot_spots] == [("work", 1)]
     assert not lines(block, "hot spots")
     assert "--scale work=0.5" in text(block)
+
+
+def test_hot_spots__and_computation_outside_of_regions():
+    b = Builder(1)
+    for name, length in (("one", 500), ("two", 400), ("three", 300), ("four", 200)):
+        with b.region(0, name):
+            b.compute(0, length)
+    b.compute(0, 600)
+    block = document(b.trace())
+    assert (len(block.hot_spots), block.outside_ns, block.replayed_ns) == (4, 600, 2000)
+    assert lines(block, "hot spots") == (
+        "if it could be made twice as fast (--scale NAME=0.5), one gains 250 ns (12.5 %); two gains 200 ns (10.0 %);"
+        " three gains 150 ns (7.5 %) and 1 more 30.0 % of the time is computation on the critical path outside of regions: mark some there"
+        " to see which of it pays"
+    )
 
 
 def two_that_work(first, second, name="work"):

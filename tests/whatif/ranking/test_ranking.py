@@ -463,6 +463,8 @@ def check(trace, model=None):
         assert {change.bound for line in several for change in (line.change, *line.more)} <= {bound}
     for line in lines:
         assert all(change.makespan >= line.change.makespan for change in line.includes), "includes nothing larger"
+        most = found.run.makespan - min((change.makespan for change in line.more), default=found.run.makespan)
+        assert found.run.makespan - line.change.makespan >= 0.9 * most, "gains nearly what the largest of its line does"
         assert all(not change.bound and change.makespan > line.change.makespan for change in line.part)
     assert [change.makespan for change in found.changes] == sorted(change.makespan for change in found.changes)
     assert {change.kind for change in found.best()} == {change.kind for change in found.changes}
