@@ -37,6 +37,8 @@ from perwiz.trace.trace import Trace
 
 CUT = -(1 << 61)
 """Weight of an edge that binds nobody."""
+_REVERSE = 0.05
+"""Part of what a message takes that SimGrid's take of the links the other way (network/crosstraffic)."""
 
 
 class Swapped(NamedTuple):
@@ -52,14 +54,18 @@ def shared(model: Model) -> bool:
     return model.interfaces < NO_LIMIT
 
 
-def as_links(trace: Trace, model: Model) -> Model:
-    """Return the model with links of nodes in place of its interfaces, at most one per process: its messages share them max-min fairly."""
+def as_links(trace: Trace, model: Model, simulated: bool = False) -> Model:
+    """Return the model with links of nodes in place of its interfaces, at most one per process: its messages share them max-min fairly.
+
+    With `simulated`, messages that move once posted, which are those of SimGrid, take of the links the other way, too.
+    """
     if model.topology is not None:
         return model
     row = np.unique(trace.locations.process, return_index=True)[1]
     count = np.unique(np.stack((trace.locations.metahost, trace.locations.node))[:, row], axis=1, return_counts=True)[1]
     ports = min(model.interfaces, int(count.max(initial=1)))
-    return model.on(Topology("interfaces", fat_tree([len(count)], 1.0, []), 1.0, 0.0, 0.0, (), ports=ports))
+    reverse = _REVERSE if simulated and model.progress == POSTED else 0.0
+    return model.on(Topology("interfaces", fat_tree([len(count)], 1.0, []), 1.0, 0.0, reverse, (), ports=ports))
 
 
 class Ends(NamedTuple):

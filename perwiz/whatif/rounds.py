@@ -68,30 +68,30 @@ def share(weighted: Weighted) -> bool:
     return has_links(weighted) or (interfaces.shared(weighted.network) and len(weighted.size) == len(weighted.trace.messages))
 
 
-def shared(trace: Trace, model: Model, anywhere: bool = False) -> Sharing:
+@remembered(2)
+def shared(trace: Trace, model: Model, anywhere: bool) -> Sharing:
     """Return the collectives of a trace whose messages share links, as its times tell under a model how they were made; found once.
 
     `anywhere`: also those of one node.
     """
-    return _shared(trace, alone(trace, model), anywhere)
-
-
-def alone(trace: Trace, model: Model) -> Model:
-    """Return the model by which one collective is told from another: with links in place of interfaces, if messages share these."""
-    return interfaces.as_links(trace, model) if interfaces.shared(model) else model
-
-
-@remembered(2)
-def _shared(trace: Trace, model: Model, anywhere: bool) -> Sharing:
+    model, told_by = alone(trace, model), alone(trace, model, simulated=True)
     instances = Instances(trace)
     rows = np.flatnonzero(instances.playable & matter(instances, model, anywhere) & (instances.processes**2 <= MOST))
     if not len(rows):
         return Sharing(rows, [], {}, np.ones(len(instances.count)))
-    ways = recorded_ways(instances, model, rows, {})
+    ways = recorded_ways(instances, told_by, rows, {})
     rows = _not_too_many(instances, rows, {kind: found.way for kind, found in ways.items()})
     ways = {kind: ways[kind] for kind in np.unique(instances.kind[rows]).tolist()}
     made = {kind: found.way for kind, found in ways.items()}
     return Sharing(rows, instances.groups(rows, made), ways, factors(instances, model, rows, made))
+
+
+def alone(trace: Trace, model: Model, simulated: bool = False) -> Model:
+    """Return the model by which collectives are played by themselves: with links in place of interfaces, if messages share these.
+
+    By that with `simulated`, as `interfaces.as_links` says, one algorithm is told from another.
+    """
+    return interfaces.as_links(trace, model, simulated) if interfaces.shared(model) else model
 
 
 def _not_too_many(instances: Instances, rows: I8, ways: Mapping[int, Way]) -> I8:

@@ -20,7 +20,7 @@ from perwiz.report.predict.text import text
 from perwiz.whatif.links import settled
 from perwiz.whatif.overload import on_links
 from perwiz.whatif.predict import predict
-from perwiz.whatif.rounds import unchanged
+from perwiz.whatif.rounds import shared, unchanged
 from perwiz.whatif.run import replayed
 
 POSTED_MODEL = build.hand_model(o=0, G=1, S=10**9, progress=POSTED)
@@ -179,6 +179,13 @@ def test_alltoall_at_once__on_shared_interfaces(model):
     asked = ["placement block:2x2"] if model is ONE else ["placement block:2x2", "network interfaces=1"]
     assert leaves(trace, model, *asked) == [413] * 4
     assert leaves(trace, model, asked[0], "network interfaces=2") == [213] * 4
+
+
+def test_simulated_messages_take_of_the_links_the_other_way():
+    """Two processes a node send two messages of 101 bytes each way: 400 ns, and a twentieth more for those the other way, 10 behind that."""
+    trace = collective("Allgather", (430,) * 4, 404, nodes=(0, 0, 1, 1))
+    (way,) = shared(trace, ONE, False).ways.values()
+    assert (way.way.algorithm, way.says, way.misfit) == ("at-once", "SMPI", 0)
 
 
 def test_collectives_of_one_node_on_several():

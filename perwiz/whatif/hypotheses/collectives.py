@@ -138,8 +138,8 @@ class Collective(Hypothesis):
         given = {**(made or {}), **_given(instances, rows, asked, clauses, str(self))}
         alike = np.flatnonzero(instances.chosen & np.isin(instances.kind, instances.kind[rows]))
         others = shared(trace, model, there is not instances) if network.topology is not None or interfaces.shared(network) else None
+        was = recorded_ways(instances, alone(trace, model, simulated=True), alike, given)
         model, network = alone(trace, model), alone(there.trace, network)
-        was = recorded_ways(instances, model, alike, given)
         fitted = fit(instances, model, alike, {kind: recorded.way for kind, recorded in was.items()})
         changed = []
         for number, clause in enumerate(clauses):
