@@ -200,14 +200,22 @@ TERMS = (
     Term(
         "segment", "values of a parameter over which the makespan grows evenly, along one critical path", ("segments", "found"), plain=True
     ),
-    Term("L", "latency: what a message is under way beyond what sender and receiver spend on it", ("L_ns", "latency", "latencies")),
+    Term(
+        "L",
+        "latency: what a message is under way beyond what sender and receiver spend on it; L_ns in a model",
+        ("L_ns", "latency", "latencies"),
+    ),
     Term(
         "o",
         "overhead: what a process spends on sending (o_s) or receiving (o_r) one message",
         ("o_ns", "o_s_ns", "o_r_ns", "o_s", "o_r", "overheads", "overhead"),
     ),
     Term("g", "gap: the least time between two messages that a process sends", ("g_ns", "gap")),
-    Term("G", "what each byte of a message adds to the time it is under way: one over the bandwidth", ("G_ns_per_byte", "bandwidth")),
+    Term(
+        "G",
+        "what each byte of a message adds to the time it is under way: one over the bandwidth; G_ns_per_byte in a model, 0.08 of 12.5 GB/s",
+        ("G_ns_per_byte", "bandwidth"),
+    ),
     Term(
         "O", "overhead per byte, of sending (O_s) or receiving (O_r)", ("O_ns_per_byte", "O_s_ns_per_byte", "O_r_ns_per_byte", "O_s", "O_r")
     ),

@@ -81,9 +81,26 @@ def checked_pairs(pairs: object, also: str | None = None) -> str:
     return str(pairs)
 
 
+_MEANT = {
+    word: f"{key}, {what}"
+    for words, key, what in (
+        (("bandwidth", "bw", "G"), "G_ns_per_byte", "one over the bandwidth"),
+        (("latency", "lat", "L"), "L_ns", "the latency"),
+        (("overhead", "o"), "o_ns", "the overhead"),
+        (("eager", "eager_limit", "S"), "S_bytes", "the eager limit"),
+    )
+    for word in words
+}
+"""What is meant by words that are no keys of a model."""
+
+
 def unknown(key: object, keys: Iterable[str]) -> str:
     """Return what to say of a word that is none of those there are."""
-    close = difflib.get_close_matches(key, list(keys), n=1) if isinstance(key, str) else []
+    keys = list(keys)
+    close = difflib.get_close_matches(key, keys, n=1) if isinstance(key, str) else []
+    meant = _MEANT.get(key, "") if isinstance(key, str) else ""
+    if meant.partition(",")[0] in keys:
+        close = [meant]
     return f"{shown(key)}, must be one of {', '.join(keys)}" + (f"; did you mean {close[0]}?" if close else "")
 
 

@@ -153,7 +153,7 @@ def _on_interfaces(weighted: Weighted, there: Instances, was: list[Group], now: 
         flowing = _on_links(_linked(weighted), there, was, now, factor)
         inside = recorded_inside(flowing).copy()
         inside[: len(weighted.size)] = 0  # as weights without queues
-        flowing = settled(dataclasses.replace(flowing, inside=inside))
+        flowing = settled(dataclasses.replace(flowing, inside=inside), passes=0)  # an order is asked for, no times
         passing, queues = queued(made, sweep(flowing.graph, flowing.weight))
     out = with_queued(made, passing, queues)
     return _sooner(out, recorded.early) if same else out

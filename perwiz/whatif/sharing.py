@@ -39,6 +39,8 @@ class Sharing:
     bytes_now: int
     told_apart: bool
     """Whether the model has other costs, interfaces that messages keep busy, or links for messages between nodes than within."""
+    ranks_moved: int
+    """Ranks that are on another node than in the recorded run."""
 
 
 _PASSES = 4
@@ -52,7 +54,9 @@ def sharing(before: Weighted, after: Weighted, time: I8) -> Sharing:
     was, size = _between(before)
     same = all(getattr(before, name) is getattr(after, name) for name in ("trace", "places", "size"))
     now, size_now = (was, size) if same else _between(after)
-    return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now, told_apart(after.network))
+    elsewhere = after.places.node != before.places.node
+    moved = len(np.unique(before.places.process[elsewhere]))
+    return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now, told_apart(after.network), moved)
 
 
 def told_apart(network: Model) -> bool:

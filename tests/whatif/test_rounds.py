@@ -182,7 +182,7 @@ def test_alltoall_at_once__on_shared_interfaces(model):
 
 
 def test_simulated_messages_take_of_the_links_the_other_way():
-    """Two processes a node send two messages of 101 bytes each way: 400 ns, and a twentieth more for those the other way, 10 behind that."""
+    """Two processes a node send two messages of 101 bytes each way: 400 ns, a twentieth more for those the other way, and 10."""
     trace = collective("Allgather", (430,) * 4, 404, nodes=(0, 0, 1, 1))
     (way,) = shared(trace, ONE, False).ways.values()
     assert (way.way.algorithm, way.says, way.misfit) == ("at-once", "SMPI", 0)

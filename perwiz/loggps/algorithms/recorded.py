@@ -30,7 +30,7 @@ _NEAR = 0.1
 """Misfit by which a library's choice may be worse than the best."""
 _TELLING = 64
 """Instances of a kind that tell its algorithm, spread over the run."""
-_FLOWS = 20000
+_FLOWS = 5000
 """Messages that share links in those, about, if it is more than one."""
 _WELL = 0.01
 """Misfit of a way whose costs are right as they are."""

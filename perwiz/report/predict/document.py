@@ -135,6 +135,8 @@ class Interfaces(Record):
     bytes_now: Natural
     told_apart: bool
     """Whether the model has other costs, interfaces that they keep busy, or links for them than for messages within a node."""
+    ranks_moved: Natural
+    """Ranks that are on another node than in the recorded run."""
 
 
 class Link(Record):

@@ -90,7 +90,23 @@ def _answer(predict: PredictDocument) -> Facts:
     facts += _interfaces(predict) + _links(predict)
     facts += _said(predict.semantics, bool(predict.hypotheses)) if predict.semantics else []
     facts.append(("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}"))
-    return [*facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
+    return [*_no_answer(predict), *facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
+
+
+def _no_answer(predict: PredictDocument) -> Facts:
+    """Return why what becomes of ranks on other nodes is no answer; nothing where it is one, or not asked."""
+    asked, found = [text for text in predict.hypotheses if text.startswith("placement ")], predict.interfaces
+    if not asked:
+        return []
+    if not found.ranks_moved:
+        return [("no answer", f"{words.shown(asked[0])}: so all ranks were on their nodes in the recorded run, and nothing is asked")]
+    if not found.told_apart:
+        alike = "messages cost the same within a node and between nodes by this model, so no placement gains or loses"
+        return [("no answer", f"{alike}: perwiz calibrate measures both, or give a model that has both (--model)")]
+    if len(asked) == len(predict.hypotheses) and not predict.calls_moved:
+        told = "no call moves: on these nodes all messages and collectives cost what they did, by this model"
+        return [("no answer", f"{told}; interfaces = 1 in it, or --topology FILE, says what they share there")]
+    return []
 
 
 def _masters(predict: PredictDocument) -> Facts:
@@ -107,10 +123,8 @@ def _interfaces(predict: PredictDocument) -> Facts:
     found, out, lines = predict.interfaces, Facts(), list[str]()
     if (found.between, found.bytes) != (found.between_now, found.bytes_now):
         sizes = [words.size(each) for each in (found.bytes, found.bytes_now)]
-        alike = "; that costs nothing by this model, alike within a node and between nodes, and is no answer: perwiz calibrate"
-        same = "" if found.told_apart else f"{alike} measures both, or give a model that has both (--model)"
         became = f"{found.between} messages of {sizes[0]} between nodes become {found.between_now} of {sizes[1]}"
-        out.append(("placement", f"{became}{same}"))
+        out.append(("placement", became))
     if found.swapped or found.left_out:
         told = f"{found.swapped} of {words.several(found.pairs, 'pair')} of neighbours would change places and do not"
         more = f"; {words.several(found.left_out, 'wait')} there left out, as they contradict the times" if found.left_out else ""

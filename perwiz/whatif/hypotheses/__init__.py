@@ -143,7 +143,8 @@ KINDS = (
         "network",
         "network:Network",
         "MODEL",
-        "another network: a shipped model, a TOML file, a platform of SimGrid, or changes such as L_ns=1000,between-nodes:L_ns=9000",
+        "another network: a shipped model, a TOML file, a platform of SimGrid, or changes such as"
+        " L_ns=1000,between-nodes:G_ns_per_byte=0.08 (12.5 GB/s)",
     ),
     Kind(
         "links",

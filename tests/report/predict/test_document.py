@@ -87,6 +87,7 @@ def test_document__by_hand():
             "bytes": 0,
             "bytes_now": 0,
             "told_apart": False,
+            "ranks_moved": 0,
         },
         "links": {
             "overloaded": 0,

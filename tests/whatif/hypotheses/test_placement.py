@@ -14,6 +14,8 @@ from build import Builder, hand_model, placed
 from perwiz.errors import UsageError
 from perwiz.graph.graph import COLLECTIVE
 from perwiz.loggps.model import Costs
+from perwiz.report.predict.document import document
+from perwiz.report.predict.text import text
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.placement import of_ranks
 from perwiz.whatif.predict import predict, predicted_trace
@@ -114,6 +116,32 @@ def test_pairs_change_class():
     assert under(base, [parse("placement block")]).makespan == 1014
     base = replayed(trace_of(4, [0, 0, 1, 1]), MODEL, clock="none")
     assert under(base, [parse("placement cyclic")]).makespan == 1204
+
+
+@pytest.mark.parametrize(
+    ("model", "where", "told"),
+    [
+        (MODEL, "block", "placement block: so all ranks were on their nodes in the recorded run, and nothing is asked"),
+        (
+            hand_model(S=10**6),
+            "cyclic",
+            "messages cost the same within a node and between nodes by this model, so no placement gains or loses:"
+            " perwiz calibrate measures both, or give a model that has both (--model)",
+        ),
+        (
+            MODEL,
+            "swap:0-2,1-3",
+            "no call moves: on these nodes all messages and collectives cost what they did, by this model;"
+            " interfaces = 1 in it, or --topology FILE, says what they share there",
+        ),
+        (MODEL, "cyclic", None),
+    ],
+)
+def test_no_answer__is_said_first(model, where, told):
+    found = predict(trace_of(4, [0, 0, 1, 1]), f"placement {where}", model, clock="none", draws=0)
+    lines = text(document(found, 1)).split("\n\n")[1].splitlines()
+    assert lines[0].startswith("recorded " if told is None else "no answer ")
+    assert told is None or " ".join(" ".join(lines).split()).startswith(f"no answer {told} recorded")
 
 
 def test_predicted_trace__has_the_nodes():
