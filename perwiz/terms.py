@@ -213,7 +213,7 @@ TERMS = (
     Term("g", "gap: the least time between two messages that a process sends", ("g_ns", "gap")),
     Term(
         "G",
-        "what each byte of a message adds to the time it is under way: one over the bandwidth; G_ns_per_byte in a model, 0.08 of 12.5 GB/s",
+        "what each byte of a message adds to the time it is under way: one over the bandwidth; G_ns_per_byte in a model",
         ("G_ns_per_byte", "bandwidth"),
     ),
     Term(
