@@ -68,6 +68,7 @@ TERMS = (
     Term(
         "hot spots",
         "regions on the critical path by what the run gains if all computation in them takes half of its time, which is no change",
+        ("hot spot",),
     ),
     Term("target", "the makespan of the whole run, with MPI_Init, that several changes are to reach together"),
     Term(

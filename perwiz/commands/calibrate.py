@@ -68,12 +68,12 @@ def run(args: argparse.Namespace) -> int:
 
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not args.output:
-        raise UsageError("perwiz calibrate: a model file (-o) is missing; see perwiz calibrate --help")
+        raise UsageError("a model file (-o) is missing; see perwiz calibrate --help")
     if not args.output.endswith(".toml"):
         raise UsageError(f"{args.output}: must end in .toml, as model files do")
     if bool(command) == (args.trace is not None):
         wrong = "a launcher and --from TRACE, must be one of them" if command else "a launcher (-- mpiexec -n 2) or --from TRACE is missing"
-        raise UsageError(f"perwiz calibrate: {wrong}; see perwiz calibrate --help")
+        raise UsageError(f"{wrong}; see perwiz calibrate --help")
     files.check([args.output], [args.trace] if args.trace and not _belongs(args.output, args.trace) else [], args.plot)
     fit = _from_trace(args) if args.trace else measured(command, args.mpicc, args.output, args.rounds, args.largest)
     write(args.output, fit)

@@ -33,7 +33,7 @@ class _Ranks(argparse.Action):
 
         traces: Sequence[str] = values
         if len(traces) > 1 and not all(map(files.is_trace, traces)):
-            parser.error(f"unrecognized arguments: {' '.join(traces[1:])}")
+            parser.error(f"{' '.join(traces)}: must be one trace, or ranks of one training job; perwiz compare takes two")
         setattr(namespace, self.dest, os.pathsep.join(traces))
 
 

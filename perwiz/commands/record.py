@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     _refuse(args, "--to", because="is only for --profile")
     if not command or not args.output:
         missing = "a directory (-o)" if command else "a command (-- mpiexec ...)"
-        raise UsageError(f"perwiz record: {missing} is missing; see perwiz record --help")
+        raise UsageError(f"{missing} is missing; see perwiz record --help")
     if alone and (args.openmp or args.pthreads):
         of_mpi = "--calibrate", "--offsets", "--clock-errors", "--uneven-links"
         _refuse(args, *of_mpi, because=f"is for programs of MPI, which {command[0]} is not (if it is: --mpicc FILE)")
@@ -140,7 +140,7 @@ def _build(prefix: str, mpicc: str, command: list[str]) -> int:
     from perwiz.record import ahead, build
 
     if command:
-        raise UsageError(f"perwiz record: --build runs nothing, must be without {command[0]}; see perwiz record --help")
+        raise UsageError(f"--build runs nothing, must be without {command[0]}; see perwiz record --help")
     for folder in build.into(prefix, mpicc):
         print(folder)
     if ahead.inside(prefix) not in ahead.places():
@@ -153,7 +153,7 @@ def _refuse(args: argparse.Namespace, *names: str, because: str) -> None:
 
     for name in names:
         if getattr(args, name.removeprefix("--").replace("-", "_")):
-            raise UsageError(f"perwiz record: {name} {because}")
+            raise UsageError(f"{name} {because}")
 
 
 def _profile(args: argparse.Namespace, command: list[str], mpicc: str) -> int:
@@ -226,13 +226,13 @@ def _record(args: argparse.Namespace, command: list[str], mpicc: str | None) -> 
 
     launch.check(command)
     if args.openmp_runtime and not args.openmp:
-        raise UsageError("perwiz record: --openmp-runtime is only for --openmp")
+        raise UsageError("--openmp-runtime is only for --openmp")
     if (args.openmp or args.pthreads) and programs.simulates(command[0]):
-        raise UsageError("perwiz record: --openmp and --pthreads are not for smpirun: it runs processes as threads of its own")
+        raise UsageError("--openmp and --pthreads are not for smpirun: it runs processes as threads of its own")
     if args.openmp and args.pthreads:
-        raise UsageError("perwiz record: --pthreads is not for --openmp: its threads are those of POSIX, too")
+        raise UsageError("--pthreads is not for --openmp: its threads are those of POSIX, too")
     if args.counters and programs.simulates(command[0]):
-        raise UsageError("perwiz record: --counters is not for smpirun: it runs processes as threads of its own")
+        raise UsageError("--counters is not for smpirun: it runs processes as threads of its own")
     wanted = counters.asked(args.counters)
     counters.check(wanted)
     settings = _settings(args) | ({"PERWIZ_COUNTERS": ",".join(wanted)} if wanted else {})

@@ -149,7 +149,7 @@ def test_clock__taken_as_it_is(refused, capsys):
         ("--speed step=2", "'step' is no rank, must be like rank:3, rank:0-7, node:NAME or group:NAME"),
         ("--speed rank:5=2", "rank:5: no such rank, the trace has ranks 0 to 1"),
         ("--network moon", f"no model 'moon', must be one of {MODELS}, or a path to a .toml file, or a platform (.xml)"),
-        ("--network L=5", f"change of model fitted: has 'L', must be one of {KEYS}, {CONVENTIONS}"),
+        ("--network L=5", f"change of model fitted: has 'L', must be one of {KEYS}, {CONVENTIONS}; did you mean L_ns, the latency?"),
         (
             "--network between-nodes:L_ns=1000",
             "network between-nodes:L_ns=1000: no message or collective of good.alog is between-nodes, all are within-node",
@@ -179,6 +179,11 @@ def test_clock__taken_as_it_is(refused, capsys):
 )
 def test_question(refused, words, message):
     assert refused(f"predict good.alog -o folder/out.alog {words}") == (2, message)
+
+
+def test_two_traces(refused):
+    told = "good.alog good.alog: must be one trace, or ranks of one training job; perwiz compare takes two; see perwiz predict --help"
+    assert refused("predict good.alog good.alog") == (2, told)
 
 
 @pytest.mark.parametrize("words", ["--engine guess", "--clock guess"])

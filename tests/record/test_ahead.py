@@ -134,7 +134,7 @@ def test_mpicc__of_the_library_or_beside_the_launcher(monkeypatch, tmp_path):
 
 def test_refused__a_command_to_run(capsys):
     assert cli.main(["record", "--build", "prefix", "--", "mpiexec", "./app"]) == 2
-    message = "perwiz record: --build runs nothing, must be without mpiexec; see perwiz record --help"
+    message = "--build runs nothing, must be without mpiexec; see perwiz record --help"
     assert capsys.readouterr().err == f"perwiz: {message}\n"
 
 

@@ -154,7 +154,7 @@ def test_refused__what_is_of_mpi(capsys, tmp_path, monkeypatch):
     monkeypatch.delenv("PERWIZ_MPICC", raising=False)
     assert cli.main(["record", "-o", "run", "--openmp", "--calibrate", "--", "true"]) == USAGE
     what = "--calibrate is for programs of MPI, which true is not (if it is: --mpicc FILE)"
-    assert capsys.readouterr().err == f"perwiz: perwiz record: {what}\n"
+    assert capsys.readouterr().err == f"perwiz: {what}\n"
 
 
 def test_refused__no_compiler(monkeypatch, tmp_path, capsys):

@@ -70,15 +70,15 @@ def refused(words, message, capsys, code=2):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--", "mpiexec"], "perwiz calibrate: a model file (-o) is missing; see perwiz calibrate --help"),
+        (["--", "mpiexec"], "a model file (-o) is missing; see perwiz calibrate --help"),
         (["-o", "mine", "--", "mpiexec"], "mine: must end in .toml, as model files do"),
         (
             ["-o", "mine.toml"],
-            "perwiz calibrate: a launcher (-- mpiexec -n 2) or --from TRACE is missing; see perwiz calibrate --help",
+            "a launcher (-- mpiexec -n 2) or --from TRACE is missing; see perwiz calibrate --help",
         ),
         (
             ["-o", "mine.toml", "--from", "run", "--", "mpiexec"],
-            "perwiz calibrate: a launcher and --from TRACE, must be one of them; see perwiz calibrate --help",
+            "a launcher and --from TRACE, must be one of them; see perwiz calibrate --help",
         ),
         (["-o", "mine.toml", "--", "./nowhere", "-n", "2"], "./nowhere: not found, must be a command such as mpiexec"),
         (["-o", "no/mine.toml", "--", "ls"], "no/mine.toml: there is no directory no, must be in one that exists"),

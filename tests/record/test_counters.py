@@ -136,4 +136,4 @@ def test_refused__simulated_processes(capsys, tmp_path, monkeypatch):
     (tmp_path / "smpirun").write_text("#!/bin/sh\n")
     (tmp_path / "smpirun").chmod(0o755)
     assert cli.main(["record", "-o", "run", "--mpicc", "cc", "--counters", "task-clock", "--", "./smpirun"]) == USAGE
-    assert capsys.readouterr().err == "perwiz: perwiz record: --counters is not for smpirun: it runs processes as threads of its own\n"
+    assert capsys.readouterr().err == "perwiz: --counters is not for smpirun: it runs processes as threads of its own\n"

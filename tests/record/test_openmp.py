@@ -154,8 +154,8 @@ def test_no_openmp__is_said(mpi, record, built):
             ["--openmp", "--openmp-runtime", "/nowhere.so"],
             "/nowhere.so: not found, must be LLVM's libomp.so or Intel's libiomp5.so (--openmp-runtime)",
         ),
-        (["--openmp-runtime", "/nowhere.so"], "perwiz record: --openmp-runtime is only for --openmp"),
-        (["--profile", "--openmp"], "perwiz record: --openmp is not for --profile: nothing is timed against other processes"),
+        (["--openmp-runtime", "/nowhere.so"], "--openmp-runtime is only for --openmp"),
+        (["--profile", "--openmp"], "--openmp is not for --profile: nothing is timed against other processes"),
     ],
 )
 def test_refused(options, what, capsys, tmp_path, monkeypatch):

@@ -270,8 +270,8 @@ def test_full_disk__a_former_record_is_whole(mpi, counted, built, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--profile"], "perwiz record: a command (-- mpiexec ...) is missing; see perwiz record --help"),
-        (["--to", "file", "-o", "run", "--", "ls"], "perwiz record: --to is only for --profile"),
+        (["--profile"], "a command (-- mpiexec ...) is missing; see perwiz record --help"),
+        (["--to", "file", "-o", "run", "--", "ls"], "--to is only for --profile"),
         (
             ["--counters", "flops", "-o", "run", "--", "ls"],
             "--counters flops: must be at most 4 of instructions, cycles, cache-misses, branch-misses, task-clock, page-faults,"
@@ -279,7 +279,7 @@ def test_full_disk__a_former_record_is_whole(mpi, counted, built, tmp_path):
         ),
         (
             ["--profile", "--offsets", "flat", "--", "ls"],
-            "perwiz record: --offsets is not for --profile: nothing is timed against other processes",
+            "--offsets is not for --profile: nothing is timed against other processes",
         ),
         (
             ["--profile", "--counters", "cycles,flops", "--", "ls"],

@@ -49,7 +49,7 @@ def test_threads__only_where_asked_for(program, mpi, record):
 def test_refused__with_those_of_openmp(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["record", "-o", "run", "--mpicc", "cc", "--openmp", "--pthreads", "--", "true"]) == USAGE
-    assert capsys.readouterr().err == "perwiz: perwiz record: --pthreads is not for --openmp: its threads are those of POSIX, too\n"
+    assert capsys.readouterr().err == "perwiz: --pthreads is not for --openmp: its threads are those of POSIX, too\n"
 
 
 @pytest.mark.parametrize("option", ["--openmp", "--pthreads"])
@@ -59,4 +59,4 @@ def test_refused__simulated_processes(option, capsys, tmp_path, monkeypatch):
     (tmp_path / "smpirun").chmod(0o755)
     assert cli.main(["record", "-o", "run", "--mpicc", "cc", option, "--", "./smpirun"]) == USAGE
     what = "--openmp and --pthreads are not for smpirun: it runs processes as threads of its own"
-    assert capsys.readouterr().err == f"perwiz: perwiz record: {what}\n"
+    assert capsys.readouterr().err == f"perwiz: {what}\n"

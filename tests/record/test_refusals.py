@@ -29,8 +29,8 @@ def script(name, text="exit 0"):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-o", "run"], "perwiz record: a command (-- mpiexec ...) is missing; see perwiz record --help"),
-        (["--", "ls"], "perwiz record: a directory (-o) is missing; see perwiz record --help"),
+        (["-o", "run"], "a command (-- mpiexec ...) is missing; see perwiz record --help"),
+        (["--", "ls"], "a directory (-o) is missing; see perwiz record --help"),
         (["-o", "run", "--", "./nowhere"], "./nowhere: not found, must be a command such as mpiexec"),
         (
             ["-o", "run", "--mpicc", "./nocc", "--", "ls"],
