@@ -104,7 +104,7 @@ def region(trace: Trace, name: str) -> int:
     if len(listed) > 1 and all(part in trace.names for part in listed):
         raise UsageError(f"region '{name}': {len(listed)} regions, must be one")
     if not trace.names:
-        marked = "PRGN_BEGIN (perwiz record --print-include)"
+        marked = "PRGN_BEGIN (perwiz record --print-include), or functions that other tools record"
         raise UsageError(f"region '{name}': the trace has no user regions, must be marked in the program: {marked}")
     raise UsageError(f"region '{name}': no such region, the trace has {words.there(name, trace.names)}")
 

@@ -181,7 +181,8 @@ def test_plot(domino, tmp_path, name):
         (["--block", "work"], "--block: only what is moved has one, --question must be advance"),
         (
             ["--block", "work", "--question", "advance"],
-            "region 'work': the trace has no user regions, must be marked in the program: PRGN_BEGIN (perwiz record --print-include)",
+            "region 'work': the trace has no user regions, must be marked in the program: PRGN_BEGIN"
+            " (perwiz record --print-include), or functions that other tools record",
         ),
         (["-n", "0"], "argument -n: '0', must be a whole number from 1 to 1000000; see perwiz domino --help"),
         (["--greedy", "x"], "argument --greedy: 'x', must be a whole number from 0 to 1000000; see perwiz domino --help"),

@@ -144,7 +144,8 @@ def test_calls__of_a_trace_without():
     refused("op:MPI_Recv", "op:MPI_Recv: no such routine in the trace, it has no MPI calls", empty)
     refused(
         "region:a",
-        "region 'a': the trace has no user regions, must be marked in the program: PRGN_BEGIN (perwiz record --print-include)",
+        "region 'a': the trace has no user regions, must be marked in the program: PRGN_BEGIN"
+        " (perwiz record --print-include), or functions that other tools record",
         empty,
     )
 

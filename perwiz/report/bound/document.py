@@ -156,7 +156,8 @@ def _answer(bound: BoundDocument) -> Facts:
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))
     facts = misfit.beside(facts, bound, bound.shares_of_ns)
     if not bound.user_regions:
-        facts.append(("regions", "none: mark some with PRGN_BEGIN and PRGN_END (perwiz record --print-include) to get bounds for them"))
+        marked = "PRGN_BEGIN and PRGN_END (perwiz record --print-include), or let other tools record functions,"
+        facts.append(("regions", f"none: mark some with {marked} to get bounds for them"))
     return facts
 
 

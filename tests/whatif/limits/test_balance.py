@@ -284,7 +284,8 @@ def test_default__parallel_regions():
         (
             "ring",
             ["main"],
-            "region 'main': the trace has no user regions, must be marked in the program: PRGN_BEGIN (perwiz record --print-include)",
+            "region 'main': the trace has no user regions, must be marked in the program: PRGN_BEGIN"
+            " (perwiz record --print-include), or functions that other tools record",
         ),
     ],
 )
