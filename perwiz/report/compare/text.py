@@ -91,6 +91,9 @@ def _name(run: Run) -> str:
 def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     first, second, calls, whole = comparison.first, comparison.second, comparison.calls, comparison.shares_of_ns
     facts = blocks.lacking(first.health, f"{said.first} run: ") + blocks.lacking(second.health, f"{said.second} run: ")
+    most = max(calls.same + calls.only_first, calls.same + calls.only_second)
+    if calls.same < _HARDLY * most:
+        facts.append(("unlike", f"hardly any call is the same, {calls.same} of {most}: perhaps these are two programs"))
     facts.append((said.first, words.duration(first.makespan_ns)))
     off = relative(comparison.difference_ns, whole)
     facts.append((said.second, f"{words.duration(second.makespan_ns)}, {said.difference} {off}"))
@@ -119,8 +122,6 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     moved = f", of which {unlike}" if unlike else ""
     only = f"{calls.only_first} only in the {said.first} run, {calls.only_second} only in the {said.second} run"
     facts.append(("calls", f"{calls.same} the same{moved}; {only}"))
-    if calls.same < _HARDLY * max(calls.same + calls.only_first, calls.same + calls.only_second):
-        facts.append(("", "hardly any call is the same: perhaps these are two programs"))
     if comparison.renamed:
         named = [f"{words.shown(row.second, _REGION)} is {words.shown(row.first, _REGION)}" for row in comparison.renamed[:_RENAMED]]
         more = f" and {len(comparison.renamed) - _RENAMED} more (--json)" if len(comparison.renamed) > _RENAMED else ""

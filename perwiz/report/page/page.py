@@ -67,7 +67,7 @@ def head(report: Report) -> PanelData:
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
         "predicted": prediction.predicted.makespan if prediction else None,
         "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction and report.asked else None,
-        "doubts": [text for _, text in misfit.beside([], _modelled(report), whole)],
+        "doubts": [[label.capitalize(), text] for label, text in misfit.beside([], _modelled(report), whole)],
         "waiting": int(report.run.waits.time.sum()),
         "comparison": _comparison(report.comparison),
         "incomplete": report.incomplete,

@@ -224,7 +224,9 @@ const page = window.perwiz = (function () {
         head.holes.length ? "What is left out or missing waits for nobody here and delays nobody: " + head.holes.join("; ") + ". " : "",
         head.repairs.length ? "Inferred, and may be otherwise: " + head.repairs.join("; ") + "." : ""));
     }
-    for (const doubt of head.doubts) box.append(node("p", {class: "warning", role: "status"}, node("b", {}, "Doubtful: "), doubt + "."));
+    for (const [label, doubt] of head.doubts) {
+      box.append(node("p", {class: "warning", role: "status"}, node("b", {}, label ? label + ": " : ""), doubt + "."));
+    }
     box.append(node("h1", {}, head.trace), answer, node("p", {class: "sub"}, told.join(" \u00b7 ")));
     if (asked) box.append(node("p", {class: "sub"}, "asked: ", node("code", {}, head.asked.join("; "))));
     const first = head.best.filter(([label]) => label && !LATER.has(label)), rest = head.best.filter((one) => !first.includes(one));

@@ -310,6 +310,18 @@ def test_text__moved_and_more_processes():
     assert "e0    e2 moved      0  MPI_Send  -" in shown
 
 
+@pytest.mark.parametrize(("alike", "said"), [(1, True), (2, False)])
+def test_text__two_programs_are_said_first(alike, said):
+    """Of eleven calls one is the same: less than a tenth; two are more."""
+    one, other = Builder(1), Builder(1)
+    for b, routine in ((one, "Comm_rank"), (other, "Comm_size")):
+        for call in range(11):
+            b.call(0, routine if call >= alike else "Wtime")
+    told = text(document(one.trace(), other.trace())).splitlines()
+    assert told[2].startswith("unlike        hardly any call is the same, 1 of 11: perhaps these are two programs") is said
+    assert told[2 + said].startswith("first ")
+
+
 def test_text__incomplete():
     shown = text(document(CATALOGUE["unmatched"](), CATALOGUE["unmatched"]()))
     assert shown.splitlines()[0] == "built against built  (INCOMPLETE trace)"

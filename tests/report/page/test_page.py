@@ -74,7 +74,7 @@ def test_head__doubts_what_was_asked(asked):
     trace = perwiz.read(str(TRACES / "monte.log"))
     answer = predict_document(perwiz.predict(trace, [asked]), 0)
     told = misfit.beside([], answer, answer.shares_of_ns)
-    assert html_report.head(gathered(trace, [asked]))["doubts"] == [text for _, text in told]
+    assert html_report.head(gathered(trace, [asked]))["doubts"] == [[label.capitalize(), text] for label, text in told]
 
 
 def test_head__a_pair_is_at_best(monkeypatch):
