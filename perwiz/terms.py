@@ -289,7 +289,7 @@ TERMS = (
     Term("mostly as", "the wait state that most of a delay cost shows as"),
     Term("communication", "as an efficiency: serialisation times transfer"),
     Term("phases", "parts of the run in which iterations, or windows, behave alike; between two of them something changes", ("phase",)),
-    Term("stands out", "single iterations that take far longer than the others of their phase"),
+    Term("stands out", "single iterations that take far longer than the others, or the others of their phase"),
     Term("windows of equal time", "parts of the run between MPI_Init and MPI_Finalize, all equally long, where it has no iterations"),
     Term("parallel", "as an efficiency: mean computation over the time, which is balance times communication"),
     Term("counter", "what the processor or the kernel counts, such as instructions, cycles and cache misses", ("counters",)),

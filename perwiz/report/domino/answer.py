@@ -9,12 +9,13 @@ from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.change import gained, meaning, named, parts_of, shown
 from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, hidden, pays
+from perwiz.report.info import iterations
 from perwiz.report.records import Span
 
 _PATH, _REGION, _MUCH = 60, 80, 0.05
 """Columns of a region path, and of the name of a region; part of what shares are of: what is less is not told."""
-_SPOTS = 3
-"""Hot spots that are told."""
+_SPOTS, _NAMED = 3, 3
+"""Hot spots that are told, and iterations that stand out that are named."""
 _TALKING, _UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
 """Callers that use the network; what is inside of calls and no cost of the model."""
 _WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
@@ -38,7 +39,7 @@ def answer(domino: DominoDocument) -> Facts:
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
     facts += limits(domino.limits, domino.part) if domino.limits else []
-    facts += for_devices(domino) + handed(domino)
+    facts += stands_out(domino) + for_devices(domino) + handed(domino)
     return blocks.lacking(domino.health) + misfit.beside([*facts, *best(domino), *hot_spots(domino)], domino, domino.shares_of_ns)
 
 
@@ -82,6 +83,20 @@ def limits(limits: Limits, part: blocks.Part) -> Facts:
         polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
         facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
     return facts
+
+
+def stands_out(domino: DominoDocument) -> Facts:
+    """Return in words which iterations take far longer than the others, if that is much: what gains with them may gain less in another run,
+    or more.
+    """
+    found = domino.stands_out
+    if not found or found.excess_ns < _MUCH * domino.shares_of_ns:
+        return []
+    lasts = dict(zip(found.numbers, found.times_ns, strict=True))
+    excess = f"{_share(found.excess_ns, domino.shares_of_ns)} of the time is what they take more"
+    told = [("stands out", f"{iterations.stands_out(lasts, found.median_ns, most=_NAMED)}: {excess}")]
+    alone = f"those alike alone: --iterations {found.alike}; " if found.alike else ""
+    return [*told, ("", f"{alone}if other work disturbed them, record again")]
 
 
 def hot_spots(domino: DominoDocument) -> Facts:

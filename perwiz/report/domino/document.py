@@ -98,6 +98,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         waiting_ns=int(run.waits.time.sum()),
         waiting_of=limits.waiting_of(run),
         limits=limits.limits(critical, shares_of) if len(trace.locations) else None,
+        stands_out=limits.stands_out(trace),
         spending=limits.spending(run),
         hot_spots=[_spot(run, spot, told[spot]) for spot in spots],
         outside_ns=max(int(path.length[(path.kind == KINDS.index("computation")) & (path.path == NONE)].sum()), 0),

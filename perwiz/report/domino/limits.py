@@ -7,8 +7,10 @@ from msgspec.structs import asdict
 
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks
-from perwiz.report.domino.records import ForDevices, HandedOut, Limits, Spending
+from perwiz.report.domino.records import ForDevices, HandedOut, Limits, Spending, StandsOut
 from perwiz.trace import operations
+from perwiz.trace.parts.course import course
+from perwiz.trace.parts.iterations import find
 from perwiz.trace.tables import NONE, STREAM, THREAD
 from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
@@ -18,6 +20,7 @@ from perwiz.whatif.limits.critical import KINDS, Critical
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
+from perwiz.whatif.sure.parts import FEW
 
 _SITES = 3
 """Call sites of which is told how much time is spent there."""
@@ -54,6 +57,24 @@ def limits(critical: Critical, shares_of: int) -> Limits:
         processes=processes,
         lanes=int(hosts.sum()) + processes - len(np.unique(run.trace.locations.process[hosts])),
         **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
+    )
+
+
+def stands_out(trace: Trace) -> StandsOut | None:
+    """Return which iterations take far longer than the others."""
+    found = find(trace)
+    if trace.part or not len(found):
+        return None
+    its = course(found)
+    if not its.exceptions:
+        return None
+    alike = its.alike
+    return StandsOut(
+        numbers=[k + 1 for k in its.exceptions],
+        times_ns=[round(its.time[k]) for k in its.exceptions],
+        median_ns=round(its.median),
+        excess_ns=round(its.excess),
+        alike=f"{alike.start + 1}..{alike.stop}" if alike.stop - alike.start >= FEW else None,
     )
 
 

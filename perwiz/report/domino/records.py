@@ -171,6 +171,20 @@ class HotSpot(Record):
     span: Span
 
 
+class StandsOut(Record):
+    """Iterations that take far longer than the others, which in another run may be others, or none."""
+
+    numbers: list[Positive]
+    times_ns: list[Natural]
+    """Of each, the mean of all processes."""
+    median_ns: Natural
+    """Of all."""
+    excess_ns: Natural
+    """What they take more than that, together."""
+    alike: str | None
+    """The longest stretch of others, for --iterations; null if it is too short to ask about."""
+
+
 class ForDevices(Record):
     """What a process computes to start its devices and to give them data: nothing to balance, or for threads to share."""
 
@@ -326,6 +340,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Whose waits these are, together; none if there is but one."""
     limits: Limits | None
     """Null without processes."""
+    stands_out: StandsOut | None
+    """Null if none does, and where iterations were asked about."""
     spending: list[Spending]
     """The call sites in which most time is spent, longest first; without what starts and ends MPI."""
     hot_spots: list[HotSpot]

@@ -15,7 +15,7 @@ from perwiz.trace.trace import Trace
 _NAMES = 4
 """Names of what repeats that a line has."""
 _NAME = 40
-_NAMED = 5
+NAMED = 5
 """Iterations that stand out that are named."""
 _OTHERS = 3
 """Other loops that are told."""
@@ -224,11 +224,11 @@ def drifting(noun: str, slope: float, begins: float, ends: float) -> str:
     return f"each {noun} takes about {change} {'longer' if slope > 0 else 'less'} than the one before, {first} to {last}"
 
 
-def stands_out(lasts: dict[int, int], median: int, where: str = "") -> str:
-    """Return in words which iterations, by number, take far longer than the others, ns."""
-    longest = sorted(sorted(lasts, key=lambda number: -lasts[number])[:_NAMED])
+def stands_out(lasts: dict[int, int], median: int, where: str = "", most: int = NAMED) -> str:
+    """Return in words which iterations, by number, take far longer than the others, ns; at most so many are named."""
+    longest = sorted(sorted(lasts, key=lambda number: -lasts[number])[:most])
     named = ", ".join(f"{number} ({words.duration(lasts[number])})" for number in longest)
-    more = f" and {len(lasts) - _NAMED} more" if len(lasts) > _NAMED else ""
+    more = f" and {len(lasts) - most} more" if len(lasts) > most else ""
     return f"{'iterations' if len(lasts) > 1 else 'iteration'} {named}{more}; the others{where} {words.duration(median)} (median)"
 
 

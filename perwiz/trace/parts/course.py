@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -80,6 +81,17 @@ class Course:
         """That of the usual ones: the lower of the two in the middle, a time that one has."""
         times = np.sort(self.time[self.usual])
         return float(times[(len(times) - 1) // 2])
+
+    @property
+    def excess(self) -> float:
+        """What those that stand out take more than the median, ns, together."""
+        return float(sum(max(self.time[k] - self.median, 0.0) for k in self.exceptions))
+
+    @property
+    def alike(self) -> slice:
+        """The longest stretch of usual ones of which none stands out, the first of several."""
+        ends = [self.usual.start - 1, *self.exceptions, self.usual.stop]
+        return max((slice(before + 1, after) for before, after in pairwise(ends)), key=lambda part: part.stop - part.start)
 
 
 def course(iterations: Iterations) -> Course:

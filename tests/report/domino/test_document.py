@@ -812,6 +812,32 @@ def test_launches():
     assert told.endswith("(100.0 %)")
 
 
+def steps(fourth):
+    """Two processes compute 100 in each of 14 steps and meet; in the fourth both take another time."""
+    b = Builder(2, work=0)
+    for step in range(14):
+        for process in range(2):
+            with b.region(process, "step"):
+                b.compute(process, fourth if step == 3 else 100)
+                b.call(process, "Comm_rank")
+        b.everyone("Barrier")
+    return b.trace()
+
+
+def test_stands_out():
+    """Of 13 times 100 and 1000 the fourth stands out, by 900 of 2300; behind it nine are alike; the last has no known end."""
+    block = document(steps(1000))
+    found = block.stands_out
+    assert (found.numbers, found.times_ns, found.median_ns, found.excess_ns, found.alike) == ([4], [1000], 100, 900, "5..13")
+    assert lines(block, "stands out") == (
+        "iteration 4 (1.000 us); the others 100 ns (median): 39.1 % of the time is what they take more"
+        " those alike alone: --iterations 5..13; if other work disturbed them, record again"
+    )
+    assert " more if other work" in lines(replace(block, stands_out=replace(found, alike=None)), "stands out")
+    assert not lines(replace(block, stands_out=replace(found, excess_ns=114)), "stands out"), "less than a twentieth of 2300"
+    assert document(steps(100)).stands_out is None
+
+
 def test_hot_spots():
     """Rank 0 works for 600, rank 1 for 200: at half of it the run takes 300, at least, as nothing repeats. Of kinds named none is told."""
     trace = two_that_work(600, 200)

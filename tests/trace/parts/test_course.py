@@ -29,6 +29,14 @@ def test_course__by_hand():
     assert (its.warm_up, its.usual, its.trend.slope) == (1, slice(1, 5), pytest.approx(-1 / 6, abs=0.2))
 
 
+def test_course__what_stands_out_and_what_is_alike():
+    """Of 5 and three of 90, 50 and 40: 85 + 45 + 35 more than the median; the first stretch of three is the longest."""
+    its = course(of([[5], [5], [5], [90], [5], [5], [50], [5], [40], [5], [5], [5]]))
+    assert (its.exceptions, its.excess, its.alike) == ((3, 6, 8), 165, slice(0, 3))
+    even = course(of([[5]] * 6))
+    assert (even.excess, even.alike) == (0, slice(0, 6))
+
+
 def test_course__the_last_of_calls_does_not_count():
     """It ends with its last call."""
     its = course(of([[50], [50], [50], [50], [50], [20]], "calls"))
