@@ -11,7 +11,7 @@ import build
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.loggps import model_file
-from perwiz.trace import operations
+from perwiz.trace import arrays, operations
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.network import BalanceMessages
@@ -122,6 +122,17 @@ def check_faster(trace):
         assert earlier(found, trace.timeline)
         assert found.makespan <= trace.timeline.makespan
         assert (found.calls.enter <= found.calls.leave).all()
+
+
+@pytest.mark.parametrize("name", build.CATALOGUE)
+def test_pieces_of_columns_change_no_answer__catalogue(monkeypatch, name):
+    """What is worked out piece by piece is the same in pieces of one row, also where what is asked needs edges of its own."""
+    trace = build.CATALOGUE[name]()
+    asked = ["network L_ns=50,G_ns_per_byte=2", "eager 4"]
+    models = (build.ODD, build.hand_model(S=0, progress="in calls"))
+    whole = [predict(trace, asked, model, clock="none").predicted for model in models]
+    monkeypatch.setattr(arrays, "_CHUNK", 1)
+    assert all(same(predict(trace, asked, model, clock="none").predicted, told) for model, told in zip(models, whole, strict=True))
 
 
 @pytest.mark.slow
