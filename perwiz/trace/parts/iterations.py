@@ -20,6 +20,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.parts.interrupted import finer, interruptions
 from perwiz.trace.parts.loops import LEAST, Folded, Kind, Loop, folded, processes, tokens
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -83,6 +84,7 @@ class Iterations:
         return len(self) - (self.kind == "calls")
 
 
+@remembered(1)
 def find(trace: Trace) -> Iterations:
     """Return the iterations of a trace; none, and why, if it has none."""
     where = processes(trace)
