@@ -1,5 +1,5 @@
-"""What this process may use of the machine: how many processors and how much memory; PERWIZ_THREADS and PERWIZ_MEMORY,
-affinity, limits and control groups tell."""
+"""What this process may use of the machine: how many processors and how much memory, which PERWIZ_THREADS and PERWIZ_MEMORY,
+affinity, limits and control groups tell; and where it may keep what can be made again."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ _NAMES = {2: ("max", "current", "inactive_file"), 1: ("limit_in_bytes", "usage_i
 """By version: the files with limit and use of memory, and the line of its statistics with what caches files and is not used."""
 _UNLIMITED = 1 << 60
 """Bytes from which a limit of memory is none: version 1 of control groups has numbers like that for no limit."""
+
+
+def cache() -> str:
+    """Return the folder in which programs of this user keep what they can make again."""
+    return os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 
 
 def processors() -> int:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import dataclasses
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -60,8 +61,19 @@ def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
             trace = timed.read(path, progress, model)
         else:
             trace = _part(path, model, team, progress)
+    if team is None:
+        _tell_of_stages(path, trace)
     give_back()
     return trace
+
+
+def _tell_of_stages(path: str, trace: Trace) -> None:
+    """Say on standard error why a question on a store takes as long as one on the file it was made of."""
+    from perwiz.whatif.stages import outdated
+
+    if outdated(trace):
+        again = f"perwiz convert {shlex.quote(path)} NEW.perwiz keeps it for the next question"
+        print(f"perwiz: {path}: what it keeps beside the trace is of another version of perwiz, and made anew; {again}", file=sys.stderr)
 
 
 def _tell_of_memory(path: str) -> None:

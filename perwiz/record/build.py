@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from perwiz import allowed
 from perwiz.errors import UsageError
 from perwiz.record import ahead, programs
 
@@ -47,8 +48,7 @@ _VERSIONS = (
 
 def cache() -> pathlib.Path:
     """Return the directory that compiled recorders are kept in."""
-    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return pathlib.Path(root) / "perwiz"
+    return pathlib.Path(allowed.cache()) / "perwiz"
 
 
 def built(mpicc: str | None, what: str = LIBRARY) -> pathlib.Path:

@@ -122,6 +122,12 @@ def read(path: str, progress: Progress | None = None) -> Trace:
     return trace
 
 
+def outdated(trace: Trace) -> bool:
+    """Return whether a trace was read from a store whose stages another perwiz made: they are made anew with every question."""
+    store = store_of(trace)
+    return store is not None and store.outdated(NAME)
+
+
 def _tell(store: Store) -> None:
     head = store.head(NAME, ("clock", "model"))
     if head is None:

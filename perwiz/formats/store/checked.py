@@ -11,6 +11,8 @@ import hashlib
 import os
 import time
 
+from perwiz import allowed
+
 SETTLED = 5.0
 """Seconds for which a file must not have changed to be told from one that changes next: clocks of file systems tick."""
 
@@ -39,8 +41,7 @@ class Checked:
 
 def _note(folder: str) -> str:
     """Return the file that says what is known of the store of a directory."""
-    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(root, "perwiz", "stores", hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32])
+    return os.path.join(allowed.cache(), "perwiz", "stores", hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32])
 
 
 def _told(folder: str, by: str) -> tuple[str | None, bool]:

@@ -62,13 +62,17 @@ class Store:
                 return [packed.get(field) for field in fields]
         return None
 
+    def outdated(self, name: str) -> bool:
+        """Return whether another perwiz made what is kept beside the trace under a name, so that it is of no use to this one."""
+        return name in self._content and self._content.get("perwiz") != made_by()
+
     def beside(self, kind: type[_T], name: str) -> _T | None:
         """Return what is kept beside the trace under a name; None if nothing is, or if another perwiz made it.
 
         Its numbers are of the types of its fields, and not checked any further. It is to be read in the order written, each once. Raises
         TraceError for anything else.
         """
-        if name not in self._content or self._content.get("perwiz") != made_by():
+        if name not in self._content or self.outdated(name):
             return None
         return self._unpacked(kind, name)
 

@@ -114,16 +114,12 @@ def otf2() -> Iterator[Finding]:
 
 def pictures() -> Iterator[Finding]:
     """Yield whether pictures can be drawn, and the cache of fonts be kept."""
-    folder = os.environ.get("MPLCONFIGDIR") or os.path.join(_cache(), "matplotlib")
+    folder = os.environ.get("MPLCONFIGDIR") or os.path.join(allowed.cache(), "matplotlib")
     if can_be_written(folder):
         yield Finding("pictures", WORKS, version("matplotlib"))
     else:
         says = f"{version('matplotlib')}, which looks for fonts each time: {folder} cannot be written"
         yield Finding("pictures", LIMITED, says, "name a folder in MPLCONFIGDIR")
-
-
-def _cache() -> str:
-    return os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 
 
 def can_be_written(folder: str) -> bool:

@@ -14,6 +14,7 @@ import pytest
 import build
 import perwiz
 import samples
+from perwiz.commands.files import read
 from perwiz.errors import PerwizError, TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.store.columns import sum_of
@@ -133,12 +134,21 @@ def test_go_on__answers_are_the_same():
 
 
 @pytest.mark.parametrize("maker", ["0.0.0", f"{perwiz.__version__} 0123456789abcdef"])
-def test_stages__of_another_version_or_other_code(maker, tmp_path):
+def test_stages__of_another_version_or_other_code(maker, tmp_path, capsys):
+    """They are left, and said to be."""
     path = tmp_path / "a.perwiz"
     kept(loop(), path)
+    assert known(read(str(path)))
+    assert capsys.readouterr().err == ""
     marker = json.loads((path / "store.json").read_text())
     (path / "store.json").write_text(json.dumps(marker | {"perwiz": maker}))
-    assert known(stages.read(str(path))) is None
+    assert known(read(str(path))) is None
+    said = "what it keeps beside the trace is of another version of perwiz, and made anew"
+    again = f"perwiz convert {path} NEW.perwiz keeps it for the next question"
+    assert capsys.readouterr().err == f"perwiz: {path}: {said}; {again}\n"
+    write(loop(), str(tmp_path / "alone.perwiz"))
+    assert known(read(str(tmp_path / "alone.perwiz"))) is None
+    assert capsys.readouterr().err == ""
 
 
 def test_keep__a_model_of_its_own(tmp_path):
