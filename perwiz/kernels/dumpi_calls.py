@@ -255,9 +255,10 @@ class Calls(Requests):
                     receives: cython.bint = does in (RECV, IRECV, RECV_INIT, PROBE)
                     partner: cython.longlong = self.sender(self.value[PEER]) if receives else max(-1, self.value[PEER])
                     self.peer[call] = self.world_rank(known, partner)
-                    self.walk[0].strangers += self.peer[call] == STRANGER
-                    self.peer[call] = ANYBODY if self.peer[call] == STRANGER else self.peer[call]
                     self.tag[call] = ANYBODY if receives and self.value[TAG] == -1 else cython.cast(cython.int, self.value[TAG])
+                if self.peer[call] == STRANGER:
+                    self.walk[0].strangers += 1
+                    self.peer[call] = ANYBODY
                 if function.moves:
                     self.moved(function.moves)
                 elif SEND <= does <= RECV_INIT:

@@ -325,6 +325,8 @@ def test_read__windows(read):
     assert (trace.collectives.op == operations.OP["MPI_Win_fence"]).sum() == 2
     assert len(trace.links)
     assert [trace.texts[text] for text in trace.labels.text.tolist()] == ["exclusive", "shared"]
+    strange = read(in_turn(*one, ("Win_lock", 2, 9, 0, 4), ("Put", 4, DOUBLE, 9, 0, 4, DOUBLE, 4)))
+    assert (strange.calls.peer.tolist(), strange.defects.reason.tolist()) == ([-1, -1, -2, -2], [defects.NOT_A_MEMBER] * 2)
 
 
 def test_read__threads_and_clocks(read):

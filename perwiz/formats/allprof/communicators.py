@@ -41,6 +41,8 @@ class _Group:
 
     def fits(self, process: int, rank: int, size: int) -> bool:
         """Return whether a process may be this rank of so many in it. Two that are the same one are in several groups: none is known."""
+        if rank >= size:
+            return False
         if self.members is not None:
             return size == len(self.members) and self.members[rank] == process
         if self._size not in (NONE, size):

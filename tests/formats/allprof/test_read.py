@@ -136,6 +136,15 @@ def test_read__duplicates(tmp_path):
     assert trace.collectives.comm.tolist() == [0, 0, 0, 1, 2, 2, 3]
 
 
+def test_read__ranks_that_a_communicator_does_not_have(tmp_path):
+    """The handle that says so is no other name of one that was made."""
+    trace = read(tmp_path, ["Comm_dup:W:50", "Barrier:7,0,2"], ["Comm_dup:W:50", "Barrier:7,2,2"])
+    assert ranks(trace) == [[0, 1], [0, 1]]
+    assert trace.defects.reason.tolist() == [defects.UNDEFINED_COMMUNICATOR]
+    trace = read(tmp_path, *(["Cart_sub:W:9:60", f"Barrier:8,{rank},2"] for rank in (0, 2)))
+    assert ranks(trace) == [[0, 1]]
+
+
 def test_read__communicators_whose_members_tell(tmp_path):
     """Of a group or a grid no argument tells who is in it; who uses it says its rank. Of one that has more than one group nobody does."""
     every = [["Comm_create:W:4:50", "Cart_create:W:1:8:8:1:70", f"Barrier:9,{(rank + 1) % 4},4"] for rank in range(4)]
