@@ -68,7 +68,7 @@ TERMS = (
     Term("time goes to", "the call sites in which a process spends most time, on average of all"),
     Term(
         "hot spots",
-        "regions on the critical path by what the run gains if all computation in them takes half of its time, which is no change",
+        "regions on the critical path by what the run gains if computation in them takes half of its time, which is no change",
         ("hot spot",),
     ),
     Term("target", "the makespan of the whole run, with MPI_Init, that several changes are to reach together"),

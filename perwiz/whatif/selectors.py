@@ -149,6 +149,12 @@ def numbered(text: str, names: Sequence[str]) -> tuple[str, str]:
     return (name, number) if mark else (text, "")
 
 
+def placed(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return the region and the place, as `locations` takes it, of `REGION@rank:3`; no place (empty) if the text is one of the names."""
+    match = None if text in names else re.fullmatch("(.*?)@((?:rank|node|group):.*)", text)
+    return (match[1], match[2]) if match else (text, "")
+
+
 def bounds(number: str) -> tuple[int, int]:
     """Return the first and the last of the steps `3` or `3..7`; the last is below the first if the text is neither."""
     match = re.fullmatch(r"([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", number)

@@ -105,9 +105,11 @@ def hot_spots(domino: DominoDocument) -> Facts:
     if not spots:
         return []
     worth = [f"{words.duration(spot.gain_ns)} ({_share(spot.gain_ns, domino.shares_of_ns)})" for spot in spots]
-    gains = [f"{words.shown(spot.region, _REGION)} gains {gain}" for spot, gain in zip(spots[:_SPOTS], worth, strict=False)]
+    on = ["" if spot.rank is None else f" on rank {spot.rank}" for spot in spots]
+    gains = [f"{words.shown(spot.region, _REGION)}{rank} gains {gain}" for spot, rank, gain in zip(spots[:_SPOTS], on, worth, strict=False)]
     more = f" and {len(spots) - _SPOTS} more" if len(spots) > _SPOTS else ""
-    told = [("hot spots", f"if it could be made twice as fast (--scale NAME=0.5), {'; '.join(gains)}{more}")]
+    asked = "NAME@rank:R=0.5" if any(on[:_SPOTS]) else "NAME=0.5"
+    told = [("hot spots", f"if it could be made twice as fast (--scale {asked}), {'; '.join(gains)}{more}")]
     if domino.outside_ns < _MUCH * domino.shares_of_ns:
         return told
     outside = f"{_share(domino.outside_ns, domino.shares_of_ns)} of the time is computation on the critical path outside of regions"

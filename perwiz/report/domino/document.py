@@ -150,6 +150,7 @@ def _asks_all(ranking: Ranking) -> bool:
 def _spot(run: Run, spot: FoundSpot, span: Span) -> HotSpot:
     return HotSpot(
         region=spot.region,
+        rank=spot.rank,
         on_path_ns=spot.on_path,
         change=blocks.option(str(spot.hypothesis)),
         makespan_ns=spot.makespan,

@@ -31,7 +31,7 @@ def hot_spots(domino: DominoDocument) -> list[str]:
         ]
         for spot in domino.hot_spots
     ]
-    title = "hot spots: computation on the critical path by region, and what is gained if all in it takes half of its time"
+    title = "hot spots: computation on the critical path by region, and what is gained if it takes half of its time"
     return [*words.wrapped(title), *words.table(head, rows, (7,), spare=(6, 5, 4))]
 
 

@@ -163,6 +163,8 @@ class HotSpot(Record):
     """A region on the critical path, and what the run would gain if its computation took half of its time."""
 
     region: str
+    rank: int | None
+    """The process whose computation in it is changed; null: that of all."""
     on_path_ns: Natural
     """Its own computation on the path."""
     change: Option

@@ -125,7 +125,13 @@ KINDS = (
         " blocks, those of one process after another, or turns, as if not said: the first ones of all, then the second ones, ...; fetching"
         " a task costs nothing",
     ),
-    Kind("scale", "computation:Scale", "REGION=FACTOR", "computation inside the region takes FACTOR of its time; MPI calls keep theirs"),
+    Kind(
+        "scale",
+        "computation:Scale",
+        "REGION[@rank:R]=FACTOR",
+        "computation inside the region takes FACTOR of its time, on all processes or on one, rank:0-7, node:NAME or group:NAME; MPI calls"
+        " keep theirs",
+    ),
     Kind(
         "typical",
         "computation:Typical",

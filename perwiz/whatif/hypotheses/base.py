@@ -124,7 +124,10 @@ def parse_all(asked: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
 
 
 def _each(hypothesis: Hypothesis, regions: Sequence[str]) -> list[Hypothesis]:
-    """Return a hypothesis for each name of its list: of `scale a,b=0.5` those of `a=0.5` and `b=0.5`; itself if it takes none."""
+    """Return a hypothesis for each name of its list: of `scale a,b=0.5` those of `a=0.5` and `b=0.5`; itself if it takes none.
+
+    A number is one more rank: of `speed rank:0,2=2` and `scale a@rank:0,2=0.5` ranks 0 and 2.
+    """
     end = registry.LISTED.get(hypothesis.word)
     if end is None:
         return [hypothesis]
@@ -132,15 +135,17 @@ def _each(hypothesis: Hypothesis, regions: Sequence[str]) -> list[Hypothesis]:
     names = listed(text, regions)
     if len(names) < 2:
         return [hypothesis]
-    kind = "rank:" if text.startswith("rank:") else ""
-    return [type(hypothesis)(f"{'' if ':' in name else kind}{name}{mark}{value}") for name in names]
+    rank = re.match("(?:.*@)?rank:", names[0])
+    ranks = [f"{rank[0]}{name}" if rank and name[:1].isdigit() and name not in regions else name for name in names]
+    return [type(hypothesis)(f"{name}{mark}{value}") for name in ranks]
 
 
 def listed(text: str, known: Sequence[str]) -> list[str]:
-    """Return the names that a text joins by commas. A known one may have commas itself, also before #: it is one name."""
+    """Return the names that a text joins by commas. A known one may have commas itself, also before # or a place: it is one name."""
     parts, names = text.split(","), []
     while parts:
-        longest = (end for end in range(len(parts), 1, -1) if re.sub("#[^,#]*$", "", ",".join(parts[:end]).strip()) in known)
+        several = ((end, ",".join(parts[:end]).strip()) for end in range(len(parts), 1, -1))
+        longest = (end for end, name in several if re.sub("(#|@(rank|node|group):)[^,#]*$", "", name) in known)
         end = next(longest, 1)
         names.append(",".join(parts[:end]).strip())
         parts = parts[end:]

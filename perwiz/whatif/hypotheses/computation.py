@@ -43,14 +43,23 @@ class Computation(Hypothesis):
 
 
 class Scale(Computation):
-    """`REGION=0.5`: computation inside a region, calls made from it included, takes that part of its time."""
+    """`REGION=0.5`: computation inside a region, calls made from it included, takes that part of its time; `REGION@rank:3=0.5`,
+    `REGION@node:NAME=0.5`, ...: on those processes, threads or streams.
+    """
 
     word, example, of_parts = "scale", "NAME=0.5", True
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, the region's scaled, rounded per segment to ns."""
-        name, factor = number(self, self.argument)
-        instances = selectors.instances(segments.trace, name)
+        which, factor = number(self, self.argument)
+        trace = segments.trace
+        name, place = selectors.placed(which, trace.names)
+        instances = selectors.instances(trace, name)
+        if place:
+            there = selectors.locations(trace, place)[trace.regions.location[instances]]
+            if not trace.share.asked(there.any()):
+                raise UsageError(f"{self}: region '{name}' is never entered there, must be where it is")
+            instances = instances[there]
         return _times(self, segments, length, segments.within(instances), factor)
 
 

@@ -843,14 +843,14 @@ def test_hot_spots():
     trace = two_that_work(600, 200)
     block = document(trace)
     [spot] = block.hot_spots
-    assert (spot.region, spot.change, spot.on_path_ns, spot.gain_ns, spot.makespan_ns) == ("work", "--scale work=0.5", 600, 300, 300)
+    assert (spot.change, spot.rank, spot.on_path_ns, spot.gain_ns, spot.makespan_ns) == ("--scale work@rank:0=0.5", 0, 600, 300, 300)
     assert (spot.span.least_ns, spot.span.most_ns) == (300, 300)
-    assert lines(block, "hot spots") == "if it could be made twice as fast (--scale NAME=0.5), work gains 300 ns (50.0 %)"
+    assert lines(block, "hot spots") == "if it could be made twice as fast (--scale NAME@rank:R=0.5), work on rank 0 gains 300 ns (50.0 %)"
     table = text(block)[text(block).index("hot spots: ") :].splitlines()[:3]
     assert table == [
-        "hot spots: computation on the critical path by region, and what is gained if all in it takes half of its time",
+        "hot spots: computation on the critical path by region, and what is gained if it takes half of its time",
         "on the path             gain          makespan  between          change",
-        "     600 ns  100.0 %  300 ns  50.0 %    300 ns   300 ns  300 ns  --scale work=0.5",
+        "     600 ns  100.0 %  300 ns  50.0 %    300 ns   300 ns  300 ns  --scale work@rank:0=0.5",
     ]
     assert document(trace, kinds=("balance",)).hot_spots == document(trace, by="region").hot_spots == []
 

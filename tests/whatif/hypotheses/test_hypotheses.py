@@ -319,6 +319,35 @@ def test_scale__instances_apart():
     assert spans(b.trace(), "scale inner=0.5") == [(0, 5), (6, 11)]
 
 
+@pytest.mark.parametrize(
+    ("text", "makespan"),
+    [
+        ("scale work=0.5", 25 + 1 + 25 + 1),
+        ("scale work@rank:1=0.5", 50 + 1 + 25 + 1),
+        ("scale work@node:n1=0.5", 30 + 1 + 50 + 1),
+        ("scale work@rank:0-1=0", 1 + 1),
+        ("scale b@rank:0=2", 50 + 1 + 50 + 1),
+    ],
+)
+def test_scale__on_some_processes(text, makespan):
+    """Rank 0, on n1, works for 50 and 10, rank 1, on n0, for 30 and 50; behind each a barrier. `b@rank:0`, of 10, is a name."""
+    b = Builder(2, work=1)
+    for turn, lengths in enumerate([(50, 30), (10, 50)]):
+        for rank, length in enumerate(lengths):
+            with b.region(rank, "work"), b.region(rank, "b@rank:0") if rank == 0 and turn else contextlib.nullcontext():
+                b.compute(rank, length)
+        b.barrier()
+    assert predicted(build.placed(b.trace(), [1, 0]), text).predicted.makespan == makespan
+
+
+def test_scale__of_each_process_is_that_of_all():
+    """Each rounded by itself, 0.37 of some ns."""
+    trace = build.CATALOGUE["nested_regions"]()
+    each = [f"scale solve@rank:{rank}=0.37" for rank in range(len(trace.locations))]
+    assert spans(trace, *each) == spans(trace, "scale solve=0.37") != spans(trace, each[0])
+    assert leaves(trace, *each) == leaves(trace, "scale solve=0.37")
+
+
 def test_scale__recursion_counts_once():
     """f in f: the inner instance is part of the outer one, and is not scaled twice."""
     b = Builder(1)
@@ -417,6 +446,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "dynamic solve",
         "scale solve=0.5",
         "scale a=b=2",
+        "scale a@rank:3=0.5",
         "typical all but rank:3,step",
         "alone op:dist_all_reduce",
         "hide op:dist_all_reduce",
@@ -488,6 +518,8 @@ REFUSED = [
     ("scale exchange=1.1e9", "scale exchange=1.1e9: must be like scale NAME=0.5 with a number from 0 to 1e9"),
     ("scale =2", "region '': no such region, the trace has main, solve, exchange"),
     ("scale solv=2", "region 'solv': no such region, the trace has solve ...; did you mean solve?"),
+    ("scale solve@rank:7=2", "rank:7: no such rank, the trace has ranks 0 to 1"),
+    ("scale solve@rank=2", "region 'solve@rank': no such region, the trace has solve ...; did you mean solve?"),
     ("balance-time exchanges", "region 'exchanges': no such region, the trace has exchange ...; did you mean exchange?"),
     ("typical solv", "region 'solv': no such region, the trace has solve ...; did you mean solve?"),
     ("typical all but rank:7", "rank:7: no such rank, the trace has ranks 0 to 1"),

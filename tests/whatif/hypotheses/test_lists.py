@@ -31,6 +31,8 @@ def texts(asked, trace=TRACE):
         ("scale solve,exchange=0.5", ["scale solve=0.5", "scale exchange=0.5"]),
         ("speed rank:0,rank:1=2", ["speed rank:0=2", "speed rank:1=2"]),
         ("speed rank:0,1=2", ["speed rank:0=2", "speed rank:1=2"]),
+        ("scale solve@rank:0,1=2", ["scale solve@rank:0=2", "scale solve@rank:1=2"]),
+        ("scale solve@rank:0,exchange@rank:1=2", ["scale solve@rank:0=2", "scale exchange@rank:1=2"]),
         ("balance-time solve", ["balance-time solve"]),
         ("zero-wait e1,e2", ["zero-wait e1,e2"]),
         ("move e4 before e3, e5 before e4", ["move e4 before e3, e5 before e4"]),
@@ -46,6 +48,7 @@ def test_each_by_itself(text, each):
     [
         ("f<a,b>", ["f<a,b>"]),
         ("f<a,b>#2", ["f<a,b>#2"]),
+        ("f<a,b>@rank:2", ["f<a,b>@rank:2"]),
         ("f<a,b>,a", ["f<a,b>", "a"]),
         ("a, f<a,b>#1,c", ["a", "f<a,b>#1", "c"]),
         ("", [""]),

@@ -47,6 +47,22 @@ def test_half_of_what_holds_the_path():
     assert found(solved(100), 1) == [("solve", 600, 412)]
 
 
+@pytest.mark.parametrize(
+    ("lengths", "rank", "makespan"),
+    [((300, 600, 300), 1, 300), ((310, 600, 300), 1, 310), ((340, 600, 300), None, 300), ((600, 600, 600), None, 300)],
+)
+def test_of_one_process_where_the_others_add_hardly_anything(lengths, rank, makespan):
+    """Half of 600 alone gains up to the next one's time; half of all gains 300, and 270 is nine tenths of that. No messages."""
+    b = Builder(3, work=0)
+    for process, length in enumerate(lengths):
+        with b.region(process, "solve"):
+            b.compute(process, length)
+    run = replayed(b.trace(), hand_model(), clock="none")
+    [spot] = hot_spots(Asker(run), critical_of(run).pieces, 3)
+    where = "" if rank is None else f"@rank:{rank}"
+    assert (spot.rank, str(spot.hypothesis), spot.makespan) == (rank, f"scale solve{where}=0.5", makespan)
+
+
 def test_who_is_waited_for_then():
     """With solve at 300 its message comes at 312, but rank 1 sets up until 500: 600, not 412."""
     assert found(solved(500)) == [("solve", 600, 600), ("write", 100, 662)]
