@@ -52,6 +52,18 @@ def test_spack__depends_on_the_same():
     }
 
 
+def test_spack__has_what_spack_lacks():
+    """Packages beside that of perwiz: with a sum, and as new as is asked."""
+    others = [path for path in SPACK.parents[1].glob("*/package.py") if path != SPACK]
+    assert sorted(path.parent.name for path in others) == ["py_msgspec", "py_psycopg", "py_psycopg_c", "py_shtab"]
+    asked = dict(map(least, [*RUN, *EXTRAS["jobs"]]))
+    for path in others:
+        ((version, total),) = re.findall(r'version\("([\d.]+)", sha256="(\w+)"\)', read(path))
+        assert len(total) == 64
+        name = path.parent.name.removeprefix("py_").removesuffix("_c")
+        assert [int(part) for part in version.split(".")] >= [int(part) for part in asked[name].split(".")]
+
+
 def test_conda__depends_on_the_same():
     yaml = pytest.importorskip("yaml")
     recipe = yaml.safe_load(read(CONDA))
