@@ -20,18 +20,6 @@ MULTIPLES = (0.0, 1.0, 2.0, 10.0)
 """Multiples of the recorded value at which the makespan is told, itself and those in the interval."""
 _SEGMENTS = 16
 """Rows of the longest table of segments."""
-_COUNTED = {
-    "L_ns": ("latency", "latencies"),
-    "o_ns": ("overhead", "overheads"),
-    "o_s_ns": ("overhead of sending", "overheads of sending"),
-    "o_r_ns": ("overhead of receiving", "overheads of receiving"),
-    "g_ns": ("gap", "gaps"),
-    "G_ns_per_byte": ("byte (G)", "bytes (G)"),
-    "O_ns_per_byte": ("byte (O)", "bytes (O)"),
-    "O_s_ns_per_byte": ("byte (O_s)", "bytes (O_s)"),
-    "O_r_ns_per_byte": ("byte (O_r)", "bytes (O_r)"),
-}
-
 _NAMED = {
     "L_ns": "latency L",
     "o_ns": "overhead o",
@@ -197,7 +185,7 @@ def amount(parameter: str, value: float) -> str:
 
 
 def counted(parameter: str, slope: float) -> str:
-    """Return a slope in words: how many latencies, or how many ns of computation."""
+    """Return a slope in words: ns by which the makespan grows per unit of a parameter of the network, or how much computation."""
     return f"{slope:.6g}" if of_network(parameter) else words.duration(round(slope))
 
 
@@ -208,20 +196,18 @@ def named(parameter: str) -> str:
 
 
 def heading(parameter: str) -> str:
-    """Return what a slope counts."""
-    return _counted(parameter, 2) if of_network(parameter) else "computation"
-
-
-def _counted(parameter: str, slope: float) -> str:
-    """Return what the slope of a parameter of the network counts."""
+    """Return what a slope is in: ns per ns of L, ns per ns/B of G, or the computation on the critical path."""
+    if not of_network(parameter):
+        return "computation"
     pairs, _, key = parameter.rpartition(":")
-    return f"{_COUNTED[key][slope != 1]}{f' {pairs}' if pairs else ''}"
+    letter, _, unit = key.partition("_ns")
+    return f"ns per ns{'/B' if unit else ''} of {letter}{f' {pairs}' if pairs else ''}"
 
 
 def _answer(curve: CurveDocument) -> Facts:
     parameter, slope, first = curve.of, curve.recorded_slope, curve.tolerances[0]
     network = of_network(parameter)
-    spent = f"{counted(parameter, slope)} {_counted(parameter, slope) if network else 'of its computation'}"
+    grows_by = f"{counted(parameter, slope)} {heading(parameter) if network else 'of its computation'}"
     grows = "may grow without end, the run is never 1 % slower"
     if first.at is not None and first.more is not None:
         more = f"grow by {amount(parameter, first.more)}" if network else f"compute {first.at:.5g} times as long"
@@ -234,7 +220,7 @@ def _answer(curve: CurveDocument) -> Facts:
         *blocks.share_facts(curve.shares_of_ns, curve.recorded_ns, curve.part),
         *([("matching", f"{KEPT}; perwiz predict lets them take what then comes first")] if curve.turned else []),
         ("tolerance", f"{words.shown(parameter)} {grows}"),
-        ("on the path", f"{spent}, just above the recorded value"),
+        ("grows by" if network else "on the path", f"{grows_by}, just above the recorded value"),
         ("found", f"{words.several(len(curve.segments), 'segment')} from {least} to {most}{above if curve.gap_ns else ', all there are'}"),
         *[fact for end in curve.ends for fact in _end(curve, end)],
     ]

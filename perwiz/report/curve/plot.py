@@ -94,9 +94,9 @@ def _tolerances(axes: Axes, curve: Curve, scale: int) -> None:
 
 
 def _slope(axes: Axes, curve: Curve) -> None:
-    """Draw what the critical path holds of the parameter."""
+    """Draw by how much the makespan grows with the parameter, or the computation that the critical path holds of it."""
     network = of_network(curve.of)
     scale, unit = (1, "") if network else lanes.unit(round(curve.slope[-1]))
     axes.stairs(curve.slope / scale, curve.x, color=_SLOPE, linewidth=1.4, baseline=None)
     axes.set_ylim(0, float(np.max(curve.slope)) / scale * 1.1 or 1)
-    axes.set_ylabel(f"{heading(curve.of)}\non the path{'' if network else f' [{unit}]'}", size=9)
+    axes.set_ylabel(f"grows by\n[{heading(curve.of)}]" if network else f"computation\non the path [{unit}]", size=9)

@@ -56,9 +56,9 @@ def _said(curve: Curve, first: float | None) -> str:
     grows = "however much it grows, the run is not 1 % slower"
     if first is not None:
         grows = f"it may grow to {report.amount(curve.of, first)} before the run is 1 % slower"
-    holds = f"{report.counted(curve.of, curve.recorded_slope)} {report.heading(curve.of)}"
+    slope = f"{report.counted(curve.of, curve.recorded_slope)} {report.heading(curve.of)}"
     kept = f" Here {report.KEPT}." if curve.turned() else ""
-    return f"{report.named(curve.of)} is {report.amount(curve.of, curve.recorded)}; {grows}. The critical path holds {holds}.{kept}"
+    return f"{report.named(curve.of)} is {report.amount(curve.of, curve.recorded)}; {grows}. Just above, the run grows by {slope}.{kept}"
 
 
 def _segments(curve: Curve, segments: list[Segment]) -> PanelData:
@@ -69,4 +69,4 @@ def _segments(curve: Curve, segments: list[Segment]) -> PanelData:
     ]
     count = words.several(len(curve.slope), "segment") + (f", the first {_BREAKS}" if len(curve.slope) > _BREAKS else "")
     gap = f"; the curve is at most {words.duration(max(1, round(curve.gap)))} above them" if curve.gap else ""
-    return table(["from", "makespan", f"{report.heading(parameter)} on the path"], rows, caption=count + gap)
+    return table(["from", "makespan", report.heading(parameter)], rows, caption=count + gap)
