@@ -275,10 +275,22 @@ def test_paper__is_painted_as_wide_as_it_is(browser, srtest):
     assert browser.run("perwiz.view.rows().map((row) => row.height)") == [18, 18, 18]
     named = browser.run("[...document.querySelectorAll('.bar')].map((one) => one.querySelector('.print').textContent)")
     assert named == ["recorded", "predicted under the first change: --advance site:MPI_Recv"]
+    assert browser.run("document.getElementById('panels').clientWidth") == 700
     assert browser.call("Page.printToPDF")["data"]
     browser.run("window.dispatchEvent(new Event('afterprint'))")
     browser.frame()
     assert browser.run(sizes) == before
+    quiet(browser)
+
+
+def test_paper__its_keys_draw_every_panel_first(browser, srtest):
+    browser.open(srtest)
+    undrawn = "document.querySelectorAll('[role=tabpanel] > h2:only-child').length"
+    browser.run(f"window.print = () => {{ window.printed = [...(window.printed || []), {undrawn}]; }}")
+    assert browser.run(undrawn) > 1
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="p", modifiers=2)
+    browser.call("Input.dispatchKeyEvent", type="keyUp", key="p", modifiers=2)
+    assert browser.until("window.printed") == [0]
     quiet(browser)
 
 
@@ -352,6 +364,10 @@ def test_many_ranks__are_grouped(browser, tmp_path):
     browser.open(page)
     kinds = "perwiz.view.rows().map((row) => row.kind)"
     assert browser.run(kinds) == ["closed"] * 16
+    assert browser.run(
+        "(() => { const c = document.createElement('canvas').getContext('2d'); c.font = '11px system-ui, sans-serif';"
+        " return perwiz.view.rows().every((row) => c.measureText('\u25b8 ' + row.label).width + 10 <= perwiz.view.gutter); })()"
+    )
     x, y = browser.run(
         "(() => { const r = document.querySelector('.area canvas').getBoundingClientRect(); return [r.x + 20, r.y + 28]; })()"
     )

@@ -266,16 +266,22 @@ const page = window.perwiz = (function () {
       window.print();
     };
     tabs.append(node("button", {type: "button", class: "printing", title: "draw all panels, then print", onclick: whole}, "print all"));
+    // Chosen from a menu, printing shows what is drawn by then: by its keys it draws all first.
+    window.addEventListener("keydown", (event) => {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "p") { event.preventDefault(); whole(); }
+    });
     const shut = [];
     window.addEventListener("beforeprint", () => {
       listed.forEach(({id}) => { document.getElementById("panel-" + id).hidden = false; draw(id); });
       shut.push(...document.querySelectorAll("details:not([open])"));
       shut.forEach((one) => { one.open = true; });
+      place.classList.add("paper");
       tell("paper", true);
       again();
     });
     window.addEventListener("afterprint", () => {
       shut.splice(0).forEach((one) => { one.open = false; });
+      place.classList.remove("paper");
       tell("paper", false);
       open((tabs.querySelector("[aria-selected=true]") || {id: "tab-" + listed[0].id}).id.slice(4));
     });

@@ -6,8 +6,19 @@ page.panel("timeline", {async draw(box, doc) {
   const view = {data, from: data.origin / unit, to: whole, top: 0, gutter: 92, ratio: 1, layers, ink: null, chosen: null, current: null, lane: 0};
   const closed = new Map(data.runs.map((run) => [run, new Set()])), places = new Map(data.runs.map((run) => [run, tlPlaces(run)]));
   for (const run of data.runs) if (run.doc.processes.length > 64) closeAll(run, true);
+  const panes = [pane(0), pane(1)];
   const before = [];
   let due = 0, moved = -1e9;
+  view.gutter = gutter();
+
+  // Room for the longest name of a row, and some for what stands beside it.
+  function gutter() {
+    const {context} = panes[0];
+    context.font = TL_FONT;
+    const named = (kid, depth) => context.measureText((kid.kids ? "\u25b8 " : "") + kid.label).width + 8 * depth;
+    const wide = (at, depth) => at.kids.reduce((most, kid) => Math.max(most, named(kid, depth), kid.kids ? wide(kid, depth + 1) : 0), 0);
+    return Math.min(150, Math.max(92, ...data.runs.map((run) => Math.ceil(wide(places.get(run), 0)) + 12)));
+  }
 
   function closeAll(run, yes) {
     const set = closed.get(run), walk = (at) => at.kids.forEach((kid) => { if (kid.kids) { if (yes) set.add(kid.key); walk(kid); } });
@@ -44,7 +55,6 @@ page.panel("timeline", {async draw(box, doc) {
     return gain ? ", " + time(Math.abs(gain)) + (gain > 0 ? " shorter" : " longer") + part : ", equally long";
   }
 
-  const panes = [pane(0), pane(1)];
   const tip = node("div", {id: "tip", hidden: true}), detail = node("aside", {id: "detail", "aria-live": "polite"});
   const button = (label, title, action) => node("button", {type: "button", title, "aria-label": title, onclick: action}, label);
   const tl = {view, data, lines, panes, tip, button, set, show, choose, bound, zoom, pan, again, step, groups, toggle, back, select, profile, get whole() { return whole; }};
@@ -115,7 +125,7 @@ page.panel("timeline", {async draw(box, doc) {
       for (const some of lines) if (some.run === run) setTimeout(tlIdle, 50, some, tlJobs(top).filter(({key}) => !some.levels.has(key)), some.version);
     }
     view.top = 0;
-    view.gutter = yes ? 116 : 92;  // room for how many are like which
+    view.gutter = gutter();
     again();
   }
 
@@ -125,7 +135,7 @@ page.panel("timeline", {async draw(box, doc) {
     box.classList.toggle("paper", yes);
     for (const one of panes) {
       const rows = one.timeline ? one.layout.rows : [], lanes = rows.filter((row) => row.kind !== "open").length, stacked = rows.some((row) => row.bar < row.height);
-      const needs = TL_AXIS + 4 + TL_HEAD * (rows.length - lanes) + lanes * Math.max(5, Math.min(stacked ? 56 : 18, 200 / lanes));
+      const needs = TL_AXIS + 4 + TL_HEAD * (rows.length - lanes) + lanes * Math.max(5, Math.min(stacked ? 44 : 18, 200 / lanes));
       one.canvas.parentNode.style.flex = yes && lanes ? "none" : "";
       one.canvas.parentNode.style.height = yes && lanes ? Math.ceil(needs) + "px" : "";
     }

@@ -1,5 +1,5 @@
 // Paints a pane of the timeline: bars as pixels, whatever the zoom; over them bands, messages, paths, names and marks as lines.
-const TL_AXIS = 20, TL_HEAD = 16, TL_STRIP = 12, TL_STACKED = 26, TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
+const TL_AXIS = 20, TL_HEAD = 16, TL_STRIP = 12, TL_STACKED = 26, TL_FONT = "11px system-ui, sans-serif", TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
 
 function tlPixel(name) {
   const [r, g, b] = page.colour(name).match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
@@ -94,7 +94,7 @@ function tlOver(pane, view, size) {
   pane.y = (row) => TL_AXIS + row.y - view.top;
   pane.rowOf = new Map();
   for (const row of pane.layout.rows) for (const place of row.kind === "open" ? [] : row.members) pane.rowOf.set(place, row);
-  context.font = "11px system-ui, sans-serif";
+  context.font = TL_FONT;
   context.textBaseline = "middle";
   context.save();
   context.beginPath();
