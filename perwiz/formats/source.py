@@ -166,6 +166,19 @@ def content(path: str, most: int, what: str) -> bytes:
 
     Raises TraceError if it cannot be read, its packing is damaged, or it has more than `most` bytes.
     """
+    return bytes(_content(path, most, what))
+
+
+def padded(path: str, most: int, what: str, pad: bytes) -> bytearray:
+    """Return the same with some bytes behind it, which is not copied for that."""
+    out = _content(path, most, what, changed=True)
+    assert isinstance(out, bytearray)
+    out += pad
+    return out
+
+
+def _content(path: str, most: int, what: str, changed: bool = False) -> bytes | bytearray:
+    """Return the same, to be `changed` a bytearray."""
     try:
         file = open(path, "rb")  # noqa: SIM115 closed below
     except OSError as error:
@@ -177,14 +190,18 @@ def content(path: str, most: int, what: str) -> bytes:
             file.seek(0)
             about = os.fstat(file.fileno())
             if stat.S_ISREG(about.st_mode) and about.st_size <= most and not magic.startswith((_GZIP, _ZSTD)):
-                return file.read()
+                if not changed:
+                    return file.read()
+                out = bytearray(about.st_size)
+                del out[file.readinto(out) :]
+                return out
             for piece in _unpacked(file, magic):
                 out += piece
                 if len(out) > most:
                     raise TraceError(f"{path}: more than {most} bytes, must be {what} of less")
     except _errors():
         raise TraceError(f"{path}: packed data is damaged or cut off, must be whole") from None
-    return bytes(out)
+    return out
 
 
 def _unpacked(file: IO[bytes], magic: bytes) -> Iterator[bytes]:

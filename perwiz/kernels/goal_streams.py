@@ -60,9 +60,27 @@ def _open(
 
 @cython.cfunc
 @cython.exceptval(check=False)
+def _begin(
+    following: cython.int[::1],
+    need: cython.int[::1],
+    opener: cython.int[::1],
+    stream: cython.int[::1],
+    index: cython.int[::1],
+    s: cython.int,
+    number: cython.int,
+) -> cython.void:
+    """Let a segment be the first of a stream: it awaits nothing."""
+    following[s] = need[s] = opener[s] = _NONE
+    stream[s] = number
+    index[s] = 0
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
 def _follow(following: cython.int[::1], stream: cython.int[::1], index: cython.int[::1], s: cython.int, new: cython.int) -> cython.void:
     """Let a new segment follow one."""
     following[s] = new
+    following[new] = _NONE
     stream[new] = stream[s]
     index[new] = index[s] + 1
 
@@ -88,15 +106,14 @@ def place(
 
     `home` is the processor of each, numbered from 0; the first segments are their first streams. Write per operation its `segment` and
     the one that awaits its completion (`done`, -1 none); per segment `following`, what it awaits (`need`, twice the operation, plus 1 for
-    its start), `opener`, `stream`, and its `index` there; per stream its `owner`, a processor. All come as -1, `mark` too, with a row per
-    operation, `mark` two, and per segment and stream one for each processor, dependence and operation. Return the number
-    of segments.
+    its start), `opener`, `stream`, and its `index` there, -1 where there is none; per stream its `owner`, a processor. Those with a row per
+    operation and `mark`, two, come as -1; others have room for processors, dependences and operations. Return the number of segments.
     """
     streams: cython.int = processors
     segments: cython.int = processors
     for p in range(processors):
-        stream[p] = owner[p] = cython.cast(cython.int, p)
-        index[p] = 0
+        owner[p] = cython.cast(cython.int, p)
+        _begin(following, need, opener, stream, index, owner[p], owner[p])
     for op in range(len(kind)):
         for k in range(first[op], first[op + 1]):
             mark[2 * on[k] + starts[k]] = cython.cast(cython.int, op)
@@ -128,8 +145,7 @@ def place(
         if chosen == _NONE:
             chosen = segments
             segments += 1
-            stream[chosen] = streams
-            index[chosen] = 0
+            _begin(following, need, opener, stream, index, chosen, streams)
             owner[streams] = home[op]
             streams += 1
             missing = _open(cython.cast(cython.int, op), chosen, kind, first, on, starts, segment, done, stream, index)

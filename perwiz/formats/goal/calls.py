@@ -7,15 +7,16 @@ one stream needs of another it awaits on a condition that the other signals.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.formats.goal.schedule import CALC, RECV, SEND, Schedule
 from perwiz.kernels import goal_streams
+from perwiz.kernels import order as grouping
 from perwiz.trace import matching, operations
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.origin import UNTIMED
 from perwiz.trace.tables import (
     ANY,
@@ -41,7 +42,7 @@ from perwiz.trace.tables import (
 from perwiz.trace.trace import NEEDS, Communicators, Counts, Timeline, Trace
 
 _LONGEST = 2**60
-_BEFORE, _AWAITS, _STARTED, _OWN, _DONE, _LAST = range(6)
+_BEFORE, _STARTED, _OWN, _DONE = range(4)
 """Where a call stands among those of one operation."""
 FREE = "operations put behind waits that they do not need"
 """Key of Trace.properties."""
@@ -59,139 +60,170 @@ def trace(schedule: Schedule) -> Trace:
     return _Builder(schedule).trace()
 
 
+class _Signals(NamedTuple):
+    """Signals, by key: an operation and where it stands among the calls of one."""
+
+    segment: I4
+    key: I8
+    of_wait: I8
+    """Which of them each wait on a condition waits for."""
+
+
+class _Streams:
+    """Where operations stand: in segments of streams, of which each awaits something, in the order of these. Streams are locations."""
+
+    def __init__(self, told: Schedule) -> None:
+        """Put the operations into segments of streams, and number the streams as locations: by rank, processor, and as they came."""
+        count = len(told)
+        unit = np.concatenate([told.rank.astype("i8") * 256 + told.cpu, np.setdiff1d(np.arange(told.ranks), told.rank) * 256])
+        units, home = np.unique(unit, return_inverse=True)
+        most = len(units) + count + len(told.op)
+        first = np.searchsorted(told.op, np.arange(count + 1)).astype("i4")
+        self.segment, self.done = np.full((2, count), NONE, "i4")
+        following, need, opener, stream, index, owner = np.empty((6, most), "i4")
+        mark = np.full(2 * count, NONE, "i4")
+        homes = home.ravel()[:count].astype("i4")
+        ends = (mark, self.segment, self.done, following, need, opener, stream, index, owner)
+        segments = goal_streams.place(len(units), told.kind, homes, first, told.on, told.starts, *ends)
+        self.need, self.opener, self.stream, self.index = (column[:segments].copy() for column in (need, opener, stream, index))
+        streams = int(self.stream.max()) + 1
+        order = np.argsort(owner[:streams], kind="stable")
+        self.unit = units[owner[:streams][order]]
+        number = np.empty(streams, "i4")
+        number[order] = np.arange(streams, dtype="i4")
+        self.stream = number[self.stream]
+        begins = _begins(np.bincount(self.stream, minlength=streams))
+        self.place = (begins[self.stream] + self.index).astype("i4")
+        self.last: I8 = begins[1:] - 1
+
+
 class _Builder:
     """Builds the tables step by step; each step uses what the ones before it made."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        self._place()
-        self._list()
+        streams = _Streams(schedule)
+        self.unit = streams.unit
+        self._list(streams)
 
-    def _place(self) -> None:
-        """Put the operations into segments of streams, and number the streams as locations: by rank, processor, and as they came."""
-        told, count = self.schedule, len(self.schedule)
-        unit = np.concatenate([told.rank.astype("i8") * 256 + told.cpu, np.setdiff1d(np.arange(told.ranks), told.rank) * 256])
-        self.units, home = np.unique(unit, return_inverse=True)
-        most = len(self.units) + count + len(told.op)
-        first = np.searchsorted(told.op, np.arange(count + 1)).astype("i4")
-        per_op, per_segment = np.full((2, count), NONE, "i4"), np.full((6, most), NONE, "i4")
-        self.segment, self.done = per_op
-        following, self.need, self.opener, self.stream, self.index, owner = per_segment
-        mark = np.full(2 * count, NONE, "i4")
-        homes = home.ravel()[:count].astype("i4")
-        ends = (mark, self.segment, self.done, following, self.need, self.opener, self.stream, self.index, owner)
-        segments = goal_streams.place(len(self.units), told.kind, homes, first, told.on, told.starts, *ends)
-        self.need, self.opener, self.stream, self.index = (c[:segments] for c in (self.need, self.opener, self.stream, self.index))
-        streams = int(self.stream.max()) + 1
-        order = np.argsort(owner[:streams], kind="stable")
-        self.unit = self.units[owner[:streams][order]]
-        number = np.empty(streams, "i4")
-        number[order] = np.arange(streams, dtype="i4")
-        self.stream = number[self.stream]
-
-    def _list(self) -> None:
-        """List the calls: posts and blocking calls, waits, and the ends of links; each at (location, index of its segment, operation)."""
-        told, seg = self.schedule, self.segment
-        waits = np.flatnonzero(self.need >= 0)
-        needed, started = self.need[waits] >> 1, (self.need[waits] & 1).astype(bool)
+    def _list(self, at: _Streams) -> None:
+        """List the calls: posts and blocking calls, waits, and the ends of links; each in its segment, waits before operations."""
+        told, seg = self.schedule, at.segment
+        waits = np.flatnonzero(at.need >= 0)
+        needed, started = at.need[waits] >> 1, (at.need[waits] & 1).astype(bool)
         moves = told.kind[needed] != CALC
-        completes = moves & ~started & (self.done[needed] == waits)
+        completes = moves & ~started & (at.done[needed] == waits)
         linked: I8 = waits[~completes]
-        cause_op, cause_starts = needed[~completes], started[~completes]
-        of_wait = (told.kind[cause_op] != CALC) & ~cause_starts
-        at = np.where(of_wait, self.done[cause_op], seg[cause_op])
-        row = np.where(of_wait, self.opener[at], cause_op)
-        slot = np.where(of_wait, _STARTED, np.where(cause_starts, _BEFORE, _DONE))
-        key = np.stack([at.astype("i8"), row.astype("i8") * 8 + slot], 1)
-        signals, cause = np.unique(key, axis=0, return_inverse=True) if len(key) else (key.reshape(0, 2), np.zeros(0, "i8"))
-        self.cause: I8 = np.asarray(cause, "i8").ravel()
-        self._late = int((of_wait & (self.index[at] > self.index[seg[cause_op]] + 1)).sum())
-
+        signals = self._signals(at, needed[~completes], started[~completes])
         own = np.flatnonzero(told.kind != CALC)
-        pending = np.flatnonzero((self.done == NONE) & (told.kind != CALC))
-        streams = len(self.unit)
-        ending = np.unique(self.stream[seg[pending]])
-        op, merged = self._merged(own, waits[completes], needed[completes])
+        pending = np.flatnonzero((at.done == NONE) & (told.kind != CALC))
+        ending = np.flatnonzero(np.bincount(at.stream[seg[pending]], minlength=len(at.unit)))
+        op, merged = self._merged(at, own, waits[completes], needed[completes])
         alone = waits[completes][~merged[needed[completes]]]
-        own_waits, group = self._together(alone, signals[:, 0])
+        own_waits, group = self._together(at, alone, signals.segment)
+
+        posted, waited, conds, signalled, ended = self._rows(at, own, own_waits, linked, signals, ending)
+        self.ops, self.of = np.empty(len(self.enter), "u2"), np.full(len(self.enter), NONE, "i4")
         several = np.bincount(group, minlength=len(own_waits)) > 1
-        waiting = np.where(several, operations.OP["MPI_Waitall"], operations.OP["MPI_Wait"])
-        parts: list[tuple[Any, Any, Any, Any, Any]] = [  # location, index of the segment, operation and slot, op, row it is of
-            (self.stream[seg[own]], self.index[seg[own]], own * 8 + _OWN, op, own),
-            (self.stream[own_waits], self.index[own_waits], np.full(len(own_waits), -1), waiting, own_waits),
-            (self.stream[linked], self.index[linked], np.full(len(linked), -1), "pthread_cond_wait", linked),
-            (self.stream[signals[:, 0]], self.index[signals[:, 0]], signals[:, 1], "pthread_cond_signal", np.arange(len(signals))),
-            (ending, np.full(len(ending), 1 << 30), np.zeros(len(ending), "i8"), "MPI_Waitall", ending),
-        ]
-        sizes = [len(part[0]) for part in parts]
-        location, index, place = (np.concatenate([np.asarray(part[k], "i8") for part in parts]) for k in range(3))
-        names = [np.broadcast_to(operations.OP[part[3]] if isinstance(part[3], str) else part[3], len(part[0])) for part in parts]
-        order = np.lexsort((place, index, location))
-        new = np.empty(len(order), "i4")
-        new[order] = np.arange(len(order), dtype="i4")
-        self.location, self.ops = location[order].astype("i4"), np.concatenate(names)[order].astype("u2")
-        self.of = np.full(len(order), NONE, "i4")
-        posted, waited, conds, signalled, ended = np.split(new, np.cumsum(sizes)[:-1])
+        self.ops[posted] = op
+        self.ops[waited] = np.where(several, operations.OP["MPI_Waitall"], operations.OP["MPI_Wait"])
+        self.ops[conds], self.ops[signalled] = operations.OP["pthread_cond_wait"], operations.OP["pthread_cond_signal"]
+        self.ops[ended] = operations.OP["MPI_Waitall"]
         self.of[posted] = own
         self.call = np.full(len(told), NONE, "i4")
         self.call[own] = posted
         completion = np.full(len(told), NONE, "i4")
         completion[own] = posted
-        completion[self.need[alone] >> 1] = waited[group]
-        last = np.full(streams, NONE, "i4")
+        completion[at.need[alone] >> 1] = waited[group]
+        last = np.full(len(at.unit), NONE, "i4")
         last[ending] = ended
-        completion[pending] = last[self.stream[seg[pending]]]
+        completion[pending] = last[at.stream[seg[pending]]]
         self.completion, self.merged = completion, merged
-        self.links = Links.in_order(np.full(len(conds), SIGNAL, "u1"), signalled[self.cause], conds)
-        self._times(location[order], index[order], place[order])
+        self.links = Links.in_order(np.full(len(conds), SIGNAL, "u1"), signalled[signals.of_wait], conds)
 
-    def _together(self, alone: I8, signalling: I8) -> tuple[I8, I8]:
+    def _signals(self, at: _Streams, op: I4, started: Mask) -> _Signals:
+        """Return what signals the conditions of waits for the start of operations, or for their completion."""
+        at_wait = (self.schedule.kind[op] != CALC) & ~started
+        segment = np.where(at_wait, at.done[op], at.segment[op])
+        key = np.where(at_wait, at.opener[segment], op).astype("i8") * 8 + np.where(at_wait, _STARTED, np.where(started, _BEFORE, _DONE))
+        self._late = int((at_wait & (at.index[segment] > at.index[at.segment[op]] + 1)).sum())
+        order = np.lexsort((segment, key))
+        segment, key = segment[order], key[order]
+        first = np.ones(len(order), bool)
+        first[1:] = (segment[1:] != segment[:-1]) | (key[1:] != key[:-1])
+        of_wait = np.empty(len(order), "i8")
+        of_wait[order] = np.cumsum(first) - 1
+        return _Signals(segment[first], key[first], of_wait)
+
+    def _rows(self, at: _Streams, own: I8, own_waits: I8, linked: I8, signals: _Signals, ending: I8) -> tuple[I4, I4, I4, I4, I4]:
+        """Return the rows of posts, waits for completions and on conditions, signals, and waits at the end of streams.
+
+        All, computation with them, are put into their segments in this order, operations and signals by their key.
+        """
+        told, waits = self.schedule, len(own_waits) + len(linked)
+        signal = waits + (signals.key - _OWN + 7) // 8 + np.arange(len(signals.key))
+        is_op = np.ones(waits + len(told) + len(signals.key) + len(ending), bool)
+        is_op[:waits] = is_op[signal] = is_op[len(is_op) - len(ending) :] = False
+        item = np.flatnonzero(is_op).astype("i4")
+        place = np.empty(len(is_op), "i4")
+        place[: len(own_waits)], place[len(own_waits) : waits] = at.place[own_waits], at.place[linked]
+        place[item], place[signal] = at.place[at.segment], at.place[signals.segment]
+        place[len(place) - len(ending) :] = at.last[ending]
+        position, begins = _grouped(place, len(at.place))
+        del place
+        row = self._times(item[told.kind == CALC], position, begins[np.append(0, at.last + 1)])
+        parts = (item[told.kind != CALC], slice(len(own_waits)), slice(len(own_waits), waits), signal, slice(len(row) - len(ending), None))
+        posted, waited, conds, signalled, ended = (row[part] for part in parts)
+        return posted, waited, conds, signalled, ended
+
+    def _times(self, computes: I4, position: I4, first: I8) -> I4:
+        """Return the row of each item, if it is a call; find when it would be entered if calls took no time, ns, and what streams compute.
+
+        `computes` are the items that are computation, `position` is where each item is put, `first` where the first of each stream is.
+        """
+        total, calls = np.zeros(len(position) + 1, "i8"), np.ones(len(position), bool)
+        total[position[computes] + 1] = self.schedule.size[self.schedule.kind == CALC]
+        np.cumsum(total, out=total)
+        calls[position[computes]] = False
+        before, entered = total[first[:-1]], np.flatnonzero(calls)
+        self.ended = total[first[1:]] - before
+        number = np.diff(np.searchsorted(entered, first))
+        self.location = np.repeat(np.arange(len(number), dtype="i4"), number)
+        self.enter = total[entered] - before[self.location]
+        del total, entered
+        return (np.cumsum(calls, dtype="i4") - 1)[position]
+
+    def _together(self, at: _Streams, alone: I8, signalling: I4) -> tuple[I8, I8]:
         """Return the segments that begin with a wait, and which of these waits each of some segments shares: one operation awaits all,
         and nothing happens between.
         """
-        empty = np.ones(len(self.stream), bool)
-        empty[self.segment] = empty[signalling] = False
-        order = alone[np.lexsort((self.index[alone], self.stream[alone]))]
+        empty = np.ones(len(at.stream), bool)
+        empty[at.segment] = empty[signalling] = False
+        order = alone[np.argsort(at.place[alone], kind="stable")]
         before, after = order[:-1], order[1:]
-        joined = (self.stream[before] == self.stream[after]) & (self.index[before] + 1 == self.index[after])
-        joined &= empty[before] & (self.opener[before] == self.opener[after])
+        joined = (at.stream[before] == at.stream[after]) & (at.place[before] + 1 == at.place[after])
+        joined &= empty[before] & (at.opener[before] == at.opener[after])
         begins = np.concatenate([np.ones(min(len(order), 1), bool), ~joined])
-        group = np.empty(len(self.stream), "i8")
+        group = np.empty(len(at.stream), "i8")
         group[order] = np.cumsum(begins) - 1
         return order[begins], group[alone]
 
-    def _merged(self, own: I8, waits: I8, needed: I8) -> tuple[I8, Mask]:
+    def _merged(self, at: _Streams, own: I8, waits: I8, needed: I4) -> tuple[I8, Mask]:
         """Return the routine of each send and receive, and which operations are awaited right behind their post, bool per operation.
 
         These block: nothing of their segment comes behind them, and the next one awaits them.
         """
         told = self.schedule
-        last = np.full(len(self.stream), NONE, "i8")
-        np.maximum.at(last, self.segment, np.arange(len(told)))
-        right = (last[self.segment[needed]] == needed) & (self.index[waits] == self.index[self.segment[needed]] + 1)
-        right &= self.stream[waits] == self.stream[self.segment[needed]]
+        last = np.full(len(at.stream), NONE, "i4")
+        last[at.segment] = np.arange(len(told), dtype="i4")
+        right = (last[at.segment[needed]] == needed) & (at.place[waits] == at.place[at.segment[needed]] + 1)
+        right &= at.stream[waits] == at.stream[at.segment[needed]]
         merged = np.zeros(len(told), bool)
         merged[needed[right]] = True
         sends, blocks = told.kind[own] == SEND, merged[own]
         name = {text: operations.OP[f"MPI_{text}"] for text in ("Send", "Isend", "Recv", "Irecv")}
         blocking, posting = np.where(sends, name["Send"], name["Recv"]), np.where(sends, name["Isend"], name["Irecv"])
         return np.where(blocks, blocking, posting), merged
-
-    def _times(self, location: I8, index: I8, place: I8) -> None:
-        """Find when each call would be entered if calls took no time, ns, and how long each stream computes."""
-        told = self.schedule
-        calc = np.flatnonzero(told.kind == CALC)
-        seg = self.segment[calc]
-        columns = (location, self.stream[seg]), (index, self.index[seg]), (place, calc * 8 + _OWN)
-        where = np.lexsort(tuple(np.concatenate(pair) for pair in reversed(columns)))
-        took = np.concatenate([np.zeros(len(location), "i8"), told.size[calc]])[where]
-        of = np.concatenate([location, self.stream[seg]])[where]
-        total = np.concatenate([[0], np.cumsum(took)])
-        first = np.searchsorted(of, np.arange(len(self.unit) + 1))
-        self.ended = total[first[1:]] - total[first[:-1]]
-        is_call = where < len(location)
-        self.enter = np.empty(len(location), "i8")
-        self.enter[where[is_call]] = (total[:-1] - total[first[:-1]][of])[is_call]
 
     def trace(self) -> Trace:
         """Return the trace."""
@@ -304,3 +336,19 @@ class _Builder:
             size_differs=int((told.size[of] != told.size[to]).sum()),
         )
         return table, counts
+
+
+def _begins(sizes: I8) -> I8:
+    """Return where each of some parts, one behind the other, begins, and where the last one ends."""
+    out = np.zeros(len(sizes) + 1, "i8")
+    np.cumsum(sizes, out=out[1:])
+    return out
+
+
+def _grouped(key: I4, keys: int) -> tuple[I4, I8]:
+    """Return where each row is put by its key, among those of one in their order, and where those of each of so many keys begin."""
+    order, begins = np.empty(len(key), "i4"), _begins(np.bincount(key, minlength=keys))
+    grouping.group(key, begins[:-1].astype("i4"), order)
+    position = np.empty(len(key), "i4")
+    position[order] = np.arange(len(key), dtype="i4")
+    return position, begins

@@ -41,8 +41,11 @@ class Goal(Format):
     def read(self, path: str, progress: Progress | None) -> Trace:
         """Return what every rank calls, at the times at which it would if calls took none. Raises TraceError."""
         from perwiz.formats.goal.calls import trace
+        from perwiz.trace.resources import give_back
 
-        return trace(schedule(path, progress))
+        told = schedule(path, progress)
+        give_back()
+        return trace(told)
 
     def missing(self, trace: Trace) -> list[tuple[str, int]]:
         """Return nothing: what is lost depends on the model, and perwiz.loggps.schedules tells it."""

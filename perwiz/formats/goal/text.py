@@ -13,7 +13,7 @@ import numpy as np
 from perwiz.errors import TraceError
 from perwiz.formats.format import Progress
 from perwiz.formats.goal.schedule import CALC, MOST_RANKS, MOST_SIZE, MOST_TAG, MOST_UNIT, Schedule, in_order
-from perwiz.formats.source import content
+from perwiz.formats.source import padded
 from perwiz.kernels import goal_labels, goal_lines
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.resources import map_threads, thread_count
@@ -53,8 +53,9 @@ def is_text(head: bytes) -> bool:
 class _Text:
     """The text of a schedule and its places."""
 
-    def __init__(self, path: str, text: bytes) -> None:
-        self.path, self.length, self.bytes = path, len(text), text + _PAD
+    def __init__(self, path: str) -> None:
+        self.path, self.bytes = path, padded(path, _MOST, WHAT, _PAD)
+        self.length = len(self.bytes) - len(_PAD)
         self.array = np.frombuffer(self.bytes, "u1")
 
     def refusal(self, place: int, what: str, must: str) -> TraceError:
@@ -84,7 +85,16 @@ class _Text:
 
 def read(path: str, progress: Progress | None = None) -> Schedule:
     """Return the schedule in a file of text, plain or packed. Raises TraceError naming the line, what is there and what must be."""
-    text, done, lock = _Text(path, content(path, _MOST, WHAT)), [0], threading.Lock()
+    pieces = _pieces(path, progress)  # the text is not needed any more
+    first = np.cumsum([0, *(len(piece.columns["kind"]) for piece in pieces)], dtype="i4")
+    op, on = (np.concatenate([getattr(piece, name) + row for piece, row in zip(pieces, first, strict=False)]) for name in ("op", "on"))
+    columns = {name: np.concatenate([piece.columns.pop(name) for piece in pieces]) for name in _COLUMNS}
+    return in_order(Schedule(path=path, ranks=pieces[0].ranks, op=op, on=on, **columns))
+
+
+def _pieces(path: str, progress: Progress | None) -> list[_Piece]:
+    """Return what the pieces of a file hold, which have a block of each rank together."""
+    text, done, lock = _Text(path), [0], threading.Lock()
 
     def tell(more: int) -> None:
         with lock:
@@ -98,10 +108,13 @@ def read(path: str, progress: Progress | None = None) -> Schedule:
         try:
             pieces = map_threads(lambda ends: _Piece(text, *ends, ranks if ends[0] else NONE, tell), pairwise(cuts), several)
             if all(piece.ranks == ranks for piece in pieces):
-                return _whole(text, pieces)
+                _check_ranks(text, pieces)
+                return pieces
         except TraceError:
             pass  # what is wrong first is told where the text is read as one
-    return _whole(text, [_Piece(text, 0, text.length, NONE, tell)])
+    pieces = [_Piece(text, 0, text.length, NONE, tell)]
+    _check_ranks(text, pieces)
+    return pieces
 
 
 class _Piece:
@@ -125,9 +138,8 @@ class _Piece:
         self.ranks = int(scan[0].ranks)
         self.opened = [opened for part in parts for opened in part.opened]
         self.columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
-        self.label = np.concatenate([part.label for part in parts])
-        needs = (np.concatenate([getattr(part, name) for part in parts]) for name in ("of", "op", "on"))
-        self.op, self.on = _resolved(text, self.columns["rank"], self.label, *needs)
+        label, *needs = (np.concatenate([getattr(part, name) for part in parts]) for name in ("label", "of", "op", "on"))
+        self.op, self.on = _resolved(text, self.columns["rank"], label, *needs)
 
 
 class _Part:
@@ -159,7 +171,8 @@ class _Part:
         self.starts = (rows.kind[needs] == goal_lines.IREQUIRES).astype("u1")
 
 
-def _whole(text: _Text, pieces: list[_Piece]) -> Schedule:
+def _check_ranks(text: _Text, pieces: list[_Piece]) -> None:
+    """Raise TraceError unless the pieces have one block of each rank."""
     ranks = pieces[0].ranks
     if not 1 <= ranks <= MOST_RANKS:
         raise text.refusal(0, f"num_ranks {ranks}" if ranks >= 0 else "no num_ranks", f"be a number from 1 to {MOST_RANKS}")
@@ -171,10 +184,6 @@ def _whole(text: _Text, pieces: list[_Piece]) -> Schedule:
     if len(seen) < ranks:
         missing = next(rank for rank in range(ranks) if rank not in seen)
         raise TraceError(f"{text.path}: no block of rank {missing}, must have one of each of the {ranks}")
-    first = np.cumsum([0, *(len(piece.columns["kind"]) for piece in pieces)], dtype="i4")
-    op, on = (np.concatenate([getattr(piece, name) + row for piece, row in zip(pieces, first, strict=False)]) for name in ("op", "on"))
-    columns = {name: np.concatenate([piece.columns.pop(name) for piece in pieces]) for name in _COLUMNS}
-    return in_order(Schedule(path=text.path, ranks=ranks, op=op, on=on, **columns))
 
 
 def _resolved(text: _Text, rank: I4, label: I8, of: I4, op: I8, on: I8) -> tuple[I4, I4]:

@@ -74,7 +74,7 @@ class Builder:
         self._new = np.empty(len(made), "i4")
         get: dict[str, NDArray[Any]] = {name: np.empty(len(made), made.dtype[name]) for name in _COLUMNS}
         paraver_columns.spread(made, self._row, self.first[:-1].copy(), self._new, more, *get.values())
-        self.recording.calls = made[:0]
+        self.recording.calls = alog.empty(0, paraver.MADE)
         self._made = more
         get["sent"][_OF_HOST[get["op"]]] = 0
         devices = (get["op"] == _IDLES[0]) & (self.locations.table.kind[get["location"]] == STREAM)
@@ -99,7 +99,7 @@ class Builder:
         if stream.any():
             own = (stream[self._sent.sender] | stream[self._sent.receiver]) & self._inside(self._sent)
             self._own, self._sent = self._sent[own], self._sent[~own]
-        self.recording.messages = rows[:0]
+        self.recording.messages = alog.empty(0, paraver.MESSAGE)
 
     def _inside(self, rows: alog.Records) -> Mask:
         """Return which communications are between two locations of one process."""

@@ -122,9 +122,9 @@ def test_read__in_pieces(content):
         ("num_ranks 2\nrank 0 {\n}\n/*\nrank 1 {\n*/\nrank 1 {\n}\n", [0, 49]),
     ],
 )
-def test_cuts(text, cuts):
+def test_cuts(text, cuts, put):
     """Before blocks, but not where one may be in a comment."""
-    found = goal_text._Text("x.goal", text.encode()).cuts(2)
+    found = goal_text._Text(put(text)).cuts(2)
     assert found == cuts
     assert all(text[cut:].startswith("\nrank ") for cut in found[1:-1])
 
