@@ -185,6 +185,7 @@ def _sure(
     different = list[Change | FoundSpot](dict.fromkeys([*best, *itertools.chain(*heads)]))
     hypotheses = [change.hypothesis for change in different]
     every = partial(worth.change, question="zero-time" if question == "zero-time" else "zero-wait", calls=np.arange(len(run.trace.calls)))
+    ranking.asker.let_go()
     found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)], draws)
     answer = dict(zip(different, found.of[1:], strict=True))
     for change in different:

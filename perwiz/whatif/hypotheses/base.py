@@ -39,6 +39,8 @@ class Hypothesis:
     """Whether several are one whose argument lists theirs: only together they need to fit."""
     in_rounds: ClassVar[bool] = False
     """Whether it makes collectives in rounds."""
+    weighs_anew: ClassVar[bool] = False
+    """Whether `change` leaves the weights of the one given as they are."""
     of_parts: ClassVar[bool] = False
     """Whether several processes can change each its part of the run, and need not know more of the others than it has."""
     varied: ClassVar[str] = ""
@@ -169,7 +171,8 @@ def join(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
 
 def apply(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     """Return the graph under all hypotheses, the one given as it was. Raises UsageError if one does not fit the trace."""
-    return change(dataclasses.replace(weighted, weight=weighted.weight.copy()), hypotheses)
+    anew = bool(hypotheses) and in_order(hypotheses)[0].weighs_anew
+    return change(weighted if anew else dataclasses.replace(weighted, weight=weighted.weight.copy()), hypotheses)
 
 
 def change(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:

@@ -30,7 +30,7 @@ POLLED = "progress=polled"
 class Messages(Hypothesis):
     """What changes the network or the sizes of messages, as its `protocol` says, and so lags and work."""
 
-    stage = 0
+    stage, weighs_anew = 0, True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph whose weights stand for the other network and sizes; what other hypotheses changed stays changed."""

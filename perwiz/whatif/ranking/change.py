@@ -11,7 +11,7 @@ import numpy as np
 
 from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.trace.arrays import I8, Mask
-from perwiz.trace.resources import map_threads, thread_count
+from perwiz.trace.resources import map_threads, remembered, thread_count
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change, join, parse
 from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.hypotheses.computation import Computation
@@ -216,17 +216,13 @@ class Asker:
         """Let go of weights and graphs that are there for questions alone; what asks once more has them made again."""
         self._messages.clear()
         self._others.clear()
+        self._computation, self._before = ((), self.weighted.weight[:0]), ((), self.weighted)
+        for found in ("segments", "for_devices"):
+            vars(self).pop(found, None)
 
     def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
         """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen."""
-        last = self
-
-        def changed(weighted: Weighted, hypothesis: Hypothesis) -> Weighted:
-            nonlocal last
-            last = asker = last if weighted is last.weighted else Asker(self.run, weighted, once=True)
-            return asker.changed([hypothesis])
-
-        return [partial(changed, hypothesis=hypothesis) for hypothesis in several]
+        return [partial(_asked_of, self.run, hypothesis) for hypothesis in several]
 
     def changes(self, kind: str, asked: Sequence[tuple[str, str, str]]) -> list[Change]:
         """Return changes of computation, each (what it is about, question, in words), with what each is worth, several at a time."""
@@ -243,3 +239,14 @@ class Asker:
     def change(self, kind: str, by: str, question: str, what: str, at_most: bool = False) -> Change:
         """Return a change with what it is worth."""
         return Change(kind, by, question, what, self.makespan(parse(question)), at_most=at_most)
+
+
+def _asked_of(run: Run, hypothesis: Hypothesis, weighted: Weighted) -> Weighted:
+    """Return a weighted graph of a run under a hypothesis, the one given as it was."""
+    return _asker(weighted, run).changed([hypothesis])
+
+
+@remembered(1)
+def _asker(weighted: Weighted, run: Run) -> Asker:
+    """Return what answers questions about a weighted graph of a run as long as that is there, which it does not keep itself."""
+    return Asker(run, dataclasses.replace(weighted), once=True)

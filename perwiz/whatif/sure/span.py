@@ -15,7 +15,7 @@ from perwiz.errors import UsageError
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8
-from perwiz.trace.resources import at_once, remembered
+from perwiz.trace.resources import at_once, remembered, thread_count
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
@@ -229,22 +229,26 @@ def spans(run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), dou
 
 
 def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis]) -> None:
-    """Tell answers what they become where one thing is otherwise that is unknown, held or fitted: several at a time, told in order."""
+    """Tell answers what they become where one thing is otherwise that is unknown, held or fitted, in order.
+
+    What is otherwise takes memory: of several answers, which then are found at once, one thing after the other.
+    """
 
     def otherwise(made: Callable[[], Variation | None]) -> list[Outcome]:
         variation = made()
-        return [] if variation is None else [one.under(variation) for one in found]
+        return [] if variation is None else at_once([partial(one.under, variation) for one in found], run.graph.edges)
 
     def cheaper(model: Model) -> list[int | None]:
         weighted = weighed(run, model)
-        return [one.cost(weighted) for one in found]
+        return at_once([partial(one.cost, weighted) for one in found], run.graph.edges)
 
     unknown: list[Unknown] = [*single(run, more, hypotheses), ("", partial(held, run))]
     tasks: list[Callable[[], Any]] = [
         *(partial(otherwise, made) for _, made in unknown),
         *(partial(cheaper, model) for model in run.machine.off),
     ]
-    outcomes = at_once(tasks, run.graph.edges)
+    several = len(found) >= thread_count(run.graph.edges)
+    outcomes = [task() for task in tasks] if several else at_once(tasks, run.graph.edges)
     for (key, _), several in zip(unknown, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)

@@ -66,15 +66,15 @@ def values(run: Run, question: str, tell: Tell | None = None) -> tuple[I8, I8]:
     if region:
         selectors.region(run.trace, region)
     single = singles(run)
-    passed = np.zeros(len(single.zero_time), "i8")
+    nobody = np.broadcast_to(np.int64(0), len(single.zero_time))
     if question == "zero-time":
-        return single.zero_time, passed
+        return single.zero_time, nobody
     promise = _recorded(run.weighted, single.zero_wait)
     if question == "zero-wait":
-        return promise, passed
+        return promise, nobody
     best = np.flatnonzero(promise < run.makespan)
     best = best[np.argsort(promise[best], kind="stable")][:TRIED]
-    out = np.full(len(promise), run.makespan, "i8")
+    out, passed = np.full(len(promise), run.makespan, "i8"), np.zeros(len(promise), "i8")
     for number, call in enumerate(best.tolist(), 1):
         weighted = _advanced(run.weighted, call, region)
         out[call] = swept_makespan(weighted)
