@@ -39,7 +39,7 @@ def answer(domino: DominoDocument) -> Facts:
         facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
     facts += limits(domino.limits, domino.part) if domino.limits else []
-    facts += stands_out(domino) + for_devices(domino) + handed(domino)
+    facts += stands_out(domino) + for_devices(domino) + serving(domino) + handed(domino)
     return blocks.lacking(domino.health) + misfit.beside([*facts, *best(domino), *hot_spots(domino)], domino, domino.shares_of_ns)
 
 
@@ -124,6 +124,19 @@ def for_devices(domino: DominoDocument) -> Facts:
     spent = f"rank {found.rank} computes {words.duration(found.time_ns)} to start its device and give it data"
     where = f", most of it in {words.shown(found.region, _PATH)}" if found.region else ""
     return [("for devices", f"{spent}{where}: no work for other threads or processes, no change below counts it")]
+
+
+def serving(domino: DominoDocument) -> Facts:
+    """Return in words which process serves the others in turn, if they wait long for that, and what to do, unless that is said below."""
+    found = domino.serving
+    if not found or found.waited_ns < _MUCH * domino.shares_of_ns or not domino.answerable:
+        return []
+    where = f" ({', '.join(words.shown(site, _PATH) for site in found.sites[:1])})" if found.sites else ""
+    waits = f"{words.duration(found.waited_ns)} ({_share(found.waited_ns, domino.shares_of_ns)})"
+    served = f"rank {found.rank} serves {found.others} others in turn: it prepares a piece for one and sends it{where}, then for the next"
+    told = [("serving", f"{served}; who is not yet served waits, {waits} in {words.several(found.rounds, 'round')}")]
+    line = first_line(domino)
+    return told if line and line.head.remedy == found.remedy else [*told, ("", f"to do: {found.remedy}")]
 
 
 def handed(domino: DominoDocument) -> Facts:

@@ -104,6 +104,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         outside_ns=max(int(path.length[(path.kind == KINDS.index("computation")) & (path.path == NONE)].sum()), 0),
         for_devices=limits.for_devices(ranking.asker),
         handed_out=limits.tasks(trace),
+        serving=limits.served(ranking.asker),
         launches=_launches(ranking, lines),
         best=[_ranked(run, change) for change in best],
         best_spans=[told[change] for change in best],

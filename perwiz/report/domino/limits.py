@@ -7,7 +7,8 @@ from msgspec.structs import asdict
 
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks
-from perwiz.report.domino.records import ForDevices, HandedOut, Limits, Spending, StandsOut
+from perwiz.report.domino.records import ForDevices, HandedOut, Limits, Serving, Spending, StandsOut
+from perwiz.report.domino.remedies import remedy
 from perwiz.trace import operations
 from perwiz.trace.parts.course import course
 from perwiz.trace.parts.iterations import find
@@ -18,6 +19,8 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, Critical
 from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking.serving import sites_of
+from perwiz.whatif.ranking.situations import SERVING
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import FEW
@@ -122,6 +125,15 @@ def _callers(trace: Trace) -> list[str]:
     }
     kinds["threads"] = any(name.startswith(("omp_", "pthread_")) for name in names)
     return [kind for kind in ("MPI", "OpenSHMEM", "threads", "devices") if kinds[kind]]
+
+
+def served(asker: Asker) -> Serving | None:
+    """Return which process serves the others in turn and is waited for longest, None if none does."""
+    first, trace = next(iter(asker.serving), None), asker.run.trace
+    if first is None:
+        return None
+    sites, written = sites_of(trace, first), remedy(trace, SERVING)
+    return Serving(rank=first.process, others=first.others, rounds=first.rounds, sites=sites, waited_ns=first.waited, remedy=written)
 
 
 def tasks(trace: Trace) -> HandedOut | None:

@@ -197,6 +197,21 @@ class ForDevices(Record):
     """Where it does most of that."""
 
 
+class Serving(Record):
+    """One process that prepares a piece for each of the others and sends it, in turn."""
+
+    rank: Natural
+    others: Natural
+    """Processes that it serves."""
+    rounds: Natural
+    """How often it does."""
+    sites: list[str]
+    """Where it sends, most sends first; empty if others send there, too."""
+    waited_ns: Natural
+    """From one send to the next while the one served next waits for it, together."""
+    remedy: str
+
+
 class HandedOut(Record):
     """Work that processes get as they come for it."""
 
@@ -353,6 +368,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     for_devices: ForDevices | None
     """Null if nobody computes for devices."""
     handed_out: HandedOut | None
+    serving: Serving | None
+    """The process that is waited for longest because it serves in turn; null if none does."""
     """Null if no work is."""
     launches: Launches | None
     """Null if it gains no more than the first of `ranked`."""

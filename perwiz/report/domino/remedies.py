@@ -9,6 +9,9 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.ranking.computation import training_devices
 
 REMEDIES = {
+    "serving in turn": "let each process prepare its own piece (read it with MPI_File_read_at_all, compute it from its rank); or prepare"
+    " all, then MPI_Scatter or MPI_Scatterv once; or let several processes serve, each its own group; or MPI_Isend each piece, the root's"
+    " own work last",
     "imbalance": "give the processes that compute longest less of the work: another decomposition, or work handed out as processes ask",
     "slow process": "see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded node"
     " (pin processes, move the job)",

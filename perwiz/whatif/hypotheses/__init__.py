@@ -126,6 +126,13 @@ KINDS = (
         " a task costs nothing",
     ),
     Kind(
+        "distribute",
+        "computation:Distribute",
+        "CALLS",
+        "what a process computes ahead of each of these sends to several others in turn is computed by who gets the message, behind its"
+        " receive: each prepares its own piece",
+    ),
+    Kind(
         "scale",
         "computation:Scale",
         "REGION[@rank:R]=FACTOR",

@@ -17,6 +17,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, shares
+from perwiz.whatif.limits.serving import rounds
 from perwiz.whatif.rematch.farms import farm_of
 
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
@@ -100,6 +101,36 @@ class BalanceTime(Computation):
             part = np.where(farm >= 0, int(part.max(initial=0)) + 1 + farm, part)
         out = length.copy()
         out[chosen.segment] = level(length[chosen.segment], chosen.group, part)
+        return out
+
+
+class Distribute(Computation):
+    """What a process computes ahead of each of these sends, to several others in turn, is computed by who receives, behind that.
+
+    What belongs to a message is said in `limits.serving`; messages cost what they did.
+    """
+
+    word, example = "distribute", "op:MPI_Send"
+
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths, those ahead of the sends moved behind the receives; their sum is conserved."""
+        trace = segments.trace
+        pieces = rounds(trace, selectors.calls(trace, self.argument))
+        if not len(pieces):
+            raise UsageError(f"{self}: no process sends these to several others in turn")
+        send, done = (column[pieces.message].astype("i8") for column in (trace.messages.send, trace.messages.receive_done))
+        gap = send + trace.calls.location[send]
+        first, end = (np.searchsorted(segments.gap, gap, side) for side in ("left", "right"))
+        before = np.concatenate(([0], np.cumsum(length)))
+        part, leads = before[end] - before[first], pieces.leads
+        longest = np.zeros(int(pieces.round[-1]) + 1, "i8")
+        np.maximum.at(longest, pieces.round[~leads], part[~leads])
+        part[leads] = np.minimum(part, longest[pieces.round])[leads]
+        out, count = length.copy(), end - first
+        row = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        stays = np.repeat(before[end] - part, count)
+        out[row] = np.clip(stays - before[row], 0, length[row])
+        np.add.at(out, np.searchsorted(segments.gap, done + trace.calls.location[done] + 1), part)
         return out
 
 

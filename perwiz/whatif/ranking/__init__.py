@@ -21,6 +21,12 @@ class Kind(NamedTuple):
 
 KINDS = (
     Kind(
+        "serving",
+        "serving:changes",
+        "what a process prepares for each of the others in turn, and sends, prepared by those that get it",
+        ("site", "rank"),
+    ),
+    Kind(
         "threads",
         "computation:threads",
         "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process; MPI calls"

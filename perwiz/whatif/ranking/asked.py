@@ -29,6 +29,7 @@ _KIND = {
     "overlap": "threads",
     "speed": "slowest",
     "typical": "slowest",
+    "distribute": "serving",
     "advance": "order",
     "move": "order",
     "collective": "algorithm",

@@ -21,6 +21,7 @@ from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.hypotheses.placement import Placement
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
+from perwiz.whatif.limits.serving import Serving, serving
 from perwiz.whatif.links import has_links
 from perwiz.whatif.run import Run, graph_of, protocol, swept_makespan
 
@@ -137,6 +138,11 @@ class Asker:
     def for_devices(self) -> Mask:
         """Which of them are for devices, bool per segment."""
         return for_devices(self.segments)
+
+    @cached_property
+    def serving(self) -> list[Serving]:
+        """The processes that serve others in turn, what is waited for longest first."""
+        return serving(self.run)
 
     def changed(self, hypotheses: Sequence[Hypothesis]) -> Weighted:
         """Return the graph under hypotheses; it says nothing of region boundaries.

@@ -22,6 +22,7 @@ from perwiz.whatif.hypotheses.threads import Parallel
 from perwiz.whatif.limits.balance import MOST_OF_ALL
 from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
+from perwiz.whatif.ranking.serving import explains
 from perwiz.whatif.rematch.rematched import handed_out
 
 _REGIONS, _STEPS = 12, 24
@@ -143,7 +144,8 @@ def slowest(asker: Asker) -> list[Change]:
     """Return what gains if a process, those next to each other that are slow together, or those of a node computed the mean of all.
 
     Slow together are at most two thirds of all: more of them as fast as the mean is what balancing says (`balance`).
-    Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task.
+    Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task;
+    nor of one that serves the others in turn (`serving.explains`).
     """
     trace = asker.run.trace
     ranks, computed = computing(asker)
@@ -166,7 +168,13 @@ def slowest(asker: Asker) -> list[Change]:
         for row, factor in _slow(sums, count):
             asked.append(("node", f"speed node:{trace.nodes[row]}={factor}", f"node {trace.nodes[row]}, {factor} times as fast"))
     asked += [(by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in _stragglers(asker)]
-    return [change for change in asker.changes("slowest", asked) if change.makespan < asker.run.makespan]
+    found = [change for change in asker.changes("slowest", asked) if change.makespan < asker.run.makespan]
+    return [change for change in found if change.by != "rank" or not explains(asker, _rank(change), change.makespan)]
+
+
+def _rank(change: Change) -> int:
+    """Return the rank that `speed rank:3=2` or `typical rank:3` is about."""
+    return int(change.question.partition("rank:")[2].partition("=")[0])
 
 
 def computing(asker: Asker) -> tuple[I8, F8]:

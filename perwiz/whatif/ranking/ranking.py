@@ -25,6 +25,7 @@ from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NoneThereError, NotTriedError
+from perwiz.whatif.ranking.serving import HALF
 from perwiz.whatif.run import Run
 from perwiz.whatif.waits import waiting_time
 from perwiz.whatif.worth.families import FAMILIES
@@ -33,6 +34,8 @@ BY = ("call", *FAMILIES, "program", "stretch", "class", "node", "pairs", "settin
 """What a change can be about."""
 _PLAIN = ("setting", "call", "site", "lock", "routine", "region", "program", "stretch", "step", "pair", "rank", "class", "node", "pairs")
 """The same: of changes that say the same and gain about as much, what comes first here says best where to look in the source."""
+_CLOSE = {"serving": HALF}
+"""Part of the largest gain from which on a change of a kind heads a line, if it is no less of a cause; CLOSE of others."""
 _SAME = 0.1
 """Part of what a change gains that it may add to another that says the same."""
 _PAIRS, _EDGES = 60, 20_000_000
@@ -241,7 +244,7 @@ def _grouped(pairs: _Pairs, changes: Sequence[Change]) -> list[Line]:
         top, others, alike = rest[0], list[Change](), list[Change]()
         for other in rest[1:]:
             (alike if pairs.same(top, other) else others).append(other)
-        close = [change for change in (top, *alike) if now - change.makespan >= CLOSE * (now - top.makespan)]
+        close = [change for change in (top, *alike) if now - change.makespan >= _CLOSE.get(change.kind, CLOSE) * (now - top.makespan)]
         first = _innermost(pairs.trace, min(close, key=lambda change: (*simple(change), change.makespan)), close)
         lines.append(_around(first, (top, *alike)))
         rest = others

@@ -18,7 +18,9 @@ from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
 
+SERVING = "serving in turn"
 _OF_KIND = {
+    "serving": SERVING,
     "balance": "imbalance",
     "threads": "thread imbalance",
     "slowest": "slow process",

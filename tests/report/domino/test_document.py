@@ -878,6 +878,28 @@ def test_hot_spots__and_computation_outside_of_regions():
     )
 
 
+def test_serving():
+    """Rank 0 prepares 100 for each of three and sends it; from the first send to the third, 200 of 362, who comes next waits."""
+    b = Builder(4, latency=12, per_byte=0, work=0)
+    for other in (1, 2, 3):
+        b.compute(0, 100)
+        b.send(0, other)
+        b.recv(other, 0)
+        b.compute(other, 50)
+    block = document(b.trace())
+    found = block.serving
+    assert (found.rank, found.others, found.rounds, found.sites, found.waited_ns) == (0, 3, 1, ["MPI_Send"], 200)
+    said = (
+        "rank 0 serves 3 others in turn: it prepares a piece for one and sends it (MPI_Send), then for the next; who is not yet served"
+        " waits, 200 ns (55.2 %) in 1 round"
+    )
+    assert lines(block, "serving") == said
+    assert block.ranked[0].head.change == "--distribute site:MPI_Send"
+    assert lines(block, "what to do") == found.remedy == REMEDIES["serving in turn"]
+    assert lines(replace(block, ranked=[]), "serving") == f"{said} to do: {found.remedy}"
+    assert not lines(replace(block, serving=replace(found, waited_ns=18)), "serving"), "less than a twentieth of 362"
+
+
 def two_that_work(first, second, name="work"):
     """Rank 0 computes in work, rank 1 in a region of some name."""
     b = Builder(2)

@@ -444,6 +444,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "progress in calls",
         "balance-messages a#b#1",
         "dynamic solve",
+        "distribute site:MPI_Send@main",
         "scale solve=0.5",
         "scale a=b=2",
         "scale a@rank:3=0.5",
@@ -492,7 +493,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 25
+    assert len(KINDS) == len(set(KINDS)) == 26
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -504,13 +505,15 @@ def test_parse__nothing_to_be_about(text):
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
     kinds = "zero-wait, zero-time, zero-poll, alone, hide, eager, progress, balance-time, balance-messages, balance-threads, threads"
-    kinds += ", schedule, parallel, overlap, dynamic, scale, typical, speed, network, links, placement, collective, nccl, advance, move"
+    kinds += ", schedule, parallel, overlap, dynamic, distribute, scale, typical, speed, network, links, placement, collective, nccl"
+    kinds += ", advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)
 
 
 REFUSED = [
+    ("distribute all", "distribute all: no process sends these to several others in turn"),
     ("scale exchange", "scale exchange: must be like scale NAME=0.5 with a number from 0 to 1e9"),
     ("scale exchange=fast", "scale exchange=fast: must be like scale NAME=0.5 with a number from 0 to 1e9"),
     ("scale exchange=-1", "scale exchange=-1: must be like scale NAME=0.5 with a number from 0 to 1e9"),

@@ -1,0 +1,46 @@
+"""One process that prepares a piece for each of the others and sends it in turn: each prepares its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.limits.serving import Serving
+from perwiz.whatif.ranking.change import Asker, Change
+
+HALF = 0.5
+"""Part of what else gains from which on that a process serves in turn is the reason: it computes longest, and its sends hold others."""
+
+
+def changes(asker: Asker) -> list[Change]:
+    """Return what gains if those that are served in turn computed what is computed for them."""
+    what = "what rank {} computes ahead of each of these sends is computed by who receives it"
+    asked = [(*_asked(asker.run.trace, one), what.format(one.process)) for one in asker.serving]
+    return [change for change in asker.changes("serving", asked) if change.makespan < asker.run.makespan]
+
+
+def explains(asker: Asker, rank: int, makespan: int) -> bool:
+    """Return whether a rank serves in turn, and that others prepare their pieces gains at least half of what a makespan, ns, does."""
+    questions = [_asked(asker.run.trace, one)[1] for one in asker.serving if one.process == rank]
+    enough = asker.run.makespan - HALF * (asker.run.makespan - makespan)
+    return any(change.makespan <= enough for change in asker.changes("serving", [("rank", question, "") for question in questions]))
+
+
+def sites_of(trace: Trace, one: Serving) -> list[str]:
+    """Return the call sites that send what a process serves, most sends first; none if others send there, or it mostly otherwise."""
+    sends = np.unique(trace.messages.send)
+    site_of, names = selectors.sites(trace)
+    own = trace.processes_of_calls[sends] == one.process
+    every, others, served = (np.bincount(site_of[calls], minlength=len(names)) for calls in (sends, sends[~own], one.sends))
+    found = np.flatnonzero(served)
+    if others[found].any() or (2 * served < every)[found].any():
+        return []
+    return [selectors.site(*names[row]) for row in found[np.argsort(-served[found], kind="stable")].tolist()]
+
+
+def _asked(trace: Trace, one: Serving) -> tuple[str, str]:
+    """Return (what it is about, the question) of the change that lets those who are served by a process prepare their pieces."""
+    sites = sites_of(trace, one)
+    selector = selectors.joined([f"site:{site}" for site in sites]) if sites else None
+    return ("site", f"distribute {selector}") if selector else ("rank", f"distribute rank:{one.process}")

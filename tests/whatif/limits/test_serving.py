@@ -1,0 +1,111 @@
+"""One process that serves the others in turn: what is a round, who waits, and what it is worth. Times in ns; messages take 12."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from build import Builder, hand_model
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.limits.serving import rounds, serving
+from perwiz.whatif.predict import predict
+from perwiz.whatif.ranking.ranking import rank
+from perwiz.whatif.run import replayed
+
+
+def served(others=3, turns=1, late=0, own=0, idle=0, barrier=True):
+    """Rank 0 prepares 100 for each and sends it, `own` more ahead of the first, then works for 60; the others work for 50.
+
+    0  |= own =|=100= send|=100= send|=100= send|=60=|
+    1  recv ~~~~~~~~~~~~~~~~|=50=|
+    2  recv ~~~~~~~~~~~~~~~~~~~~~~~~~~~|=50=|
+    3  |= late =| recv ~~~~~~~~~~~~~~~~~~~~~~~~~~~|=50=|
+    """
+    b = Builder(1 + others + idle, latency=12, per_byte=0, work=0)
+    for _ in range(turns):
+        b.compute(0, own)
+        b.compute(others, late)
+        for other in range(1, others + 1):
+            b.compute(0, 100)
+            b.send(0, other)
+            b.recv(other, 0)
+            b.compute(other, 50)
+        b.compute(0, 60)
+        if barrier:
+            b.barrier()
+    return b.trace()
+
+
+def found(trace):
+    """Return (process, others, rounds, sends, ns waited) of each process that serves."""
+    run = replayed(trace, hand_model(), clock="none")
+    return [(one.process, one.others, one.rounds, len(one.sends), one.waited) for one in serving(run)]
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_who_waits_from_one_send_to_the_next(turns):
+    """From the first send to the second rank 2 waits, to the third rank 3."""
+    assert found(served(turns=turns)) == [(0, 3, turns, 3 * turns, 200 * turns)]
+
+
+@pytest.mark.parametrize(
+    ("trace", "serves"),
+    [
+        (served(late=200), True),
+        (served(late=201), False),
+        (served(others=2), True),
+        (served(others=2, idle=1), False),
+        (served(others=1), False),
+        (served(others=4, late=301), True),
+    ],
+)
+def test_who_is_served_in_turn(trace, serves):
+    """Rank 3 must wait when rank 2 is sent to, at 200; two are enough if there are no others. Of four 2 of 3 behind the first do."""
+    assert bool(found(trace)) == serves
+
+
+def test_a_round_ends_where_the_one_served_first_comes_again_or_something_is_heard():
+    alone, apart = served(turns=2, barrier=False), served(turns=2)
+    for trace in (alone, apart):
+        pieces = rounds(trace, np.ones(len(trace.calls), bool))
+        assert pieces.process.tolist() == [1, 2, 3, 1, 2, 3]
+        assert np.flatnonzero(pieces.leads).tolist() == [0, 3]
+        assert len(np.unique(pieces.round)) == 2
+
+
+def test_several_messages_for_one_are_one_visit():
+    """A length and then the data, for 1 and 2; for 3 the length alone."""
+    b = Builder(4, latency=12, per_byte=0, work=0)
+    for other, tag in ((1, 0), (1, 1), (2, 0), (2, 1), (3, 0)):
+        b.compute(0, 10)
+        b.send(0, other, tag=tag)
+        b.recv(other, 0, tag=tag)
+    trace = b.trace()
+    pieces = rounds(trace, np.ones(len(trace.calls), bool))
+    assert np.diff(pieces.visit).tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(("own", "makespan"), [(0, 12 + 100 + 50), (70, 70 + 12 + 100 + 50)])
+def test_distribute(own, makespan):
+    """All is sent at once; each receives, 12 later, prepares for 100 and works for 50. What is more ahead of the first send stays."""
+    trace = served(own=own)
+    asked = predict(trace, "distribute op:MPI_Send", hand_model(), clock="none")
+    assert (asked.recorded.makespan, asked.predicted.makespan) == (own + 360 + 2, makespan)
+    segments = Segments(replayed(trace, hand_model(), clock="none").weighted)
+    assert parse("distribute op:MPI_Send").lengths(segments, segments.length).sum() == segments.length.sum() == own + 360 + 3 * 50
+
+
+def test_distribute__of_some_sends():
+    """What belongs to those to 1 and 2 moves; the send to 3 is at 100, as what is ahead of it stays."""
+    trace = served()
+    asked = predict(trace, "distribute e0,e1", hand_model(), clock="none")
+    assert asked.predicted.makespan == 100 + 60 + 2
+
+
+def test_ranked__first_and_instead_of_the_speed_of_who_serves():
+    """As fast as the mean of 360, 50, 50 and 50 rank 0 gains, too; that it prepares for the others is why it is slow."""
+    ranking = rank(replayed(served(turns=2), hand_model(), clock="none"))
+    assert ranking.lines[0].change.question == "distribute site:MPI_Send"
+    assert "slowest" not in {change.kind for change in ranking.changes}
+    assert "slowest" in {change.kind for change in rank(replayed(served(late=201), hand_model(), clock="none")).changes}
