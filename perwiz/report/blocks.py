@@ -84,7 +84,7 @@ def unreturned(state: Health) -> list[str]:
     return [words.shown(state.unreturned, _TOLD)] if state.unreturned else []
 
 
-def shared(state: Health) -> Facts:
+def shared_processors(state: Health) -> Facts:
     """Return in words how many processes shared how many processors, and what that does to an answer; nothing if none did."""
     told = "waiting and message times include waiting for a processor; record with one each"
     return [("shared", f"{words.shown(state.shared, _TOLD)}: {told}")] if state.shared else []
@@ -201,12 +201,14 @@ def unrecorded_waits(state: Health) -> Facts:
     return [("", f"the waits of {calls} were not recorded: they count as computation")] if state.counts.bare else []
 
 
-def health_lines(state: Health, clocks: bool = True) -> list[str]:
-    """Return the health of a trace in words, with or without what it says of reversed messages and their correction."""
-    return words.facts(health_facts(state, clocks))
+def health_lines(state: Health, clocks: bool = True, shared: bool = True) -> list[str]:
+    """Return the health of a trace in words, with or without what it says of reversed messages and their correction, and of shared
+    processors.
+    """
+    return words.facts(health_facts(state, clocks, shared))
 
 
-def health_facts(state: Health, clocks: bool = True) -> Facts:
+def health_facts(state: Health, clocks: bool = True, shared: bool = True) -> Facts:
     """Return the same as labels and what is to be said under them."""
     counts, told = state.counts, "complete"
     if state.incomplete:
@@ -220,7 +222,7 @@ def health_facts(state: Health, clocks: bool = True) -> Facts:
     facts += [("inferred", f"{name}: {number}") for name, number in state.repairs.items()]
     if state.off_ns:
         facts.append(("not recorded", f"{words.duration(state.off_ns)}, all processes together, as measurement was switched off"))
-    facts += [("not modelled", _not_modelled(state)), *shared(state)]
+    facts += [("not modelled", _not_modelled(state)), *(shared_processors(state) if shared else [])]
     if lost := _cut(counts):
         facts.append(("cut off", f"{lost} reach beyond the iterations: what waited for them counts as work"))
     if counts.size_differs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from perwiz import words
@@ -16,6 +17,11 @@ from perwiz.report.records import Health, Misfit
 from perwiz.trace.arrays import I8
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.doubts import SHARE, Doubt, Doubts, doubts_of
+
+SURE = "how sure"
+"""The section that holds the reasons for a doubt."""
+_TOLD = 1000
+"""Columns of what a run tells of itself."""
 
 
 class Modelled(Protocol):
@@ -53,31 +59,53 @@ def misfit(lowered: weigh.Misfit, held: Held | None, doubts: tuple[Doubt, ...]) 
     return Misfit(**dataclasses.asdict(lowered), held=held, doubts=list(doubts))
 
 
-def beside(told: Facts, document: Modelled, whole: int) -> Facts:
-    """Return the facts of an answer with the contradiction to be said beside it: behind them, or before them if most messages, or most of
-    the critical path, contradict.
+def beside(told: Facts, document: Modelled, whole: int, more: Sequence[str] = ()) -> Facts:
+    """Return the facts of an answer with its doubts in short beside it: behind them, or before them if most messages, or most of the
+    critical path, contradict the model.
 
-    `whole` is what shares are of, ns.
+    `whole` is what shares are of, ns; `more` is what else puts the answer in doubt.
     """
     doubt = _heaviest(document.misfit, whole)
-    shared = blocks.shared(document.health)
-    said = first(document.misfit, document.machine, whole, bool(shared))
-    return [*said, *shared, *told] if doubt and _contradicted(doubt, whole) else [*told, *said, *shared]
+    said = doubtful(document, whole, more)
+    return [*said, *told] if doubt and _contradicted(doubt, whole) else [*told, *said]
+
+
+def doubtful(document: Modelled, whole: int, more: Sequence[str] = ()) -> Facts:
+    """Return in short what puts an answer in doubt, and where the reasons stand; nothing if nothing does. Arguments as of `beside`."""
+    doubt, told = _heaviest(document.misfit, whole), list[str]()
+    if doubt is not None:
+        path = words.percent(doubt.time, _whole(doubt, whole))
+        told.append(f"{_DOUBTS[doubt.what].format(f'{doubt.messages} of {doubt.of}')} ({path} of the time)")
+    told += [words.shown(document.health.shared, _TOLD)] if document.health.shared else []
+    told += more
+    return [("doubtful", f"{'; '.join(told)}: see {SURE}")] if told else []
+
+
+def sure(document: Modelled, whole: int, told: Facts | None = None) -> list[str]:
+    """Return the section on how sure an answer is, an empty line before it: what is `told`, and the doubts; nothing without both."""
+    facts = [*(told or []), *doubts(document, whole)]
+    return ["", SURE, *words.facts(facts)] if facts else []
+
+
+def doubts(document: Modelled, whole: int) -> Facts:
+    """Return the doubts and the reasons for them. Arguments as of `beside`."""
+    shared = blocks.shared_processors(document.health)
+    return [*first(document.misfit, document.machine, whole, bool(shared)), *shared]
 
 
 def first(misfit: Misfit, machine: records.Machine, whole: int, shared: bool) -> Facts:
-    """Return what is to be said beside the answer: the contradiction that weighs most, if it is more than SHARE of the whole, ns.
+    """Return the contradiction that weighs most, if it is more than SHARE of the whole, ns, and what to do about it.
 
     If processes `shared` processors that may be why messages took long.
     """
     doubt = _heaviest(misfit, whole)
     if doubt is None:
         return []
-    why = _DOUBTS[doubt.what].format(
-        f"{doubt.messages} of {doubt.of}", "processes shared processors" if shared else "nothing recorded says why"
-    )
+    why = _DOUBTS[doubt.what].format(f"{doubt.messages} of {doubt.of}")
+    if doubt.what == "slow":
+        why += f", and {'processes shared processors' if shared else 'nothing recorded says why'}"
     contradicted = _contradicted(doubt, whole)
-    most = f"most {contradicted} the model, so take what follows with care: " if contradicted else ""
+    most = f"most {contradicted} the model, so take the answer with care: " if contradicted else ""
     path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, _whole(doubt, whole))})"
     return [("doubtful", f"{most}{path}: {why}; {_remedy(doubt, machine, shared)}")]
 
@@ -116,11 +144,11 @@ def _contradicted(doubt: Doubt, whole: int) -> str:
 
 _DOUBTS = {
     "fast": "{} messages came sooner than the model says",
-    "slow": "{} messages took more than twice as long as the model says, and {}",
+    "slow": "{} messages took more than twice as long as the model says",
     "held": "{} senders of messages that are eager by the model stood still until their receiver came",
     "free": "{} messages that are synchronous by the model did not hold their sender",
 }
-"""What a doubt says, of how many messages, and why."""
+"""What a doubt says, of how many messages."""
 
 
 def _remedy(doubt: Doubt, machine: records.Machine, shared: bool) -> str:
@@ -134,7 +162,7 @@ def _remedy(doubt: Doubt, machine: records.Machine, shared: bool) -> str:
 def closing(document: Modelled, more: Facts | None = None) -> list[str]:
     """Return the end of a report in words: the model, replay and misfit, `more`, and the health of the trace."""
     model = machines.facts(document.machine, document.model) + facts(document.misfit, document.model, document.replay_error_ns)
-    return [*words.facts(model + (more or [])), "", *blocks.health_lines(document.health)]
+    return [*words.facts(model + (more or [])), "", *blocks.health_lines(document.health, shared=False)]
 
 
 def facts(misfit: Misfit, model: records.Model, replay_error: int, engine: str = "") -> Facts:

@@ -78,10 +78,20 @@ def sure(span: Span | None, recorded: int) -> bool:
     return min(span.gain.least_ns, span.gain.least_open_ns) > span.costs_ns
 
 
-def facts(span: Span | None, answer: int) -> Facts:
-    """Return the span of an answer, ns, as what is said below it; nothing if the trace tells nothing about it."""
+def short(span: Span | None, answer: int) -> str:
+    """Return between which makespans an answer, ns, lies, in short; empty if nothing tells."""
+    if span is None:
+        return ""
+    least, most = words.duration(span.least_ns), words.duration(span.most_ns)
+    if _open(span, answer):
+        return f"not known, anything {f'from {least} to' if span.least_ns else 'up to'} {most}"
+    return f"between {least} and {most}" if least != most else ""
+
+
+def facts(span: Span | None, answer: int, label: str = "") -> Facts:
+    """Return the span of an answer, ns, as what is said below it or under a label; nothing if the trace tells nothing about it."""
     told = span is not None and (span.varies or not span.drawn or span.later_ns or span.others or span.stops)
-    return [("", line) for line in texts(span, answer)] if span is not None and told else []
+    return [("" if k else label, line) for k, line in enumerate(texts(span, answer))] if span is not None and told else []
 
 
 def texts(span: Span, answer: int) -> list[str]:

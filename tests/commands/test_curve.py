@@ -18,7 +18,7 @@ def test_text(capsys):
     assert main(["curve", SRTEST, "--model", "default"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert out.startswith(f"{SRTEST}: makespan as a function of L_ns\n\ndoubtful      most messages contradict the model,")
+    assert out.startswith(f"{SRTEST}: makespan as a function of L_ns\n\ndoubtful      15 of 15 messages took more than twice as long ")
     assert ("\nrecorded      412.6 ms; L_ns is 2.500 us\ntolerance     L_ns may grow by 229.2 us before the run is 1 % slower\n") in out
 
 

@@ -30,7 +30,7 @@ def test_page(report, tmp_path):
     assert (code, err) == (0, "")
     told = " ".join(out.split())
     assert told.startswith("DIR/run.html, ")
-    assert " kB: 412.6 ms; first change: --advance site:MPI_Recv: 393.8 ms, gain 18.7" in told
+    assert " kB: 412.6 ms; first change: --advance site:MPI_Recv (what the 15 calls of MPI_Recv wait for runs earlier): gain 18.7" in told
     assert "; what to do: do what the others wait for first: " in told
     parts = naive_html.Parts((tmp_path / "run.html").read_text(encoding="utf-8"))
     assert parts.data("head")["trace"] == SRTEST

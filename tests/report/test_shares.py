@@ -69,15 +69,18 @@ def test_of():
 @pytest.mark.parametrize(
     ("text", "facts"),
     [
-        (lambda: predict_text(prediction.document(predict(late(), "zero-wait e3", hand_model()), 1)), ["950 ns, gain 50 ns (50.0 %)"]),
-        (lambda: domino_text.text(ranked(paths_of(late(), hand_model()))), ["950 ns, gain 50 ns (50.0 %)", "50 ns  50.0 %"]),
+        (
+            lambda: predict_text(prediction.document(predict(late(), "zero-wait e3", hand_model()), 1)),
+            ["950 ns (how much it varies is not known), gain 50 ns (50.0 %)"],
+        ),
+        (lambda: domino_text.text(ranked(paths_of(late(), hand_model()))), ["gain 50 ns (50.0 %)", "50 ns  50.0 %"]),
         (lambda: balance.text(balance.document(balanced(late(), ["step"], hand_model()), 1)), ["percentages are of the 100 ns"]),
         (lambda: curve.text(curve.document(curve_of(late(), "L", 0, 20, hand_model()))), ["1 %         +1 ns"]),
     ],
 )
 def test_reports(text, facts):
     shown = text()
-    assert "\n              percentages are of the 100 ns after MPI_Init\n" in shown
+    assert "percentages are of the 100 ns after MPI_Init\n" in shown
     for fact in facts:
         assert fact in shown
 
@@ -112,7 +115,7 @@ def test_limits__mpi_finalize_is_no_transfer():
     b.compute(0, 10)
     block = ranked(paths_of(b.trace(), hand_model()))
     assert (block.limits.time_ns, block.limits.computation_ns, block.limits.transfer_ns, block.limits.end_ns) == (160, 100, 0, 60)
-    assert "limited by    MPI_Finalize and what follows 37.5 %; computation 62.5 %," in domino_text.text(block)
+    assert "limited by    MPI_Finalize 37.5 %; computation 62.5 %\n" in domino_text.text(block)
 
 
 def test_critical__slack():

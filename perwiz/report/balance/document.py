@@ -218,7 +218,7 @@ def text(balance: BalanceDocument) -> str:
         lines += ["", "steps by predicted gain (sigma: by how much computation differs, # its place by that)", *_step_lines(balance)]
         who = "thread" if balance.threads else "process"
         lines += ["", f"what a {who} computes and sends in these steps", *_spread_lines(balance)]
-    return "\n".join([*lines, "", *misfit.closing(balance, _deadlock(balance.deadlocks))])
+    return "\n".join([*lines, *misfit.sure(balance, balance.shares_of_ns), "", *misfit.closing(balance, _deadlock(balance.deadlocks))])
 
 
 def _answer(balance: BalanceDocument) -> Facts:

@@ -139,7 +139,7 @@ def text(bound: BoundDocument) -> str:
     lines += ["where the time goes, mean of a process", *_part_lines(regions), ""]
     shown = regions[1] if len(regions) == 2 else regions[0]
     lines += [f"processes, {_name(shown)}", *_process_lines(shown.processes), ""]
-    return "\n".join([*lines, *misfit.closing(bound)])
+    return "\n".join([*lines[:-1], *misfit.sure(bound, bound.shares_of_ns), "", *misfit.closing(bound)])
 
 
 def _answer(bound: BoundDocument) -> Facts:

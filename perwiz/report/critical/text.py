@@ -38,7 +38,7 @@ def text(critical: CriticalDocument) -> str:
     lines += ["", *_table(critical, "routine", critical.routines, [row.routine for row in critical.routines])]
     if critical.longest:
         lines += ["", *_piece_lines(critical)]
-    return "\n".join([*lines, "", *misfit.closing(critical)])
+    return "\n".join([*lines, *misfit.sure(critical, critical.shares_of_ns), "", *misfit.closing(critical)])
 
 
 def _answer(critical: CriticalDocument) -> Facts:

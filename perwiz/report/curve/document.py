@@ -174,7 +174,7 @@ def text(curve: CurveDocument) -> str:
     lines += ["", *_segment_lines(curve)]
     lines += ["", *_point_lines(curve)] if curve.points else []
     grows = [("", "lags below the model's grow in proportion")] if curve.misfit.messages_lowered else []
-    return "\n".join([*lines, "", *misfit.closing(curve, grows)])
+    return "\n".join([*lines, *misfit.sure(curve, curve.shares_of_ns), "", *misfit.closing(curve, grows)])
 
 
 def amount(parameter: str, value: float) -> str:

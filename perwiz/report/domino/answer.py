@@ -1,52 +1,54 @@
-"""The first screen of `perwiz domino`: what was recorded, what limits it, the first change, and what there is to gain at best."""
+"""The first screen of `perwiz domino`: how long the run took, what limits it, the first change, and what there is to gain at best."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.change import gained, meaning, named, parts_of, shown
+from perwiz.report.domino.change import gains, shown
 from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, hidden, pays
 from perwiz.report.info import iterations
-from perwiz.report.records import Span
 
 _PATH, _REGION, _MUCH = 60, 80, 0.05
 """Columns of a region path, and of the name of a region; part of what shares are of: what is less is not told."""
-_SPOTS, _NAMED = 3, 3
+_SITE, _LITTLE = 0.1, 0.01
+"""Part of it from which on a call site is named, and what is no part of a sum."""
+_SPOTS, _NAMED = 3, 2
 """Hot spots that are told, and iterations that stand out that are named."""
-_TALKING, _UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
+_WHAT, _FAR = 70, 2
+"""Columns of what a change does; times the gain of the first change from which on what there is at best is told beside it."""
+_TALKING, UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
 """Callers that use the network; what is inside of calls and no cost of the model."""
-_WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
-_BOUND = {
-    "zero-wait": "a wait goes only as far as what it waits for comes earlier",
-    "zero-time": "calls always take some time",
-    "network": "no network is for free",
-    "hide": "only as far as nobody needs what it brings before",
-    "scale": "only as far as kernels are there to hide it",
-}
-"""Why nobody can keep what is promised at best, by what is asked."""
+_ASIDE = re.compile(r" \([^()]*\)")
+"""What a sentence says aside."""
 
 
 def answer(domino: DominoDocument) -> Facts:
-    """Return the first screen: what was recorded, what limits it, and the first change."""
+    """Return the first screen."""
+    facts = [("recorded", _recorded(domino)), *(limits(domino.limits) if domino.limits else []), *goes_to(domino)]
+    facts += [*stands_out(domino), *for_devices(domino), *serving(domino), *handed(domino), *best(domino), *hot_spots(domino)]
+    return blocks.lacking(domino.health) + misfit.beside(facts, domino, domino.shares_of_ns, doubts(domino))
+
+
+def _recorded(domino: DominoDocument) -> str:
+    """Return how long the run took, and of what shares are."""
     recorded = blocks.recorded(domino.recorded_ns, domino.health)
-    if not domino.calls:
-        facts = [("recorded", f"{recorded}; there are no MPI calls to change")]
-    else:
-        waits = f"{_everybody(domino.waiting_of)} {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
-        facts = [("recorded", f"{recorded}; {waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
-    facts += blocks.share_facts(domino.shares_of_ns, domino.replayed_ns, domino.part)
-    facts += limits(domino.limits, domino.part) if domino.limits else []
-    facts += stands_out(domino) + for_devices(domino) + serving(domino) + handed(domino)
-    return blocks.lacking(domino.health) + misfit.beside([*facts, *best(domino), *hot_spots(domino)], domino, domino.shares_of_ns)
+    of = blocks.share_notes(domino.shares_of_ns, domino.replayed_ns, domino.part)
+    return "; ".join([recorded, *of, *([] if domino.calls else ["there are no MPI calls to change"])])
 
 
-def _everybody(kinds: Sequence[str]) -> str:
-    """Return who waits."""
-    *others, last = kinds or [""]
-    return f"all {', '.join(others)}{' and ' * bool(others)}{last} together wait" if last else "it waits"
+def doubts(domino: DominoDocument) -> list[str]:
+    """Return in short what puts the first change in doubt beside what contradicts the model."""
+    line = first_line(domino)
+    if line is None or not pays(domino):
+        return []
+    told = ["the first change may stop the program for good"] if domino.ranked_span and domino.ranked_span.stops else []
+    told += ["receives of any source would take other messages"] if domino.turned else []
+    passed = line.head.receives_passed
+    return [*told, *([f"the first change runs ahead of {words.several(passed, 'receive')} that it may need"] if passed else [])]
 
 
 def _who(limits: Limits) -> str:
@@ -58,11 +60,8 @@ def _who(limits: Limits) -> str:
     return "the first thread" if limits.processes == 1 else f"the first thread of rank {limits.rank}"
 
 
-def limits(limits: Limits, part: blocks.Part) -> Facts:
-    """Return in words what the time is made of, what matters most first, parts below 0.1 % left out.
-
-    `part` is that of the run that is asked about, if not all is.
-    """
+def parts(limits: Limits) -> list[tuple[str, int]]:
+    """Return what the time is made of beside computation, what matters most first: names and ns; parts below 0.1 % are left out."""
     turns = "waiting in turn, also in teams of threads" if limits.lanes > limits.processes else "waiting in turn"
     parts = {
         f"imbalance ({_who(limits)} computes most)": limits.imbalance_ns,
@@ -70,19 +69,42 @@ def limits(limits: Limits, part: blocks.Part) -> Facts:
         "devices (waiting for kernels and copies)": limits.devices_ns,
         **_transfer(limits),
         "late start (others began before)": limits.start_ns,
-        "MPI_Finalize and what follows": limits.end_ns,
+        "MPI_Finalize": limits.end_ns,
     }
-    largest = [(name, _share(spent, limits.time_ns)) for name, spent in sorted(parts.items(), key=lambda row: -row[1]) if spent]
-    told = ", ".join(f"{name} {share}" for name, share in largest if share != "<0.1 %")
-    of = f"of {blocks.whole_of(limits.time_ns, part) if limits.after_init or part else f'the {words.duration(limits.time_ns)} recorded'}"
+    told = [(name, spent) for name, spent in parts.items() if spent and _share(spent, limits.time_ns) != "<0.1 %"]
+    return sorted(told, key=lambda row: -row[1])
+
+
+def _large(limits: Limits) -> int:
+    """Return how many of the parts are told on the first screen: the first, and those that are much."""
+    return max(sum(spent >= _MUCH * limits.time_ns for _, spent in parts(limits)), 1)
+
+
+def limits(limits: Limits) -> Facts:
+    """Return in words what the time is made of, the large parts by name."""
+    every, large = parts(limits), _large(limits)
+    told = [f"{name} {_share(spent, limits.time_ns)}" for name, spent in every[:large]]
+    other = sum(spent for _, spent in every[large:])
+    told += [f"other {_share(other, limits.time_ns)}"] if other >= _LITTLE * limits.time_ns else []
     computation = f"computation {_share(limits.computation_ns, limits.time_ns)}" if limits.computation_ns else ""
-    facts = [("limited by", f"{'; '.join(filter(None, (told, computation))) or 'nothing'}, {of}")]
-    if _UNEXPLAINED in told:
-        facts.append(("", f"{_UNEXPLAINED}: {_WHY}"))
-    if limits.polling_ns >= _MUCH * limits.time_ns:
-        polling = f"{_share(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
-        facts.append(("", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
-    return facts
+    return [("limited by", "; ".join(filter(None, (", ".join(told), computation))) or "nothing")]
+
+
+def other(limits: Limits) -> Facts:
+    """Return in words the parts that the first screen has no names of."""
+    told = ", ".join(f"{name} {_share(spent, limits.time_ns)}" for name, spent in parts(limits)[_large(limits) :])
+    return [("other", told)] if told else []
+
+
+def goes_to(domino: DominoDocument) -> Facts:
+    """Return the call sites in which most time is spent, where it is not told otherwise what to look at: no change pays, or most of what
+    limits the run is unexplained.
+    """
+    first = parts(domino.limits)[:1] if domino.limits else []
+    if not domino.answerable or not (any(name.startswith(UNEXPLAINED) for name, _ in first) or (first_line(domino) and not pays(domino))):
+        return []
+    sites = [_spent(domino, row) for row in domino.spending if row.time_ns >= _SITE * domino.shares_of_ns]
+    return [("time goes to", "; ".join(sites))] if sites else []
 
 
 def stands_out(domino: DominoDocument) -> Facts:
@@ -93,10 +115,8 @@ def stands_out(domino: DominoDocument) -> Facts:
     if not found or found.excess_ns < _MUCH * domino.shares_of_ns:
         return []
     lasts = dict(zip(found.numbers, found.times_ns, strict=True))
-    excess = f"{_share(found.excess_ns, domino.shares_of_ns)} of the time is what they take more"
-    told = [("stands out", f"{iterations.stands_out(lasts, found.median_ns, most=_NAMED)}: {excess}")]
-    alone = f"those alike alone: --iterations {found.alike}; " if found.alike else ""
-    return [*told, ("", f"{alone}if other work disturbed them, record again")]
+    excess = f"what they take more is {_share(found.excess_ns, domino.shares_of_ns)}"
+    return [("stands out", f"{iterations.stands_out(lasts, found.median_ns, most=_NAMED)}: {excess}")]
 
 
 def hot_spots(domino: DominoDocument) -> Facts:
@@ -104,16 +124,15 @@ def hot_spots(domino: DominoDocument) -> Facts:
     spots = [spot for spot in domino.hot_spots if 100 * spot.gain_ns >= domino.shares_of_ns]
     if not spots:
         return []
-    worth = [f"{words.duration(spot.gain_ns)} ({_share(spot.gain_ns, domino.shares_of_ns)})" for spot in spots]
-    on = ["" if spot.rank is None else f" on rank {spot.rank}" for spot in spots]
-    gains = [f"{words.shown(spot.region, _REGION)}{rank} gains {gain}" for spot, rank, gain in zip(spots[:_SPOTS], on, worth, strict=False)]
+    on = ["" if spot.rank is None else f" on rank {spot.rank}" for spot in spots[:_SPOTS]]
+    told = [
+        f"{words.shown(spot.region, _REGION)}{rank}{'' if k else ' gains'} {words.duration(spot.gain_ns)}"
+        f" ({_share(spot.gain_ns, domino.shares_of_ns)})"
+        for k, (spot, rank) in enumerate(zip(spots, on, strict=False))
+    ]
     more = f" and {len(spots) - _SPOTS} more" if len(spots) > _SPOTS else ""
-    asked = "NAME@rank:R=0.5" if any(on[:_SPOTS]) else "NAME=0.5"
-    told = [("hot spots", f"if it could be made twice as fast (--scale {asked}), {'; '.join(gains)}{more}")]
-    if domino.outside_ns < _MUCH * domino.shares_of_ns:
-        return told
-    outside = f"{_share(domino.outside_ns, domino.shares_of_ns)} of the time is computation on the critical path outside of regions"
-    return [*told, ("", f"{outside}: mark some there to see which of it pays")]
+    asked = "NAME@rank:R=0.5" if any(on) else "NAME=0.5"
+    return [("hot spots", f"twice as fast (--scale {asked}) {', '.join(told)}{more}")]
 
 
 def for_devices(domino: DominoDocument) -> Facts:
@@ -144,14 +163,13 @@ def handed(domino: DominoDocument) -> Facts:
     found = domino.handed_out
     if not found or not domino.answerable:
         return []
-    masters = f"{_ranks(found.masters)} {'gives' if len(found.masters) == 1 else 'give'}"
-    serving = f"{_ranks(found.serving)} {'answers whoever it hears' if len(found.serving) == 1 else 'answer whoever they hear'}"
     given, workers = words.several(found.tasks - found.fetched, "task"), words.several(found.workers, "process")
-    told = [f"{masters} {given} to whoever asks, of {workers}"] if found.masters else []
-    told += [f"{serving}, of {workers}"] if found.serving else []
+    gives, answers = ("give" if len(found.masters) > 1 else "gives"), ("answer" if len(found.serving) > 1 else "answers")
+    told = [f"{_ranks(found.masters)} {gives} {given} to {workers} as they ask"] if found.masters else []
+    told += [f"{_ranks(found.serving)} {answers} {workers} as they ask"] if found.serving else []
     told += [f"{words.several(found.fetched, 'task')} are taken from a counter"] if found.fetched else []
-    several = len(found.masters + found.serving) > 1
-    counted = f"; imbalance counts {'them' if several else 'it'} like the others, --speed below does not"
+    whom = "them" if len(found.masters + found.serving) > 1 else "it"
+    counted = f"; imbalance counts {whom} like the others, --speed does not"
     return [("tasks", "; ".join(told) + (counted if found.masters or found.serving else ""))]
 
 
@@ -169,8 +187,8 @@ def _transfer(limits: Limits) -> dict[str, int]:
         name = f"transfer ({_named([*talking, 'network', *(caller for caller in limits.transfer_of if caller not in _TALKING)])})"
     else:
         calls = f"inside calls of {_named(limits.transfer_of)}"
-        inside = f"mostly polling ({calls})" if 2 * limits.polling_ns > unexplained else f"{_UNEXPLAINED} ({calls})"
-        return {inside: unexplained, "transfer (network and overheads, by the model)": limits.network_ns}
+        inside = f"mostly polling ({calls})" if 2 * limits.polling_ns > unexplained else f"{UNEXPLAINED} ({calls})"
+        return {inside: unexplained, "transfer (network and overheads)": limits.network_ns}
     return {name: limits.transfer_ns}
 
 
@@ -184,30 +202,50 @@ def _share(part: int, whole: int) -> str:
 
 
 def best(domino: DominoDocument) -> Facts:
-    """Return the first change, what to do for it, and how sure that is, or why there is none; then what there is to gain at best."""
+    """Return the first change and what to do for it, or why there is none; then what there is to gain at best, if that is far more."""
     if not domino.answerable:
         return [("first change", "cannot be answered: the waits were not recorded, they count as computation; see perwiz record")]
-    kinds_of: dict[str, list[str]] = {}
-    for row in domino.not_tried:
-        kinds_of.setdefault(row.why, []).append(row.kind)
-    not_tried = [("not tried", f"{', '.join(kinds)}: {why}") for why, kinds in kinds_of.items()]
-    line, bound = first_line(domino), first_bound(domino)
-    if line and not pays(domino):
-        return [*_none_pays(domino, line, bound), *not_tried]
+    line = first_line(domino)
     if line is None and not domino.at_best and {row.kind for row in domino.not_tried} >= set(domino.kinds):
-        return [("first change", "none was tried"), *not_tried]
+        return [("first change", f"none was tried: see {misfit.SURE}")]
     if line is None:
-        told = [("first change", _no_change(domino, "that was tried" if not_tried else "of these kinds"))]
+        told = [("first change", _no_change(domino, "that was tried" if domino.not_tried else "of these kinds"))]
     else:
-        sure = sure_to_gain(domino)
-        told = [*_promised(domino, "first change", line, domino.ranked_span, "" if sure else "not sure to gain: ")]
-        told += [("what to do", line.head.remedy), *([] if sure else _surest(domino))]
-    if bound is not None:
-        told += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
-        told += [("what to do", bound.head.remedy)] if line is None else _towards(line, bound)
-    if domino.turned:
-        told.append(("matching", "receives of any source keep what they took here; perwiz predict lets them take what then comes first"))
-    return [*told, *_launches(domino), *not_tried]
+        told = _first(domino, line) if pays(domino) else [("first change", _none_pays(domino, line))]
+    return [*told, *_at_best(domino), *_launches(domino)]
+
+
+def far_bound(domino: DominoDocument) -> Line | None:
+    """Return the line of what there is to gain at best where the first screen has it: it is far more than the first change, or there is
+    none.
+    """
+    line, bound = first_line(domino) if pays(domino) else None, first_bound(domino)
+    return bound if bound and (line is None or bound.head.gain_ns >= _FAR * line.head.gain_ns) else None
+
+
+def _first(domino: DominoDocument, line: Line) -> Facts:
+    """Return the first change, what to do for it, and beside one that is not sure to gain one that is."""
+    sure = sure_to_gain(domino)
+    told = [("first change", f"{'' if sure else 'not sure to gain: '}{_promised(domino, line)}")]
+    return [*told, ("what to do", in_short(line.head.remedy)), *([] if sure else _surest(domino))]
+
+
+def _promised(domino: DominoDocument, line: Line) -> str:
+    """Return what the first change promises: what it gains, how long the run then takes, and between what that lies."""
+    makespan = line.head.makespan_ns
+    between = spans.short(domino.ranked_span, makespan)
+    then = f"the run then takes {words.duration(makespan)}{f' ({between})' if between else ''}"
+    return f"{_asked(line)}: {gains(domino, makespan)}; {then}"
+
+
+def _asked(line: Line) -> str:
+    """Return a change as an option and in words."""
+    return f"{shown(line.head)} ({words.shown(line.head.what, _WHAT)})"
+
+
+def in_short(remedy: str) -> str:
+    """Return what to do without what is said aside: how each library is told."""
+    return _ASIDE.sub("", remedy)
 
 
 def sure_to_gain(domino: DominoDocument) -> bool:
@@ -219,13 +257,19 @@ def _surest(domino: DominoDocument) -> Facts:
     """Return the change of the largest gain that is sure, of the best of each kind, beside a first one that is not."""
     for row, span in zip(domino.best, domino.best_spans, strict=True):
         if not row.bound and not blocks.negligible(row.gain_ns, domino.shares_of_ns) and spans.sure(span, domino.replayed_ns):
-            return [("sure to gain", f"{shown(row)}: {gained(domino, row.makespan_ns)}"), ("", row.remedy)]
+            return [("sure to gain", f"{shown(row)}: {gains(domino, row.makespan_ns)}")]
     return [("sure to gain", "none: no change that was tried gains whatever the trace leaves open")]
 
 
-def _towards(line: Line, bound: Line) -> Facts:
-    """Return what may gain a part of what there is at best, if that is another thing than the first change."""
-    return [("", f"toward it: {bound.head.remedy}")] if bound.head.remedy != line.head.remedy else []
+def _at_best(domino: DominoDocument) -> Facts:
+    """Return what there is to gain at best, and what may gain a part of that, if it is far more than the first change, or there is none."""
+    line, bound = first_line(domino), far_bound(domino)
+    if bound is None:
+        every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
+        return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
+    told = [("at best", f"{_asked(bound)}: {gains(domino, bound.head.makespan_ns)}; nobody gets it all")]
+    same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy
+    return [*told, *([] if same else [("toward it", in_short(bound.head.remedy))])]
 
 
 def _launches(domino: DominoDocument) -> Facts:
@@ -236,33 +280,20 @@ def _launches(domino: DominoDocument) -> Facts:
     return [("launches", blocks.without_launches(asked, domino.replayed_ns, domino.launches.makespan_ns, domino.shares_of_ns))]
 
 
-def _none_pays(domino: DominoDocument, line: Line, bound: Line | None) -> Facts:
-    """Return that no change that was tried pays, where the time goes, and what kind of change may gain a part of what there is at best."""
+def _none_pays(domino: DominoDocument, line: Line) -> str:
+    """Return that no change that was tried pays, and why."""
     head, span = line.head, domino.ranked_span
-    gain = f"{words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
-    most = f"of what was tried and can be done {shown(head)} gains most, {gain}"
+    gain = f"{shown(head)} gains most, {words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
     if span and hidden(domino, line):
         ends = f"{words.duration(span.least_ns)} to {words.duration(span.most_ns)}"
-        facts = [("first change", f"none is sure: {most}, less than runs of the same differ by ({ends})")]
-    else:
-        facts = [("first change", f"none that pays: {most}, less than a tenth of what there is at best")]
-    sites = [f"{words.shown(row.site, 60)} {_spent(domino, row)}" for row in domino.spending if not _few(domino, row.time_ns)]
-    facts += [("time goes to", f"{'; '.join(sites)}; on average of all processes")] if sites else []
-    if bound is None:
-        every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
-        return [*facts, ("at best", f"{every}: {gained(domino, domino.bound_ns)}"), *spans.facts(domino.bound_span, domino.bound_ns)]
-    facts += [*_promised(domino, "at best", bound, domino.at_best_span), ("", _kept(domino, bound))]
-    return [*facts, ("what to do", f"what may gain a part of that, by how much no trace tells: {bound.head.remedy}")]
-
-
-def _few(domino: DominoDocument, time: int) -> bool:
-    return time < _MUCH * domino.shares_of_ns
+        return f"none is sure: {gain}, less than runs differ by ({ends})"
+    return f"none that pays: {gain}, less than a tenth of what there is at best"
 
 
 def _spent(domino: DominoDocument, row: Spending) -> str:
     """Return how much time is spent at a call site, and how much of that waiting."""
-    waiting = f", {words.duration(row.waiting_ns)} of it waiting" if row.waiting_ns else ""
-    return f"{words.duration(row.time_ns)} ({words.percent(row.time_ns, domino.shares_of_ns)}){waiting}"
+    waiting = f" ({words.percent(row.waiting_ns, domino.shares_of_ns)} waiting)" if row.waiting_ns else ""
+    return f"{words.shown(row.site, _PATH)} {words.percent(row.time_ns, domino.shares_of_ns)}{waiting}"
 
 
 def _no_change(domino: DominoDocument, which: str) -> str:
@@ -271,17 +302,3 @@ def _no_change(domino: DominoDocument, which: str) -> str:
         return f"none: no change {which} gains anything"
     little = "0.1 %" if domino.ranked else "anything"
     return f"none: nothing {which} that somebody can do as it stands gains {little}"
-
-
-def _promised(domino: DominoDocument, label: str, line: Line, span: Span | None, how: str = "") -> Facts:
-    """Return what a line promises, and how, between what that lies, and what it means."""
-    head = line.head
-    return [(label, f"{how}{shown(head)}: {gained(domino, head.makespan_ns)}"), *spans.facts(span, head.makespan_ns), ("", meaning(line))]
-
-
-def _kept(domino: DominoDocument, line: Line) -> str:
-    """Return why nobody can keep a bound, and what of it can be had."""
-    why = _BOUND[line.head.change.removeprefix("--").partition(" ")[0]]
-    if part := parts_of(line):
-        return f"{why}; a part of it: {named(domino, part)}"
-    return f"{why}; nothing that was tried makes a tenth of it true"

@@ -27,6 +27,11 @@ def meaning(line: Line) -> str:
     return f"{line.head.what}{_falls(line)}{_posted(line.head)}{only_if(line.head)}"
 
 
+def falls(line: Line) -> str:
+    """Return the same but what it does and what it takes for granted; empty if that is all."""
+    return f"{_falls(line)}{_posted(line.head)}".removeprefix("; ")
+
+
 def shown(row: Ranked) -> str:
     """Return the option that asks for a change."""
     return words.shown(row.change, WHOLE)
@@ -61,8 +66,13 @@ def named(domino: DominoDocument, rows: Sequence[Ranked]) -> str:
 
 def gained(domino: DominoDocument, makespan: int) -> str:
     """Return a makespan and what it gains."""
+    return f"{words.duration(makespan)}, {gains(domino, makespan)}"
+
+
+def gains(domino: DominoDocument, makespan: int) -> str:
+    """Return what a makespan gains."""
     gain = domino.replayed_ns - makespan
-    return f"{words.duration(makespan)}, gain {words.duration(gain)} ({words.percent(gain, domino.shares_of_ns)})"
+    return f"gain {words.duration(gain)} ({words.percent(gain, domino.shares_of_ns)})"
 
 
 def receives(row: Change | Ranked) -> str:

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 
 from perwiz import words
 from perwiz.report.blocks import negligible
-from perwiz.report.domino.change import CURE, INDENT, WHOLE, meaning, named, parts_of, shown, worth_of
-from perwiz.report.domino.records import DominoDocument, Line, Placed, first_bound, first_line, pays
+from perwiz.report.domino.answer import far_bound, in_short
+from perwiz.report.domino.change import CURE, INDENT, WHOLE, falls, meaning, named, parts_of, shown, worth_of
+from perwiz.report.domino.records import DominoDocument, Line, Placed, first_line, pays
+
+_MUCH = 0.05
+"""Part of what shares are of: what is less is not told."""
 
 
 def kinds(domino: DominoDocument) -> list[str]:
@@ -32,7 +36,15 @@ def hot_spots(domino: DominoDocument) -> list[str]:
         for spot in domino.hot_spots
     ]
     title = "hot spots: computation on the critical path by region, and what is gained if it takes half of its time"
-    return [*words.wrapped(title), *words.table(head, rows, (7,), spare=(6, 5, 4))]
+    return [*words.wrapped(title), *words.table(head, rows, (7,), spare=(6, 5, 4)), *_outside(domino)]
+
+
+def _outside(domino: DominoDocument) -> list[str]:
+    """Return how much of the critical path is in no region, if that is much."""
+    if domino.outside_ns < _MUCH * domino.shares_of_ns:
+        return []
+    outside = f"{words.percent(domino.outside_ns, domino.shares_of_ns)} of the time is computation on the critical path outside of regions"
+    return words.wrapped(f"{outside}: mark some there to see which of it pays", 2)
 
 
 def lists(domino: DominoDocument) -> list[str]:
@@ -42,7 +54,7 @@ def lists(domino: DominoDocument) -> list[str]:
     said, out = set[str](), list[str]()
     lists = (
         ("what could be changed", domino.ranked, domino.lines, domino.small_lines, first_line(domino) if pays(domino) else None),
-        ("what there is to gain at best", domino.at_best, domino.at_best_lines, domino.small_at_best, first_bound(domino)),
+        ("what there is to gain at best", domino.at_best, domino.at_best_lines, domino.small_at_best, far_bound(domino)),
     )
     for title, lines, total, small, above in lists:
         if total:
@@ -59,9 +71,10 @@ def _list(
     first = f", the first {len(lines)} of {worth}" if len(lines) < worth else ""
     rows = list[words.Line]()
     for number, line in enumerate(lines, 1):
-        told = [] if line is above else [meaning(line)]
+        told = [text for text in (falls(line) if line is above else meaning(line),) if text]
         told += _same(domino, line)
-        told += [f"do: {line.head.remedy}"] if line is not above and line.head.remedy not in said else []
+        known = line.head.remedy in said or (line is above and in_short(line.head.remedy) == line.head.remedy)
+        told += [] if known else [f"do: {line.head.remedy}"]
         said.add(line.head.remedy)
         place = _place(line.place) if line.place else ""
         tie = "=" if line.place and line.place.tied else ""

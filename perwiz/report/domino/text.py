@@ -11,6 +11,7 @@ from perwiz.report.domino.answer import answer
 from perwiz.report.domino.change import WHOLE, gained, receives
 from perwiz.report.domino.lists import hot_spots, kinds, lists
 from perwiz.report.domino.records import Change, DominoDocument, NextFix
+from perwiz.report.domino.sure import section
 from perwiz.report.domino.target import target
 from perwiz.whatif.worth.domino import COUNTED
 
@@ -37,6 +38,7 @@ def text(domino: DominoDocument) -> str:
         lines += lists(domino)
     if domino.hot_spots:
         lines += ["", *hot_spots(domino)]
+    lines += section(domino)
     if domino.calls:
         lines += ["", *words.facts(_calls(domino))]
     if domino.changes:
@@ -51,7 +53,9 @@ def text(domino: DominoDocument) -> str:
 def _calls(domino: DominoDocument) -> Facts:
     """Return what single calls are worth, and all of them."""
     none, gain = _none(domino), domino.replayed_ns - domino.bound_ns
-    facts = _bound(domino, none) if gain else []
+    waits = f"{_everybody(domino.waiting_of)} {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
+    facts = [("waiting", f"{waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
+    facts += _bound(domino, none) if gain else []
     if domino.changes:
         first = domino.changes[0]
         does = f"it {_WORDS[domino.question][1]} {words.duration(_removed(domino, first))}{_others(domino)}"
@@ -66,6 +70,12 @@ def _calls(domino: DominoDocument) -> Facts:
     else:
         facts += [("best call", "cannot be answered: no wait was recorded"), *pace(domino)]
     return [*facts, *_longest(domino)]
+
+
+def _everybody(kinds: Sequence[str]) -> str:
+    """Return who waits."""
+    *others, last = kinds or [""]
+    return f"all {', '.join(others)}{' and ' * bool(others)}{last} together wait" if last else "it waits"
 
 
 def _none(domino: DominoDocument) -> str:

@@ -9,8 +9,9 @@ from msgspec import structs
 
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
-from perwiz.report.domino.answer import best, sure_to_gain
+from perwiz.report.domino.answer import best, goes_to, sure_to_gain
 from perwiz.report.domino.records import DominoDocument
+from perwiz.report.domino.sure import reasons
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
@@ -21,6 +22,9 @@ from perwiz.report.page.tables import PanelData, size
 from perwiz.report.picture.lanes import noun
 from perwiz.trace.tables import STREAM
 from perwiz.whatif.compare.compare import Comparison
+
+_LINE = ("first change", "what to do")
+"""Labels of what stands in the line that is printed beside the page."""
 
 
 def page(report: Report, tabs: Sequence[Panel] = ()) -> str:
@@ -60,14 +64,15 @@ def head(report: Report) -> PanelData:
         "noun": noun(trace),
         "messages": len(trace.messages),
         "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction and report.asked else [],
-        "best": [[label, words.shown(fact, 1000)] for label, fact in best(report.ranked)],
+        "best": [[label, words.shown(fact, 1000)] for label, fact in [*best(report.ranked), *goes_to(report.ranked)]],
+        "sure": [[label, words.shown(fact, 1000)] for label, fact in reasons(report.ranked)],
         "by": _by(report),
         "recorded": report.run.trace.timeline.makespan,
         "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
         "predicted": prediction.predicted.makespan if prediction else None,
         "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction and report.asked else None,
-        "doubts": [[label.capitalize(), text] for label, text in misfit.beside([], _modelled(report), whole)],
+        "doubts": [[label.capitalize(), text] for label, text in misfit.doubts(_modelled(report), whole)],
         "waiting": int(report.run.waits.time.sum()),
         "comparison": _comparison(report.comparison),
         "incomplete": report.incomplete,
@@ -111,7 +116,7 @@ def line(report: Report, written: str) -> str:
         asked = "; ".join(words.shown(str(hypothesis)) for hypothesis in prediction.hypotheses)
         then = f", {words.duration(prediction.predicted.makespan)} under {asked}"
     else:
-        then = "".join(f"; {label}: {fact}" for label, fact in best(report.ranked) if label)
+        then = "".join(f"; {label}: {fact}" for label, fact in best(report.ranked) if label in _LINE)
     mark = next(filter(None, map(blocks.mark, report.healths)), "")
     lacks = [fact for health in report.healths for _, fact in blocks.lacking(blocks.health(health))]
     incomplete = f"incomplete: {'; '.join(lacks)}; recorded " if lacks else ""

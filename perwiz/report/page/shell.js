@@ -3,7 +3,6 @@ const page = window.perwiz = (function () {
   const panels = {}, listeners = {}, drawn = new Set(), resizers = [];
   let base = 0, answering;
   const timeline = new Promise((done) => { answering = done; });
-  const LATER = new Set(["time goes to", "not tried"]);  // labels that the top tells only when asked
   const FEW = 8;  // rows that need no filter
   const SMALL = 20000;  // calls of a run whose panels are drawn before they are opened, so that all of it prints
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
@@ -229,9 +228,8 @@ const page = window.perwiz = (function () {
     }
     box.append(node("h1", {}, head.trace), answer, node("p", {class: "sub"}, told.join(" \u00b7 ")));
     if (asked) box.append(node("p", {class: "sub"}, "asked: ", node("code", {}, head.asked.join("; "))));
-    const first = head.best.filter(([label]) => label && !LATER.has(label)), rest = head.best.filter((one) => !first.includes(one));
-    box.append(facts(first));
-    if (rest.length) box.append(node("details", {}, node("summary", {}, "how sure, and what else"), facts(rest)));
+    box.append(facts(head.best));
+    if (head.sure.length) box.append(node("details", {}, node("summary", {}, "how sure"), facts(head.sure)));
   }
 
   function failed(error) {

@@ -39,7 +39,7 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
         lines += ["", "instances", *tables.statistics_lines(document.statistics)]
     if locations:
         lines += ["", *_location_lines(document)]
-    return "\n".join([*lines, "", *misfit.closing(document)])
+    return "\n".join([*lines, *misfit.sure(document, document.shares_of_ns), "", *misfit.closing(document)])
 
 
 def _answer(document: PatternsDocument) -> Facts:

@@ -25,7 +25,7 @@ TITLES = {"load_balance": "load balance", "serialisation": "serialisation", "tra
 def text(document: PhasesDocument) -> str:
     """Return the document as text."""
     lines = [*blocks.title(document.trace, "behaviour over time", document.health), "", *words.facts(answer(document)), ""]
-    return "\n".join([*lines, *_lines(document), "", *misfit.closing(document)])
+    return "\n".join([*lines, *_lines(document), *misfit.sure(document, document.shares_of_ns), "", *misfit.closing(document)])
 
 
 def answer(document: PhasesDocument) -> Facts:

@@ -31,6 +31,9 @@ def text(predict: PredictDocument) -> str:
         *blocks.title(predict.trace, subject, predict.health),
         "",
         *words.facts(_answer(predict)),
+        *misfit.sure(predict, predict.shares_of_ns, _sure(predict)),
+        "",
+        *words.facts(_changes(predict)),
         "",
         *process_lines(predict.processes, asked),
     ]
@@ -45,7 +48,7 @@ def text(predict: PredictDocument) -> str:
     if len(predict.collectives) > _ALGORITHMS:
         facts.append(("", f"and {len(predict.collectives) - _ALGORITHMS} more (--json)"))
     facts += misfit.facts(predict.misfit, predict.model, predict.replay_error_ns, predict.engine)
-    return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(predict.health)])
+    return "\n".join([*lines, "", *words.facts(facts), "", *blocks.health_lines(predict.health, shared=False)])
 
 
 def _said(told: Semantics, asked: bool) -> Facts:
@@ -64,33 +67,69 @@ def _said(told: Semantics, asked: bool) -> Facts:
 
 
 def _answer(predict: PredictDocument) -> Facts:
-    recorded = predict.recorded_ns
+    """Return what becomes of the run and what to do for it, with what puts that in doubt."""
+    recorded, asked = predict.recorded_ns, bool(predict.hypotheses)
     change = blocks.gained(recorded, predict.predicted_ns, predict.shares_of_ns)
     if predict.gain_ns > 0 and not spans.sure(predict.predicted_span, recorded):
         change += ", not sure to gain"
+    change = "nothing changes" if asked and _still(predict) else change
+    of = blocks.share_notes(predict.shares_of_ns, recorded, predict.part) if asked else []
+    of += ["percentages are of the whole run, as the change moves the end of MPI_Init"] if asked and predict.init_moves else []
+    between = f" ({_between(predict)})" if asked else ""
     facts = [
-        ("recorded", blocks.recorded(recorded, predict.health)),
-        ("predicted", f"{words.duration(predict.predicted_ns)}, {change}"),
+        ("recorded", "; ".join([blocks.recorded(recorded, predict.health), *of])),
+        *blocks.unrecorded_waits(predict.health),
+        ("predicted", f"{words.duration(predict.predicted_ns)}{between}, {change}"),
     ]
-    waits = f"{words.duration(predict.waiting_ns)} recorded"
-    if predict.hypotheses:
-        facts += blocks.share_facts(predict.shares_of_ns, recorded, predict.part)
-        facts += [("", "percentages are of the whole run, as the change moves the end of MPI_Init")] if predict.init_moves else []
-        facts += [("", line) for line in spans.texts(predict.predicted_span, predict.predicted_ns)]
-        facts += algorithms.doubtful(predict.algorithms)
-        facts += _several(predict.recordings) if predict.recordings else []
-        facts += _widened(predict.widened) if predict.widened else []
-        waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
     facts += _masters(predict)
     facts += [("what to do", predict.remedy)] if predict.remedy else []
-    facts = blocks.lacking(predict.health) + misfit.beside(facts, predict, predict.shares_of_ns)
-    if predict.hypotheses and predict.links_shared >= TOLD:
+    guess = ["how collectives were made is a guess"] if algorithms.doubtful(predict.algorithms) else []
+    facts = blocks.lacking(predict.health) + misfit.beside(facts, predict, predict.shares_of_ns, guess)
+    if asked and predict.links_shared >= TOLD:
         alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
         facts.append(("links", f"messages share links for {words.percent(predict.links_shared, 1)} of their time {alone}"))
     facts += _interfaces(predict) + _links(predict)
-    facts += _said(predict.semantics, bool(predict.hypotheses)) if predict.semantics else []
-    facts.append(("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}"))
-    return [*_no_answer(predict), *facts, *blocks.unrecorded_waits(predict.health), *_effect(predict)]
+    facts += _said(predict.semantics, asked) if predict.semantics else []
+    return [*_no_answer(predict), *facts, *_effect(predict)]
+
+
+def _between(predict: PredictDocument) -> str:
+    """Return between what the makespan lies, in short, or that it is not told."""
+    span = predict.predicted_span
+    if told := spans.short(span, predict.predicted_ns):
+        return told
+    if not span.drawn:
+        return "how much it varies is not told"
+    return "whatever the trace leaves open" if span.varies else "how much it varies is not known"
+
+
+def _changes(predict: PredictDocument) -> Facts:
+    """Return what the hypotheses touch: how long all wait, the waits that are zeroed, and how many calls move."""
+    waits = f"{words.duration(predict.waiting_ns)} recorded"
+    if predict.hypotheses:
+        waits += f", {words.duration(predict.waiting_predicted_ns)} predicted"
+    facts = [("waiting", f"{waits}{words.together([row.thread for row in predict.processes])}")]
+    facts += [("zeroed", zeroed(predict.zeroed))] if predict.zeroed.calls else []
+    if not predict.hypotheses:
+        return facts
+    moved = f"{predict.calls_moved} of {words.several(predict.calls, 'call')}" if predict.calls else "no call"
+    return [*facts, ("moved", moved), *_in_place(predict)]
+
+
+def _still(predict: PredictDocument) -> bool:
+    """Return whether the hypotheses change nothing."""
+    moves = predict.calls_moved or any(process.gain_ns for process in predict.processes)
+    return not moves and predict.waiting_predicted_ns == predict.waiting_ns
+
+
+def _sure(predict: PredictDocument) -> Facts:
+    """Return between what the answer lies, and how that came about."""
+    if not predict.hypotheses:
+        return []
+    told = spans.texts(predict.predicted_span, predict.predicted_ns)
+    facts = [("" if k else "predicted", line) for k, line in enumerate(told)] + algorithms.doubtful(predict.algorithms)
+    facts += _several(predict.recordings) if predict.recordings else []
+    return facts + (_widened(predict.widened) if predict.widened else [])
 
 
 def _no_answer(predict: PredictDocument) -> Facts:
@@ -199,19 +238,13 @@ def _in_place(predict: PredictDocument) -> Facts:
 
 
 def _effect(predict: PredictDocument) -> Facts:
-    """Return what the hypotheses touch: the waits they zero, and how many calls move."""
-    facts = [("zeroed", zeroed(predict.zeroed))] if predict.zeroed.calls else []
-    facts += _beside(predict, predict.instead) if predict.instead else []
+    """Return what else there is to say of the hypotheses: what can be done instead, and how each is meant."""
+    facts = _beside(predict, predict.instead) if predict.instead else []
     facts += _launches(predict, predict.never_late_ns) if predict.never_late_ns is not None else []
     if predict.deadlocks:
         stopped = "messages would be synchronous and stop the program for good; their senders are not held here"
         facts.append(("deadlock", f"{predict.deadlocks} {stopped}"))
     if predict.hypotheses:
-        still = not (predict.calls_moved or any(process.gain_ns for process in predict.processes))
-        still = still and predict.waiting_predicted_ns == predict.waiting_ns
-        moved = f"{predict.calls_moved} of {words.several(predict.calls, 'call')}" if predict.calls else "no call"
-        facts.append(("moved", f"{moved}{', nothing changes' if still else ''}"))
-        facts += _in_place(predict)
         facts += [fact for team in predict.teams for fact in teams.facts(team)]
         facts += algorithms.facts(predict.algorithms)
         facts += teams.pieces(predict.hypotheses) if predict.gain_ns <= 0 else []

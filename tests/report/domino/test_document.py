@@ -18,6 +18,7 @@ from perwiz import words
 from perwiz.formats import files
 from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
+from perwiz.report.domino.answer import in_short
 from perwiz.report.domino.change import meaning
 from perwiz.report.domino.records import Launches, Line, first_bound, first_line, pays
 from perwiz.report.domino.remedies import REMEDIES
@@ -48,9 +49,19 @@ def document(trace, most=9, model=None, by=None, kinds=ranking.ranking.WORDS, **
 
 
 def lines(block, *labels):
-    """Return the facts under some labels, with what continues them."""
+    """Return the facts under some labels, with what continues them, but those on how sure they are."""
+    before, _, behind = text(block).partition("\n\nhow sure\n")
+    return _under(labels, f"{before}\n\n{behind.partition(chr(10) * 2)[2]}")
+
+
+def sure(block, *labels):
+    """Return the same of those on how sure the answer is."""
+    return _under(labels, text(block).partition("\n\nhow sure\n")[2].partition("\n\n")[0])
+
+
+def _under(labels, told):
     found, label = [], ""
-    for line in text(block).splitlines():
+    for line in told.splitlines():
         label = line[:14].strip() or label
         if label in labels:
             found.append(line[14:])
@@ -132,19 +143,11 @@ def test_text__by_hand():
     assert text(document(falling(), by="rank")).partition("\n\nmodel ")[0].splitlines() == [
         "falling.alog: what to change first",
         "",
-        "recorded      834 ns; all processes together wait 600 ns in 3 of 6 calls",
-        "limited by    imbalance (rank 1 computes most) 15.2 %, serialisation (waiting in turn) 7.2 %, transfer (MPI and network)",
-        "              2.9 %; computation 74.7 %, of the 834 ns recorded",
-        "first change  --speed rank:1=1.203: 783 ns, gain 51 ns (6.1 %)",
-        "              rank 1, 1.203 times as fast; waiting in MPI_Recv falls from 600 ns to 506 ns",
-        "what to do    see why this process computes longer: more work than the others (decompose anew), or a slower core or a",
-        "              crowded node (pin processes, move the job)",
-        "at best       --zero-wait rank:1: 772 ns, gain 62 ns (7.4 %)",
-        "              the 3 calls of rank 1; waiting in MPI_Recv falls from 600 ns to 414 ns",
-        "              a wait goes only as far as what it waits for comes earlier; nothing that was tried makes a tenth of it",
-        "              true",
-        "              toward it: send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and",
-        "              MPI_Wait instead of waiting",
+        "recorded      834 ns",
+        "limited by    imbalance (rank 1 computes most) 15.2 %, serialisation (waiting in turn) 7.2 %, other 2.9 %; computation",
+        "              74.7 %",
+        "first change  --speed rank:1=1.203 (rank 1, 1.203 times as fast): gain 51 ns (6.1 %); the run then takes 783 ns",
+        "what to do    see why this process computes longer: more work than the others, or a slower core or a crowded node",
         "",
         "the best change of each kind",
         "kind      gain                  makespan  between          change",
@@ -154,14 +157,26 @@ def test_text__by_hand():
         "what could be changed",
         "    gain         makespan  kind     change",
         "1  51 ns  6.1 %    783 ns  slowest  --speed rank:1=1.203",
+        "     waiting in MPI_Recv falls from 600 ns to 506 ns",
+        "     do: see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded",
+        "       node (pin processes, move the job)",
         "",
         "what there is to gain at best",
         "    gain         makespan  kind  change",
         "1  62 ns  7.4 %    772 ns  wait  --zero-wait rank:1",
+        "     the 3 calls of rank 1; waiting in MPI_Recv falls from 600 ns to 414 ns",
+        "     do: send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of",
+        "       waiting",
         "2  10 ns  1.2 %    824 ns  wait  --zero-wait rank:2",
         "     the 1 call of rank 2; waiting in MPI_Recv falls from 600 ns to 376 ns",
         "gain: by which the recorded run, replayed with the change, is shorter; perwiz predict falling.alog CHANGE",
         "",
+        "how sure",
+        "at best       a wait goes only as far as what it waits for comes earlier; nothing that was tried makes a tenth of it",
+        "              true",
+        "other         transfer (MPI and network) 2.9 %",
+        "",
+        "waiting       all processes together wait 600 ns in 3 of 6 calls",
         "no waits      750 ns, gain 84 ns (10.1 %), if no call waited: --zero-wait all",
         "best call     --zero-wait e2: 772 ns, gain 62 ns (7.4 %); it waits 62 ns, then 2 others 124 ns less",
         "longest wait  e1, 314 ns: removing it alone gives nothing",
@@ -293,13 +308,13 @@ def small_beside_a_bound():
 
 def test_text__nothing_that_was_tried_pays():
     """Balanced, or half the latency, gains 5 of 2010; at best 988 in MPI_Send are gone, of which nobody can say what can be had."""
-    told = text(document(small_beside_a_bound()))
-    first = " ".join(told.partition("\nfirst change")[2].partition("\n\n")[0].split())
-    assert first.startswith("none that pays: of what was tried and can be done "), first
-    assert " gains most, 5 ns (0.2 %), less than a tenth of what there is at best time goes to MPI_Send 500 ns (24.9 %); " in first
-    assert "; MPI_Recv 486 ns (24.2 %), 486 ns of it waiting;" in first
-    assert " at best --zero-time site:MPI_Send: " in first
-    assert f"what to do what may gain a part of that, by how much no trace tells: {REMEDIES['messages']}" in first
+    block = document(small_beside_a_bound())
+    assert lines(block, "first change").startswith("none that pays: ")
+    assert lines(block, "first change").endswith(" gains most, 5 ns (0.2 %), less than a tenth of what there is at best")
+    assert lines(block, "time goes to") == "MPI_Send 24.9 %; MPI_Recv 24.2 % (24.2 % waiting)"
+    assert lines(block, "at best").startswith("--zero-time site:MPI_Send (MPI_Send takes no time): gain ")
+    assert lines(block, "at best").endswith("; nobody gets it all")
+    assert lines(block, "toward it") == in_short(REMEDIES["messages"])
 
 
 def test_text__not_sure_to_gain():
@@ -332,7 +347,7 @@ def test_text__what_is_sure_beside_a_first_change_that_is_not():
     rows = zip(block.best, block.best_spans, strict=True)
     spans = [replace(span, most_ns=block.replayed_ns) if row.kind == first else span for row, span in rows]
     told = lines(replace(unsure, best_spans=spans), "sure to gain")
-    assert told.startswith(f"{second.change}: {words.duration(second.makespan_ns)}, gain ")
+    assert told.startswith(f"{second.change}: gain {words.duration(second.gain_ns)} (")
     spans = [replace(span, most_ns=block.replayed_ns) for span in spans]
     told = lines(replace(unsure, best_spans=spans), "sure to gain")
     assert told == "none: no change that was tried gains whatever the trace leaves open"
@@ -386,12 +401,9 @@ def test_text__what_other_runs_hide_is_no_first_change():
     assert pays(with_span(block, **noise, sooner_ns=5000, later_ns=5000))
     line.gain_ns = 999
     told = lines(with_span(block, **noise, sooner_ns=1000, later_ns=0, least_ns=1500, most_ns=2500), "first change")
-    assert told == (
-        f"none is sure: of what was tried and can be done {line.change} gains most, 999 ns (1.0 %), less than runs of the same differ by"
-        " (1.500 us to 2.500 us)"
-    )
+    assert told == (f"none is sure: {line.change} gains most, 999 ns (1.0 %), less than runs differ by (1.500 us to 2.500 us)")
     best = lines(with_span(block, **noise, sooner_ns=1000, later_ns=0), "at best")
-    assert best.startswith(f"--zero-wait all: {words.duration(block.bound_ns)}, gain ")
+    assert best.startswith("--zero-wait all: gain ")
 
 
 def test_text__what_is_held_by_late_receivers():
@@ -403,11 +415,13 @@ def test_text__what_is_held_by_late_receivers():
     b.compute(0, 1000)
     with b.region(1, "take"):
         b.recv(1, 0)
-    told = text(document(b.trace()))
-    first = " ".join(told.partition("\nfirst change")[2].partition("\n\n")[0].split())
-    assert first.startswith("--eager 256: 1.001 us, gain 999 ns (50.0 %) messages of up to 256 bytes are eager")
-    assert "the receives are posted in MPI_Recv@take" in first
-    assert first.endswith(f"what to do {REMEDIES['eager limit']}")
+    block = document(b.trace())
+    told, said = text(block), "--eager 256 (messages of up to 256 bytes are eager): gain 999 ns (50.0 %); the run then takes 1.001 us"
+    assert lines(block, "first change") == said
+    assert lines(block, "what to do") == "raise the eager limit of this MPI, or post the receives earlier with MPI_Irecv"
+    listed = " ".join(told.partition("\nwhat could be changed")[2].split())
+    assert "; the receives are posted in MPI_Recv@take" in listed
+    assert f"do: {REMEDIES['eager limit']}" in listed
     assert "\n     includes: protocol --eager site:MPI_Send@give (49.4 %), protocol --eager all (49.4 %) and 3 more\n" in told
 
 
@@ -516,7 +530,7 @@ def test_text__waits_that_were_not_recorded():
     b.compute(0, 100)
     b.send(0, 1)
     block = document(lacking(b.trace()))
-    assert lines(block, "recorded") == "100 ns; all processes together wait 0 ns in 0 of 1 call as far as recorded"
+    assert lines(block, "waiting") == "all processes together wait 0 ns in 0 of 1 call as far as recorded"
     assert lines(block, "first change").startswith("cannot be answered: the waits were not recorded")
     assert lines(block, "best call") == f"cannot be answered: no wait was recorded {unrecorded}"
     assert pace(block) == [("", unrecorded)]
@@ -676,11 +690,12 @@ def test_not_tried(monkeypatch):
     why = f"{calls} calls are too many for it in this list; perwiz domino --question advance lists single calls (without -q)"
     block = document(falling())
     assert valid(block, "domino")["not_tried"] == [{"kind": "order", "why": why}]
-    assert lines(block, "not tried") == f"order: {why}"
+    assert sure(block, "not tried") == f"order: {why}"
     only = told(domino(falling(), hand_model()), kinds=["order"])
-    assert lines(only, "first change", "not tried") == f"none was tried order: {why}"
+    assert (lines(only, "first change"), sure(only, "not tried")) == ("none was tried: see how sure", f"order: {why}")
     several = told(domino(falling(), hand_model()), kinds=["order", "collective"])
-    assert lines(several, "first change", "not tried") == f"none: no change that was tried gains anything order: {why}"
+    assert lines(several, "first change") == "none: no change that was tried gains anything"
+    assert sure(several, "not tried") == f"order: {why}"
 
 
 def test_limits__leave_streams_out():
@@ -723,11 +738,11 @@ def one_kernel():
 
 def test_limits__one_process_has_nobody_to_be_balanced_with():
     """Nor does it wait in turn, nor for a network: it waits for its device."""
-    said = "devices (waiting for kernels and copies) 88.9 %; computation 11.1 %, of the 900 ns recorded"
+    said = "devices (waiting for kernels and copies) 88.9 %; computation 11.1 %"
     assert lines(document(one_kernel()), "limited by") == said
     limits = document(one_kernel()).limits
     assert (limits.computation_ns, limits.imbalance_ns, limits.devices_ns, limits.serialisation_ns, limits.rank) == (100, 0, 800, 0, 0)
-    assert lines(document(one_kernel()), "recorded") == "900 ns; it waits 800 ns in 1 of 4 calls"
+    assert lines(document(one_kernel()), "waiting") == "it waits 800 ns in 1 of 4 calls"
 
 
 def test_limits__overhead_is_of_those_that_call():
@@ -735,18 +750,18 @@ def test_limits__overhead_is_of_those_that_call():
 
     def said(name):
         found = document(CATALOGUE[name]()).limits
-        return answer.limits(replace(found, network_ns=found.transfer_ns), None)[0][1]
+        return str(answer.parts(replace(found, network_ns=found.transfer_ns)))
 
     assert "transfer (OpenSHMEM and network)" in said("shmem")
     assert "transfer (MPI and network)" in said("late_sender")
     assert "transfer (MPI, network and threads)" in said("threads")
     assert "transfer (MPI, network and devices)" in said("device")
     small = document(CATALOGUE["small_team"]()).limits
-    ((_, overhead),) = answer.limits(replace(small, transfer_ns=20), None)
+    ((_, overhead),) = answer.limits(replace(small, transfer_ns=20))
     assert "overhead (in calls of threads) 25.0 %" in overhead
-    assert "all threads together wait" in lines(document(CATALOGUE["small_team"]()), "recorded")
-    assert "all processes and threads together wait" in lines(document(CATALOGUE["threads"]()), "recorded")
-    assert "all threads and streams together wait" in lines(document(CATALOGUE["two_streams"]()), "recorded")
+    assert "all threads together wait" in lines(document(CATALOGUE["small_team"]()), "waiting")
+    assert "all processes and threads together wait" in lines(document(CATALOGUE["threads"]()), "waiting")
+    assert "all threads and streams together wait" in lines(document(CATALOGUE["two_streams"]()), "waiting")
 
 
 def test_limits__what_no_cost_explains():
@@ -756,13 +771,12 @@ def test_limits__what_no_cost_explains():
     b.recv(1, 0, at=(0, 112))
     block = document(b.trace())
     assert (block.limits.transfer_ns, block.limits.network_ns) == (112, 14)
-    assert lines(block, "limited by") == (
-        "unexplained (inside calls of MPI) 87.5 %, transfer (network and overheads, by the model) 12.5 %, of the 112 ns recorded"
-        " unexplained: by no cost of the model; waiting for a processor, copies, the library, or a slower network"
-    )
+    assert lines(block, "limited by") == ("unexplained (inside calls of MPI) 87.5 %, transfer (network and overheads) 12.5 %")
+    said = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
+    assert sure(block, "unexplained") == said
     of = replace(block.limits, time_ns=280)
-    assert "unexplained (inside calls of MPI) 5.0 %" in answer.limits(replace(of, network_ns=98), None)[0][1]
-    assert answer.limits(replace(of, network_ns=99), None) == [("limited by", "transfer (MPI and network) 40.0 %, of the 280 ns recorded")]
+    assert "unexplained (inside calls of MPI) 5.0 %" in answer.limits(replace(of, network_ns=98))[0][1]
+    assert answer.limits(replace(of, network_ns=99)) == [("limited by", "transfer (MPI and network) 40.0 %")]
 
 
 def test_limits__polling_explains_what_no_cost_does():
@@ -770,11 +784,12 @@ def test_limits__polling_explains_what_no_cost_does():
     b = Builder(2)
     b.send(0, 1, 1, at=(0, 2))
     b.recv(1, 0, at=(0, 112))
-    found = document(b.trace()).limits
-    assert "unexplained (inside calls of MPI) 87.5 %" in answer.limits(replace(found, polling_ns=49), None)[0][1]
-    (_, told), (_, polling) = answer.limits(replace(found, polling_ns=50), None)
-    assert told.startswith("mostly polling (inside calls of MPI) 87.5 %, transfer (network and overheads, by the model) 12.5 %")
-    assert polling.startswith("44.6 % is polling (tests and probes in vain)")
+    block = document(b.trace())
+    few, many = (replace(block, limits=replace(block.limits, polling_ns=polling)) for polling in (49, 50))
+    assert "unexplained (inside calls of MPI) 87.5 %" in lines(few, "limited by")
+    assert lines(many, "limited by") == "mostly polling (inside calls of MPI) 87.5 %, transfer (network and overheads) 12.5 %"
+    assert sure(many, "polling").startswith("44.6 % is polling (tests and probes in vain)")
+    assert (sure(few, "unexplained") != "", sure(many, "unexplained")) == (True, "")
 
 
 def test_limits__parts_are_all_or_none():
@@ -782,9 +797,24 @@ def test_limits__parts_are_all_or_none():
     limits = document(CATALOGUE["late_sender"]()).limits
     nothing = dict.fromkeys((name for name in limits.__struct_fields__ if name.endswith("_ns")), 0)
     bare = replace(limits, **nothing | {"time_ns": 100, "transfer_of": []})
-    assert answer.limits(bare, None) == [("limited by", "nothing, of the 100 ns recorded")]
-    told = answer.limits(replace(bare, transfer_ns=60, devices_ns=40), None)
-    assert told == [("limited by", "transfer 60.0 %, devices (waiting for kernels and copies) 40.0 %, of the 100 ns recorded")]
+    assert answer.limits(bare) == [("limited by", "nothing")]
+    told = answer.limits(replace(bare, transfer_ns=60, devices_ns=40))
+    assert told == [("limited by", "transfer 60.0 %, devices (waiting for kernels and copies) 40.0 %")]
+
+
+def test_limits__small_parts_stand_below():
+    """Those of less than a twentieth are named on how sure that is, and are one sum from a hundredth on; the largest part always has its
+    name.
+    """
+    limits = document(CATALOGUE["late_sender"]()).limits
+    nothing = dict.fromkeys((name for name in limits.__struct_fields__ if name.endswith("_ns")), 0)
+    bare = replace(limits, **nothing | {"time_ns": 1000, "transfer_of": []})
+    small = replace(bare, transfer_ns=50, devices_ns=6, end_ns=4)
+    assert answer.limits(small) == [("limited by", "transfer 5.0 %, other 1.0 %")]
+    assert answer.other(small) == [("other", "devices (waiting for kernels and copies) 0.6 %, MPI_Finalize 0.4 %")]
+    assert answer.limits(replace(small, devices_ns=5)) == [("limited by", "transfer 5.0 %")]
+    assert answer.limits(replace(bare, end_ns=4)) == [("limited by", "MPI_Finalize 0.4 %")]
+    assert answer.other(replace(bare, end_ns=4)) == []
 
 
 @pytest.mark.parametrize(("world", "who"), [(2, "rank 1: waiting for it"), (3, "ranks 1, 2: waiting for them")])
@@ -829,11 +859,10 @@ def test_stands_out():
     block = document(steps(1000))
     found = block.stands_out
     assert (found.numbers, found.times_ns, found.median_ns, found.excess_ns, found.alike) == ([4], [1000], 100, 900, "5..13")
-    assert lines(block, "stands out") == (
-        "iteration 4 (1.000 us); the others 100 ns (median): 39.1 % of the time is what they take more"
-        " those alike alone: --iterations 5..13; if other work disturbed them, record again"
-    )
-    assert " more if other work" in lines(replace(block, stands_out=replace(found, alike=None)), "stands out")
+    assert lines(block, "stands out") == ("iteration 4 (1.000 us); the others 100 ns (median): what they take more is 39.1 %")
+    advice = "if other work disturbed them, record again"
+    assert sure(block, "stands out") == f"those alike alone: --iterations 5..13; {advice}"
+    assert sure(replace(block, stands_out=replace(found, alike=None)), "stands out") == advice
     assert not lines(replace(block, stands_out=replace(found, excess_ns=114)), "stands out"), "less than a twentieth of 2300"
     assert document(steps(100)).stands_out is None
 
@@ -845,7 +874,7 @@ def test_hot_spots():
     [spot] = block.hot_spots
     assert (spot.change, spot.rank, spot.on_path_ns, spot.gain_ns, spot.makespan_ns) == ("--scale work@rank:0=0.5", 0, 600, 300, 300)
     assert (spot.span.least_ns, spot.span.most_ns) == (300, 300)
-    assert lines(block, "hot spots") == "if it could be made twice as fast (--scale NAME@rank:R=0.5), work on rank 0 gains 300 ns (50.0 %)"
+    assert lines(block, "hot spots") == "twice as fast (--scale NAME@rank:R=0.5) work on rank 0 gains 300 ns (50.0 %)"
     table = text(block)[text(block).index("hot spots: ") :].splitlines()[:3]
     assert table == [
         "hot spots: computation on the critical path by region, and what is gained if it takes half of its time",
@@ -872,10 +901,10 @@ def test_hot_spots__and_computation_outside_of_regions():
     block = document(b.trace())
     assert (len(block.hot_spots), block.outside_ns, block.replayed_ns) == (4, 600, 2000)
     assert lines(block, "hot spots") == (
-        "if it could be made twice as fast (--scale NAME=0.5), one gains 250 ns (12.5 %); two gains 200 ns (10.0 %);"
-        " three gains 150 ns (7.5 %) and 1 more 30.0 % of the time is computation on the critical path outside of regions: mark some there"
-        " to see which of it pays"
+        "twice as fast (--scale NAME=0.5) one gains 250 ns (12.5 %), two 200 ns (10.0 %), three 150 ns (7.5 %) and 1 more"
     )
+    said = "30.0 % of the time is computation on the critical path outside of regions: mark some there to see which of it pays"
+    assert said in " ".join(text(block).partition("\nhot spots: ")[2].split())
 
 
 def test_serving():
@@ -895,7 +924,8 @@ def test_serving():
     )
     assert lines(block, "serving") == said
     assert block.ranked[0].head.change == "--distribute site:MPI_Send"
-    assert lines(block, "what to do") == found.remedy == REMEDIES["serving in turn"]
+    assert found.remedy == REMEDIES["serving in turn"]
+    assert lines(block, "what to do") == in_short(found.remedy)
     assert lines(replace(block, ranked=[]), "serving") == f"{said} to do: {found.remedy}"
     assert not lines(replace(block, serving=replace(found, waited_ns=18)), "serving"), "less than a twentieth of 362"
 
@@ -960,7 +990,7 @@ def test_text__what_is_computed_for_devices():
 def test_text__kinds_that_are_not_tried_for_one_reason():
     trace = dataclasses.replace(CATALOGUE["small_team"](), counts=Counts(untied_threads=1, untied_waits=1))
     why = "the trace does not tell in which teams 1 thread took part (teams inside of teams, or missing events)"
-    assert lines(document(trace), "not tried") == f"threads, balance: {why}"
+    assert sure(document(trace), "not tried") == f"threads, balance: {why}"
 
 
 def test_limits__nothing_but_computation():
@@ -968,7 +998,7 @@ def test_limits__nothing_but_computation():
     assert said.startswith("unexplained (inside calls of MPI) 60.0 %; computation 40.0 %")
     b = Builder(1)
     b.compute(0, 100)
-    assert lines(document(b.trace()), "limited by") == "computation 100.0 %, of the 100 ns recorded"
+    assert lines(document(b.trace()), "limited by") == "computation 100.0 %"
 
 
 def test_text__a_late_post_is_posted_earlier():
@@ -993,7 +1023,9 @@ def test_text__a_late_post_is_posted_earlier():
 
 
 def test_text__what_is_at_best_stands_beside_what_can_be_done():
-    """Each of two computes 600 in turn, the other 300, and 60 in MPI_Allreduce: 450 each can be had, 300 less; without the calls 420."""
+    """Each of two computes 600 in turn, the other 300, and 60 in MPI_Allreduce: 450 each can be had, 300 less; without the calls 420. That
+    is beside it if it is twice as much, else below.
+    """
     b = Builder(2, work=60)
     for turn in range(2):
         for process in range(2):
@@ -1002,26 +1034,28 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
     block = document(b.trace())
     assert first_line(block).head.change == "--balance-time between-collectives"
     assert (first_line(block).head.gain_ns, first_bound(block).head.gain_ns) == (300, 420)
-    assert lines(block, "at best") == (
-        "--zero-time site:MPI_Allreduce: 900 ns, gain 420 ns (31.8 %) MPI_Allreduce takes no time; waiting in MPI_Allreduce falls from"
-        " 600 ns to 0 ns calls always take some time; a part of it: balance --balance-time between-collectives (22.7 %)"
-        f" toward it: {REMEDIES['collective']}"
-    )
-    assert "--zero-time" not in lines(block, "first change")
+    assert lines(block, "at best") == ""
+    assert sure(block, "at best") == "calls always take some time; a part of it: balance --balance-time between-collectives (22.7 %)"
+    block.at_best[0].head.gain_ns = 599
+    assert lines(block, "at best") == ""
+    block.at_best[0].head.gain_ns = 600
+    said = "--zero-time site:MPI_Allreduce (MPI_Allreduce takes no time): gain 420 ns (31.8 %); nobody gets it all"
+    assert lines(block, "at best", "toward it") == f"{said} {REMEDIES['collective']}"
 
 
 def test_text__at_best_what_is_hidden_wholly(tmp_path):
     """Worked in tests/formats/kineto (test_hide__full_overlap): the second kernel waits 10 for a sum that it may not need."""
     block = document(files.read(put(tmp_path / "job", hiding())), kinds=["overlap"])
-    told = lines(block, "at best")
-    assert told.startswith("--hide op:dist_all_reduce: 110.0 us, gain 10.00 us (8.3 %)")
+    assert lines(block, "at best").startswith("--hide op:dist_all_reduce (")
+    assert lines(block, "at best").endswith("): gain 10.00 us (8.3 %); nobody gets it all")
+    told = sure(block, "at best")
     assert told.endswith("only as far as nobody needs what it brings before; nothing that was tried makes a tenth of it true")
 
 
 def test_text__nothing_that_can_be_done():
     block = document(falling(), kinds=["wait"])
     assert lines(block, "first change") == "none: nothing of these kinds that somebody can do as it stands gains anything"
-    assert lines(block, "at best").startswith("--zero-wait site:MPI_Recv: 750 ns, gain 84 ns (10.1 %)")
+    assert lines(block, "at best").startswith("--zero-wait site:MPI_Recv (the 3 calls of MPI_Recv): gain 84 ns (10.1 %)")
 
 
 def test_remedy__of_a_farm():
@@ -1057,11 +1091,11 @@ def test_who_hands_out_tasks_has_no_work_to_share():
     [
         (
             farm(lengths(12)),
-            "rank 0 gives 12 tasks to whoever asks, of 3 processes; imbalance counts it like the others, --speed below does not",
+            "rank 0 gives 12 tasks to 3 processes as they ask; imbalance counts it like the others, --speed does not",
         ),
         (
             fixed_farm([lengths(5), lengths(9)]),
-            "rank 0 answers whoever it hears, of 2 processes; imbalance counts it like the others, --speed below does not",
+            "rank 0 answers 2 processes as they ask; imbalance counts it like the others, --speed does not",
         ),
         (counter(lengths(9)), "9 tasks are taken from a counter"),
         (falling(), ""),

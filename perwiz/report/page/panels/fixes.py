@@ -7,6 +7,7 @@ from perwiz.report import blocks, spans
 from perwiz.report.domino.answer import for_devices, hot_spots, limits
 from perwiz.report.domino.change import gained
 from perwiz.report.domino.records import Change, DominoDocument, Line, PathStep, Ranked
+from perwiz.report.domino.sure import limited
 from perwiz.report.domino.text import pace
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.tables import PanelData
@@ -37,11 +38,11 @@ def _answer(ranked: DominoDocument) -> list[list[str]]:
     least = f"{gained(ranked, bound)}, if no call waited{blocks.as_recorded(ranked.health)}"
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
-        *([label, fact] for label, fact in (limits(ranked.limits, ranked.part) if ranked.limits else [])),
+        *([label, fact] for label, fact in (limits(ranked.limits) if ranked.limits else [])),
         *([label, fact] for label, fact in [*hot_spots(ranked), *for_devices(ranked)]),
         ["no waits", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
         *_span(ranked.bound_span, bound),
-        *([label, fact] for label, fact in pace(ranked)),
+        *([label, fact] for label, fact in [*pace(ranked), *limited(ranked)]),
         ["replay", _error(ranked.replay_error_ns)],
     ]
 

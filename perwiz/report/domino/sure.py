@@ -1,0 +1,86 @@
+"""How sure the answer of `perwiz domino` is: spans and how they came about, what first words leave out, what was not tried."""
+
+from __future__ import annotations
+
+from perwiz import words
+from perwiz.report import misfit, spans
+from perwiz.report.blocks import Facts
+from perwiz.report.domino.answer import UNEXPLAINED, other, parts, stands_out
+from perwiz.report.domino.change import named, only_if, parts_of
+from perwiz.report.domino.records import DominoDocument, Line, first_bound, first_line, pays
+
+_WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
+_FIRST, _BEST, _MUCH = "first change", "at best", 0.05
+"""Labels; part of what shares are of: what is less is not told."""
+_BOUND = {
+    "zero-wait": "a wait goes only as far as what it waits for comes earlier",
+    "zero-time": "calls always take some time",
+    "network": "no network is for free",
+    "hide": "only as far as nobody needs what it brings before",
+    "scale": "only as far as kernels are there to hide it",
+}
+"""Why nobody can keep what is promised at best, by what is asked."""
+
+
+def section(domino: DominoDocument) -> list[str]:
+    """Return the section, an empty line before it; nothing if there is nothing to say."""
+    return misfit.sure(domino, domino.shares_of_ns, reasons(domino))
+
+
+def reasons(domino: DominoDocument) -> Facts:
+    """Return what is said there beside what contradicts the model."""
+    facts = [*_first(domino), *_at_best(domino), *limited(domino)]
+    if stands_out(domino) and domino.stands_out:
+        alone = f"those alike alone: --iterations {domino.stands_out.alike}; " if domino.stands_out.alike else ""
+        facts.append(("stands out", f"{alone}if other work disturbed them, record again"))
+    if domino.turned:
+        facts.append(("matching", "receives of any source keep what they took here; perwiz predict lets them take what then comes first"))
+    return [*facts, *_not_tried(domino)]
+
+
+def _first(domino: DominoDocument) -> Facts:
+    """Return between what the first change lies, and what it takes for granted."""
+    line = first_line(domino) if domino.answerable else None
+    if line is None:
+        return []
+    told = spans.facts(domino.ranked_span, line.head.makespan_ns, _FIRST)
+    granted = only_if(line.head).removeprefix("; ")
+    return [*told, *([("" if told else _FIRST, granted)] if granted and pays(domino) else [])]
+
+
+def _at_best(domino: DominoDocument) -> Facts:
+    """Return between what the first bound lies, and why nobody can keep it."""
+    bound = first_bound(domino) if domino.answerable else None
+    if bound is None:
+        return []
+    told = spans.facts(domino.at_best_span, bound.head.makespan_ns, _BEST)
+    return [*told, ("" if told else _BEST, _kept(domino, bound))]
+
+
+def _kept(domino: DominoDocument, line: Line) -> str:
+    """Return why nobody can keep a bound, and what of it can be had."""
+    why = _BOUND[line.head.change.removeprefix("--").partition(" ")[0]]
+    if part := parts_of(line):
+        return f"{why}; a part of it: {named(domino, part)}"
+    return f"{why}; nothing that was tried makes a tenth of it true"
+
+
+def limited(domino: DominoDocument) -> Facts:
+    """Return what the words of what limits the run mean, and its small parts."""
+    limits = domino.limits
+    if limits is None:
+        return []
+    facts = other(limits)
+    if any(name.startswith(UNEXPLAINED) for name, _ in parts(limits)):
+        facts.append((UNEXPLAINED, _WHY))
+    if limits.polling_ns >= _MUCH * limits.time_ns:
+        polling = f"{words.percent(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
+        facts.append(("polling", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
+    return facts
+
+
+def _not_tried(domino: DominoDocument) -> Facts:
+    kinds_of: dict[str, list[str]] = {}
+    for row in domino.not_tried:
+        kinds_of.setdefault(row.why, []).append(row.kind)
+    return [("not tried", f"{', '.join(kinds)}: {why}") for why, kinds in kinds_of.items()]
