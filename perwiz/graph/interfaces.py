@@ -10,13 +10,14 @@ who waits for it: at the message itself if it is alone, at the last of several t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from perwiz.graph.anew import Anew
 from perwiz.graph.graph import EJECTION, INJECTION, QUEUE, Graph
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -43,37 +44,87 @@ class Passing(NamedTuple):
 class Queue(NamedTuple):
     """Who follows whom on the interfaces of one side, numbers of messages."""
 
-    ahead: I8
-    behind: I8
+    order: I8
+    """Those of an interface together, each behind the one ahead of it."""
+    follows: Mask
+    """Whether each has one ahead."""
     until: I8
-    """Per message that passes, the one with whose end it is done; -1 where it does not wait for any."""
+    """Per message, by number, the one with whose end it is done; -1 where it does not wait for any."""
+
+    @property
+    def ahead(self) -> I8:
+        """Of neighbours."""
+        return self.order[:-1][self.follows[1:]]
+
+    @property
+    def behind(self) -> I8:
+        """Of neighbours."""
+        return self.order[1:][self.follows[1:]]
+
+    def renumbered(self, number: I8) -> Queue:
+        """Return it with these numbers of messages."""
+        until = np.empty_like(self.until)
+        until[number] = np.where(self.until == NONE, NONE, number[self.until])
+        return Queue(number[self.order], self.follows, until)
 
 
-def with_interfaces(trace: Trace, graph: Graph, passing: Passing, queues: tuple[Queue, Queue]) -> tuple[Graph, I4]:
-    """Return the graph in which these messages pass interfaces, and no others, and which edge each edge was, as `Anew.graph` says it.
+class Ways(NamedTuple):
+    """Edges by which messages pass interfaces.
 
-    `queues` are of injection and ejection.
+    Ends are vertices of a graph, or behind all of these, in the order of their numbers, messages out of nodes, and then into them.
     """
-    leaves = np.isin(graph.kind, (*SIDES, QUEUE))
-    count, message = len(passing.message), passing.message.astype("i4")
-    anew = Anew(trace, graph, at_interfaces(graph), leaves, 2 * count)
-    sent, done, post, held = (anew.number[vertex] for vertex in (passing.sent, passing.done, passing.posted, passing.held))
-    waits, holds = passing.posted != NONE, passing.held != NONE
-    vertex, pieces = np.zeros(int(message.max(initial=-1)) + 1, "i4"), []
+
+    source: I8
+    target: I8
+    kind: U1
+    cause: I8
+    """Message; in queues that ahead."""
+
+    def take(self, rows: Mask | I8) -> Ways:
+        """Return some of them."""
+        return Ways(self.source[rows], self.target[rows], self.kind[rows], self.cause[rows])
+
+
+def joined(parts: Sequence[Ways]) -> Ways:
+    """Return the edges of several parts."""
+    source, target, cause = (np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "cause"))
+    return Ways(source, target, np.concatenate([part.kind for part in parts]), cause)
+
+
+def alike(source: I8, target: I8, kind: int, cause: I8) -> Ways:
+    """Return edges of one kind."""
+    return Ways(source, target, np.full(len(source), kind, "u1"), cause)
+
+
+def ways(graph: Graph, passing: Passing, queues: tuple[Queue, Queue]) -> Ways:
+    """Return the edges by which messages pass interfaces in these queues, of injection and ejection."""
+    message, sent, posted, done, held = passing
+    waits, holds = posted != NONE, held != NONE
+    pieces: list[Ways] = []
     for number, (kind, queue) in enumerate(zip(SIDES, queues, strict=True)):
-        at = np.arange(anew.first + number * count, anew.first + (number + 1) * count, dtype="i4")
-        vertex[message] = at
-        some, late = queue.until != NONE, holds & (queue.until != NONE)
+        first = graph.vertices + number * len(queue.until)
+        until = queue.until[message]
+        some, late = until != NONE, holds & (until != NONE)
         pieces += [
-            (sent, at, kind, message),
-            (post[waits], at[waits], kind, message[waits]),
-            (vertex[queue.until[some]], done[some], kind, message[some]),
-            (vertex[queue.until[late]], held[late], kind, message[late]),
-            (vertex[queue.ahead], vertex[queue.behind], QUEUE, queue.ahead),
+            alike(sent, first + message, kind, message),
+            alike(posted[waits], first + message[waits], kind, message[waits]),
+            alike(first + until[some], done[some], kind, message[some]),
+            alike(first + until[late], held[late], kind, message[late]),
+            alike(first + queue.ahead, first + queue.behind, QUEUE, queue.ahead),
         ]
-    source, target, cause = (np.concatenate([piece[column] for piece in pieces]) for column in (0, 1, 3))
-    kinds = np.concatenate([np.full(len(piece[0]), piece[2], "u1") for piece in pieces])
-    return anew.graph(source, target, kinds, cause)
+    return joined(pieces)
+
+
+def with_interfaces(trace: Trace, graph: Graph, edges: Ways) -> tuple[Graph, I4]:
+    """Return the graph whose messages pass interfaces by these edges alone, and which edge each edge was, as `Anew.graph` says it."""
+    leaves = np.isin(graph.kind, (*SIDES, QUEUE))
+    ends = np.concatenate([edges.source, edges.target])
+    at_interface = ends >= graph.vertices
+    there, place = np.unique(ends[at_interface], return_inverse=True)
+    anew = Anew(trace, graph, at_interfaces(graph), leaves, len(there))
+    number = np.empty(len(ends), "i4")
+    number[at_interface], number[~at_interface] = anew.first + place, anew.number[ends[~at_interface]]
+    return anew.graph(number[: len(edges.source)], number[len(edges.source) :], edges.kind, edges.cause)
 
 
 def with_queues(trace: Trace, graph: Graph, queues: tuple[Queue, Queue]) -> tuple[Graph, I4]:
@@ -97,6 +148,12 @@ def vertices(graph: Graph, side: int, count: int) -> I8:
     out = np.zeros(count, "i8")
     out[graph.cause[edge]] = graph.targets(edge)
     return out
+
+
+def ways_of(graph: Graph, edge: I8) -> Ways:
+    """Return some edges of interfaces and queues as such ways; those of both sides begin and end at the same."""
+    end = np.where(at_interfaces(graph), graph.vertices + messages_at(graph), np.arange(graph.vertices))
+    return Ways(end[graph.source[edge]], end[graph.targets(edge)], graph.kind[edge], graph.cause[edge].astype("i8"))
 
 
 def messages_at(graph: Graph) -> I8:

@@ -22,7 +22,7 @@ import numpy as np
 
 from perwiz.clock.latency import distance
 from perwiz.graph.graph import EJECTION, QUEUE, RENDEZVOUS, Graph
-from perwiz.graph.interfaces import SIDES, Passing, Queue, into_interfaces, messages_at, with_interfaces
+from perwiz.graph.interfaces import SIDES, Passing, Queue, Ways, ways, ways_of, with_interfaces
 from perwiz.kernels import share as kernel
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps.keys import NO_LIMIT, POSTED
@@ -146,7 +146,7 @@ def attached(trace: Trace, graph: Graph, model: Model, time: I8, size: I8 | None
 
     They do so in the order of the times of vertices, ns; messages are of their recorded or another `size`.
     """
-    return with_interfaces(trace, graph, *queued(trace, graph, model, time, size, inside))
+    return with_interfaces(trace, graph, ways(graph, *queued(trace, graph, model, time, size, inside)))
 
 
 def of_calls(graph: Graph, times: Times) -> I8:
@@ -162,11 +162,15 @@ def queued(
     """Return the messages that pass the interfaces of a model, and who follows whom there, as `attached` takes them."""
     at, cost = ends(trace, graph, inside), costs(trace, model, size, inside)
     through = passing(trace, graph, model, at, inside)
-    ready = time[through.sent] + cost.leaves[through.message]
-    after = cost.after_post[through.message]
+    return through, order(trace, model, through.message, at, leaving(through, cost, time), time, cost.occupied[through.message])
+
+
+def leaving(through: Passing, cost: Costs, time: I8) -> I8:
+    """Return when messages that pass interfaces are ready to leave, ns each, when vertices have these times."""
+    ready, after = time[through.sent] + cost.leaves[through.message], cost.after_post[through.message]
     late = np.flatnonzero((through.posted != NONE) & (after != CUT))
     ready[late] = np.maximum(ready[late], time[through.posted[late]] + after[late])
-    return through, order(trace, model, through.message, at, ready, time, cost.occupied[through.message])
+    return ready
 
 
 def order(trace: Trace, model: Model, message: I8, at: Ends, ready: I8, time: I8, occupied: I8) -> tuple[Queue, Queue]:
@@ -182,18 +186,19 @@ def order(trace: Trace, model: Model, message: I8, at: Ends, ready: I8, time: I8
     sides = []
     for end in (sender, receiver):
         row = np.lexsort((turn, key, interface[end]))
-        sides.append(_queue(message[row], interface[end][row], key[row], done[row], occupied[row], np.argsort(row)))
+        sides.append(_queue(message[row], interface[end][row], key[row], done[row], occupied[row], len(at.sent)))
     return sides[0], sides[1]
 
 
-def _queue(message: I8, interface: I8, ready: I8, done: I8, occupied: I8, back: I8) -> Queue:
-    """Return who follows whom, of messages that stand by interface and in order; `back` is the row of each as `Queue` has them."""
-    same = interface[1:] == interface[:-1]
+def _queue(message: I8, interface: I8, ready: I8, done: I8, occupied: I8, messages: int) -> Queue:
+    """Return who follows whom, of so many messages those that stand here by interface and in order."""
+    follows = np.append(np.zeros(min(len(message), 1), bool), interface[1:] == interface[:-1])
     shares = np.empty(len(message), "i8")
     kernel.share(interface, ready, occupied, np.empty(len(message), "i8"), np.empty(len(message)), shares)
     begins = _begins(interface, ready, occupied)
-    until = _until(message, interface, begins + occupied // 2, shares, done)
-    return Queue(message[:-1][same], message[1:][same], until[back])
+    until = np.full(messages, NONE, "i8")
+    until[message] = _until(message, interface, begins + occupied // 2, shares, done)
+    return Queue(message, follows, until)
 
 
 def _until(message: I8, interface: I8, middle: I8, shares: I8, done: I8) -> I8:
@@ -264,20 +269,19 @@ def fill(trace: Trace, graph: Graph, model: Model, size: I8 | None, out: I8) -> 
         return
     at, messages = ends(trace, graph), sent(trace, model, slice(None), size)
     waits, alone = model.is_synchronous(messages), model.ready(messages)
-    out[edge] = edge_lags(graph, edge, at, costs(trace, model, size), alone, np.where(waits, alone, CUT))
+    out[edge] = edge_lags(ways_of(graph, edge), graph.vertices, at, costs(trace, model, size), alone, np.where(waits, alone, CUT))
 
 
-def edge_lags(graph: Graph, edge: I8, at: Ends, cost: Costs, alone: I8, held: I8) -> I8:
-    """Return the ns of edges of interfaces and queues; CUT of those that bind nobody.
+def edge_lags(edges: Ways, vertices: int, at: Ends, cost: Costs, alone: I8, held: I8) -> I8:
+    """Return the ns of edges of interfaces and queues of a graph of so many vertices; CUT of those that bind nobody.
 
     `alone` and `held` are the ns from when a message is sent until it lets its receiver go on, and its sender, over idle interfaces.
     """
-    message, kind = graph.cause[edge], graph.kind[edge]
-    source, target = graph.source[edge], graph.targets(edge)
+    source, target, kind, message = edges
     passage = np.where(kind == EJECTION, cost.passage[message], 0)
-    post, into = cost.after_post[message], into_interfaces(graph, edge)
+    post, into = cost.after_post[message], target >= vertices
     whole = np.where(target == at.done[message], alone[message], held[message])
-    until = cost.occupied[np.minimum(messages_at(graph)[source], len(cost.occupied) - 1)]
+    until = cost.occupied[np.where(source >= vertices, (source - vertices) % max(len(cost.occupied), 1), 0)]
     last = np.where(whole == CUT, CUT, whole - cost.leaves[message] - passage + until - cost.occupied[message])
     first = np.where(source == at.sent[message], cost.leaves[message] + passage, np.where(post == CUT, CUT, post + passage))
     return np.where(kind == QUEUE, cost.occupied[message], np.where(into, first, last))
@@ -292,7 +296,7 @@ def ready(graph: Graph, weight: I8, time: I8) -> I8:
 
 
 def swapped(graph: Graph, weight: I8, time: I8) -> Swapped:
-    """Return how many neighbours in queues would change places, when vertices have these times, int64 ns."""
+    """Return how many neighbours in queues would change places, when vertices have these times, int64 ns; each message has its vertices."""
     edge = np.flatnonzero(graph.kind == QUEUE)
     if not len(edge):
         return Swapped(0, 0)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from perwiz.graph.graph import COLLECTIVE, EJECTION, GAP, INJECTION, KINDS, LOCAL, MESSAGE, PROBE, QUEUE, RENDEZVOUS, TRANSFER, Graph, hubs
+from perwiz.graph.interfaces import Queue
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps import instances, interfaces
@@ -99,6 +100,8 @@ class Weighted:
     """None: delays are those of the recorded times."""
     rounds: Inside | None = dataclasses.field(default=None, kw_only=True)
     """Messages inside of collectives that are made in rounds, and share links; `delayed` and `inside` have them behind the others."""
+    queues: tuple[Queue, Queue] | None = dataclasses.field(default=None, kw_only=True)
+    """Who follows whom out of nodes and into them where not all of these messages have vertices at interfaces; None: all have them."""
 
     @property
     def placed(self) -> Trace:

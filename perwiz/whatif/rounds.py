@@ -13,8 +13,8 @@ import numpy as np
 
 from perwiz.engines.sweep import sweep
 from perwiz.graph.anew import carried, numbers
-from perwiz.graph.graph import COLLECTIVE, EJECTION, Graph
-from perwiz.graph.interfaces import SIDES, Queue
+from perwiz.graph.graph import COLLECTIVE, Graph
+from perwiz.graph.interfaces import Queue
 from perwiz.graph.rounds import Rounds, with_rounds
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps import interfaces
@@ -29,7 +29,7 @@ from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.links import has_links, recorded_inside, settled
-from perwiz.whatif.sharing import queued, with_queued, without_queues
+from perwiz.whatif.sharing import last, queued, with_queued, without_queues
 
 MOST = 1_000_000
 """Messages inside of collectives that share links, at most: they take some 20 us each, and the graph has three or four edges for one.
@@ -185,7 +185,7 @@ def _as_recorded(graph: Graph, trace: Trace, timeline: Timeline, model: Model, w
     Found once, wherever ranks are put.
     """
     size = trace.messages.bytes
-    instances, none = Instances(trace), Queue(*np.zeros((3, 0), "i8"))
+    instances, none = Instances(trace), Queue(np.zeros(0, "i8"), np.zeros(0, bool), np.full(len(size), NONE))
     if not interfaces.shared(model):
         end = instances.ends(was, interfaces.as_links(trace, model), factor)  # as if each process had one, which is the model's no sharing
         return _AsRecorded(end, (none, none), np.zeros((2, 2, len(size)), "i8"))
@@ -199,7 +199,7 @@ def _as_recorded(graph: Graph, trace: Trace, timeline: Timeline, model: Model, w
     made = with_queued(made, passing, queues)
     time = vertex_times(made.timeline, made.graph, made.weight)
     early = np.zeros((2, 2, len(size) + len(inside)), "i8")
-    edge, at = _last(made)
+    edge, at = last(made)
     over = time[made.graph.source[edge]] + made.weight[edge] - time[made.graph.targets(edge)]
     early[at] = np.where(made.weight[edge] == CUT, 0, np.maximum(over, 0))
     return _AsRecorded(_ended(instances, made.graph, played, time), queues, early)
@@ -216,19 +216,9 @@ def _ended(instances: Instances, graph: Graph, played: Played, time: I8) -> I8:
     return out
 
 
-def _last(weighted: Weighted) -> tuple[I8, tuple[I8, I8, I8]]:
-    """Return the edges by which messages at interfaces let calls go on, and what each is of: side, receiver or sender, and message."""
-    graph = weighted.graph
-    edge = np.flatnonzero(np.isin(graph.kind, SIDES))
-    edge = edge[graph.returning[graph.targets(edge)] != NONE]
-    message = graph.cause[edge].astype("i8")
-    held = graph.targets(edge) != interfaces.ends(weighted.trace, graph, weighted.rounds).done[message]
-    return edge, ((graph.kind[edge] == EJECTION).astype("i8"), held.astype("i8"), message)
-
-
 def _sooner(weighted: Weighted, early: I8) -> Weighted:
     """Return the graph in which messages let calls go on sooner, as they did in the recorded run; those that it did not have as before."""
-    edge, at = _last(weighted)
+    edge, at = last(weighted)
     known = (at[2] < early.shape[2]) & (weighted.weight[edge] != CUT)
     weight = weighted.weight.copy()
     weight[edge[known]] -= early[tuple(column[known] for column in at)]

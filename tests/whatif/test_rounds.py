@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import build
 from perwiz.engines.fluid import simulate
+from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links import flows
@@ -22,6 +23,7 @@ from perwiz.whatif.overload import on_links
 from perwiz.whatif.predict import predict
 from perwiz.whatif.rounds import shared, unchanged
 from perwiz.whatif.run import replayed
+from perwiz.whatif.sharing import swapped, whole
 
 POSTED_MODEL = build.hand_model(o=0, G=1, S=10**9, progress=POSTED)
 EAGER = build.hand_model(o=0, G=1, S=10**9)
@@ -235,6 +237,32 @@ def test_the_recorded_run_is_given_back__on_shared_interfaces(model, routine):
         b.recv(sender + 2, sender, at=(2950, end))
     trace = build.placed(b.trace(routine), [0, 0, 1, 1])
     assert leaves(trace, model, "network G_ns_per_byte=1") == trace.timeline.calls.leave.tolist()
+
+
+@pytest.mark.parametrize("model", [ONE, dataclasses.replace(EAGER, interfaces=2), dataclasses.replace(RENDEZVOUS, interfaces=1)])
+@pytest.mark.parametrize("routine", ["Alltoall", "Allreduce", "Bcast"])
+def test_fewer_vertices_are_reached_at_the_same_times(model, routine):
+    """By each engine, whatever calls weigh, as with a vertex for each message on both sides; as many would change places."""
+    b = build.Builder(6)
+    for sender, more in ((0, 100), (1, 300)):
+        b.send(sender, sender + 3, 2000, at=(more, 3000))
+        b.recv(sender + 3, sender, at=(0, 3100))
+    for k in range(1, 4):
+        at = [(5000 * k + begin, 5000 * k + 3000) for begin in (5, 0, 900, 70, 2, 40)]
+        b.everyone(routine, bytes=4000, at=at, root=1 if routine == "Bcast" else None)
+    base = replayed(build.placed(b.trace(routine), [0, 0, 0, 1, 1, 1]), model, clock="none")
+    few = unchanged(base.weighted)
+    assert (few.queues is None) == (few.rounds is None)
+    slower = few.weight.copy()
+    slower[few.graph.start[few.graph.entered]] *= np.resize([1, 3, 2, 5], len(few.graph.entered))
+    for weighted in (few, dataclasses.replace(few, weight=slower)):
+        every = whole(weighted)
+        assert every.graph.edges - few.graph.edges >= (few.graph.edges // 4 if routine == "Alltoall" else 0)
+        time, all_times = (sweep(each.graph, each.weight) for each in (weighted, every))
+        for vertex in ("entered", "returned", "ended"):
+            assert time[getattr(few.graph, vertex)].tolist() == all_times[getattr(every.graph, vertex)].tolist()
+        assert replay(weighted.graph, weighted.weight).tolist() == time.tolist()
+        assert swapped(weighted, time) == swapped(every, all_times) != (0, 0)
 
 
 def test_what_passes_interfaces_is_told(monkeypatch):

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import GraphError, UsageError
-from perwiz.graph.anew import Anew, carried
+from perwiz.graph.anew import Anew, carried, numbers
 from perwiz.graph.graph import GAP, LINK, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
@@ -141,7 +141,9 @@ class Alone(Hypothesis):
             made, edge = anew.graph(source, target, np.full(len(source), START, "u1"), np.full(len(source), NONE))
         except GraphError as error:
             raise UsageError(f"{self}: {error}") from None
-        return dataclasses.replace(weighted, graph=made, weight=carried(graph, made, edge, weighted.weight, np.zeros(len(source), "i8")))
+        rounds = None if weighted.rounds is None else weighted.rounds.at(numbers(edge, graph.edges))
+        weight = carried(graph, made, edge, weighted.weight, np.zeros(len(source), "i8"))
+        return dataclasses.replace(weighted, graph=made, weight=weight, rounds=rounds)
 
 
 def _beside(trace: Trace, calls: Mask) -> tuple[I8, I8]:

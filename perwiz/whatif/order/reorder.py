@@ -17,7 +17,7 @@ from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.links import in_other_rows
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.tables import move_rows, scatter, sort_rows, trace_in_order
-from perwiz.whatif.sharing import requeued
+from perwiz.whatif.sharing import requeued, whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +77,7 @@ def recorded_rows(weighted: Weighted) -> Reordered:
         return weighted
     trace = weighted.trace
     call, region, message = (np.arange(len(rows)) for rows in (trace.calls, trace.regions, trace.messages))
-    return Reordered(**vars(weighted), call=call, region=region, message=message, moves=())
+    return Reordered(**vars(whole(weighted)), call=call, region=region, message=message, moves=())
 
 
 def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reordered:
