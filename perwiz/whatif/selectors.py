@@ -151,7 +151,7 @@ def numbered(text: str, names: Sequence[str]) -> tuple[str, str]:
 
 def placed(text: str, names: Sequence[str]) -> tuple[str, str]:
     """Return the region and the place, as `locations` takes it, of `REGION@rank:3`; no place (empty) if the text is one of the names."""
-    match = None if text in names else re.fullmatch("(.*?)@((?:rank|node|group):.*)", text)
+    match = None if text in names else re.fullmatch("(.*?)@((?:rank|node|group):.*)", text, re.DOTALL)
     return (match[1], match[2]) if match else (text, "")
 
 

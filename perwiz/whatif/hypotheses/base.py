@@ -137,7 +137,7 @@ def _each(hypothesis: Hypothesis, regions: Sequence[str]) -> list[Hypothesis]:
     names = listed(text, regions)
     if len(names) < 2:
         return [hypothesis]
-    rank = re.match("(?:.*@)?rank:", names[0])
+    rank = re.match("(?:.*@)?rank:", names[0], re.DOTALL)
     ranks = [f"{rank[0]}{name}" if rank and name[:1].isdigit() and name not in regions else name for name in names]
     return [type(hypothesis)(f"{name}{mark}{value}") for name in ranks]
 
