@@ -57,10 +57,10 @@ def running(number: cython.int[::1], seen: cython.int[::1]) -> None:
 
 
 def following(
-    number: cython.const[cython.longlong][::1],
-    lane: cython.const[cython.longlong][::1],
-    seen: cython.longlong[::1],
-    out: cython.longlong[::1],
+    number: cython.const[cython.int][::1],
+    lane: cython.const[cython.int][::1],
+    seen: cython.int[::1],
+    out: cython.int[::1],
 ) -> None:
     """Write how far behind each row the next one of its lane with the same number is, 0 if none is or the number is below 0.
 

@@ -106,13 +106,13 @@ def _running(number: I4, count: int) -> I4:
     return number
 
 
-def following(number: I8, lane: I8) -> I8:
+def following(number: I4, lane: I4) -> I4:
     """Return how far behind each row the next one of its lane with the same number is; 0 if none is, or the number is below 0.
 
     Rows of a lane follow one another. number 5 7 5 5   lane 0 0 0 1   out 2 0 0 0
     """
-    out = np.empty(len(number), "i8")
-    kernel.following(number, lane, np.empty(int(number.max(initial=-1)) + 1, "i8"), out)
+    out = np.empty(len(number), "i4")
+    kernel.following(number, lane, np.empty(int(number.max(initial=-1)) + 1, "i4"), out)
     return out
 
 

@@ -92,7 +92,7 @@ def test_running__twin(drawn):
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 3)), max_size=20).map(lambda rows: sorted(rows, key=lambda row: row[0])))
 def test_following__twin(rows):
-    lane, numbers = (np.array([row[k] for row in rows], "i8") for k in (0, 1))
+    lane, numbers = (np.array([row[k] for row in rows], "i4") for k in (0, 1))
     assert following(numbers, lane).tolist() == naive.following(numbers.tolist(), lane.tolist())
 
 

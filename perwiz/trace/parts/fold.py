@@ -41,7 +41,7 @@ class Repeats:
         return np.diff(self.first)
 
 
-def fold(letter: I4, lane: I8, late: Mask) -> Repeats:
+def fold(letter: I4, lane: I4, late: Mask) -> Repeats:
     """Return what repeats in the sequences of letters that are each those of one lane, given in order of lanes.
 
     a b b c a b c a b b b c of one lane: b b, then b b b; then the word a b c, three of them, from 0, 4 and 7 to 12.
@@ -54,9 +54,9 @@ def fold(letter: I4, lane: I8, late: Mask) -> Repeats:
 class _Fold:
     """Sequences in which repetitions are replaced, and what was."""
 
-    def __init__(self, letter: I4, lane: I8, late: Mask) -> None:
-        self._letter, self._lane, self._late = letter.astype("i8"), lane, late
-        self._place = np.append(np.arange(len(letter)), len(letter))
+    def __init__(self, letter: I4, lane: I4, late: Mask) -> None:
+        self._letter, self._lane, self._late = letter.copy(), lane, late
+        self._place = np.arange(len(letter) + 1, dtype="i4")
         """Where each letter begins in the sequence given; and one more."""
         self._gram = self._letter
         """Numbers of the letters that begin at each place, as many as were looked at last, across lanes, too."""
@@ -76,7 +76,7 @@ class _Fold:
         if not found:
             empty = np.empty(0, "i8")
             return Repeats(empty, np.zeros(1, "i8"), empty, empty, empty)
-        columns = {name: np.concatenate([getattr(one, name) for one in found]) for name in ("word", "begin", "end", "rest")}
+        columns = {name: np.concatenate([getattr(one, name) for one in found], dtype="i8") for name in ("word", "begin", "end", "rest")}
         return Repeats(first=np.concatenate([[0], np.concatenate([one.words for one in found]).cumsum()]), **columns)
 
     def _once(self, length: int) -> bool:
@@ -96,24 +96,24 @@ class _Fold:
         self._replace(start, period, span, word)
         return True
 
-    def _all(self, length: int) -> I8:
+    def _all(self, length: int) -> I4:
         """Return numbers of the `length` letters that begin at each place, the same for the same in any lane; -1 across lanes.
 
         What is half as long was looked at before, and nothing replaced since.
         """
         done = length // 2
-        self._gram = self._grams[done].number(self._gram[:-done], self._gram[done:]).astype("i8") if done else self._letter
+        self._gram = self._grams[done].number(self._gram[:-done], self._gram[done:]) if done else self._letter
         gram = self._gram.copy()
         gram[self._lane[: len(gram)] != self._lane[length - 1 :]] = -1
         return gram
 
-    def _squares(self, gram: I8, length: int) -> tuple[I8, I8, I8]:
+    def _squares(self, gram: I4, length: int) -> tuple[I8, I8, I8]:
         """Return (first letter, letters of the word, letters) of each stretch that repeats a word, in order."""
         apart = following(gram, self._lane[: len(gram)])
         apart[(apart < length) | (apart >= 2 * length)] = 0
-        begins = np.flatnonzero(np.diff(apart, prepend=0) != 0)
+        begins = np.flatnonzero(np.append(apart[:1] != 0, apart[1:] != apart[:-1]))
         count = np.diff(np.append(begins, len(apart)))
-        period = apart[begins]
+        period = apart[begins].astype("i8")
         good = (period > 0) & (count >= period - length + 1)
         begins, period, span = begins[good], period[good], (count - 1 + length + period)[good]
         good_start = np.append(np.flatnonzero(~self._late), len(self._late))
@@ -121,17 +121,19 @@ class _Fold:
         later[later > span % period] = 0
         return begins + later, period, span - later
 
-    def _number(self, gram: I8, start: I8, period: I8, length: int) -> I8:
+    def _number(self, gram: I4, start: I8, period: I8, length: int) -> I8:
         """Return the letters that stand for words."""
         ends = self._ends[length].number(gram[start], gram[start + period - length])
         return self._new + self._words.number(ends, period).astype("i8")
 
-    def _alone(self, gram: I8, length: int, start: I8, period: I8, span: I8, word: I8) -> tuple[I8, I8, I8, I8]:
+    def _alone(self, gram: I4, length: int, start: I8, period: I8, span: I8, word: I8) -> tuple[I8, I8, I8, I8]:
         """Return stretches with those added, of one word each, where a word that repeats elsewhere stands once."""
-        taken = np.zeros(len(self._letter) + 1, "i8")
+        taken = np.zeros(len(self._letter) + 1, "i4")
         np.add.at(taken, start, 1)
         np.add.at(taken, start + span // period * period, -1)
-        free = np.append(0, np.cumsum(np.cumsum(taken[:-1]) > 0))
+        np.cumsum(taken, out=taken)
+        free = np.zeros(len(taken), "i4")
+        np.cumsum(taken[:-1] > 0, out=free[1:])
         known, where = np.unique(word, return_index=True)
         parts = [(start, period, span, word)]
         for one in np.unique(period).tolist():

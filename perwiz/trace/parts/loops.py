@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.parts.fold import Repeats, fold
 from perwiz.trace.tables import NONE, PROCESS, Times
@@ -35,12 +35,12 @@ class Tokens:
     """The same for the same."""
     late: Mask
     """Completes something, or closes a team: no iteration begins with it if it can begin later."""
-    location: I8
-    row: I8
+    location: I4
+    row: I4
     """Of regions or calls."""
-    first: I8
+    first: I4
     """Its first call."""
-    end: I8
+    end: I4
     """Behind its last call."""
     times: Times
 
@@ -88,29 +88,29 @@ def tokens(trace: Trace, locations: I8) -> Iterator[Tokens]:
     here = np.zeros(len(trace.locations), bool)
     here[locations] = True
     regions, times = trace.regions, trace.timeline.regions
-    row = np.flatnonzero(here[regions.location] & _top(trace, here)[regions.path])
-    never, first, end = np.zeros(len(row), bool), regions.first_call[row], regions.end_call[row]
-    yield _with_teams(trace, _tokens("regions", regions.path[row], never, row, regions.location, first, end, times))
+    instance = np.flatnonzero(here[regions.location] & _top(trace, here)[regions.path])
+    never, first, end = np.zeros(len(instance), bool), regions.first_call[instance], regions.end_call[instance]
+    yield _with_teams(trace, _tokens("regions", regions.path[instance], never, instance, regions.location, first, end, times))
     calls, times = trace.calls, trace.timeline.calls
     kind = operations.KIND[calls.op]
-    row = np.flatnonzero(here[calls.location] & (kind != operations.TEST) & (kind != operations.PROBE))
+    row: I4 = np.flatnonzero(here[calls.location] & (kind != operations.TEST) & (kind != operations.PROBE)).astype("i4")
     routine = Numbers().number(calls.op[row], calls.path[row])
     letter = Numbers().number(routine, Numbers().number(calls.comm[row], calls.root[row]))
     partner = Numbers().number(calls.peer[row], calls.bytes_sent[row])
-    posted = np.full(len(calls), NONE, "i8")
+    posted = np.full(len(calls), NONE, "i4")
     posted[row] = Numbers().number(letter, partner)
-    done = np.full(len(calls) + 1, NONE, "i8")
+    done = np.full(len(calls) + 1, NONE, "i4")
     done[trace.requests.completed_by[::-1]] = posted[trace.requests.posted_by[::-1]]
     told = Numbers().number(posted[row], done[row])
     late = (kind[row] == operations.COMPLETE) | np.isin(calls.op[row], _CLOSE)
     each: I4
     name: Kind
     for name, each in (("calls", told), ("routines", letter)):
-        yield _tokens(name, each, late, row, calls.location, row, row + 1, times)
+        yield _tokens(name, each, late, row, calls.location, row, row + np.int32(1), times)
     size = _of_all(trace, here)[row]
     of_all = np.flatnonzero(size != NONE)
     row, letter = row[of_all], Numbers().number(letter[of_all], size[of_all])
-    yield _tokens("steps", letter, np.zeros(len(row), bool), row, calls.location, row, row + 1, times)
+    yield _tokens("steps", letter, np.zeros(len(row), bool), row, calls.location, row, row + np.int32(1), times)
 
 
 def _with_teams(trace: Trace, given: Tokens) -> Tokens:
@@ -138,9 +138,8 @@ def _of_all(trace: Trace, here: Mask) -> I8:
     return out
 
 
-def _tokens(kind: Kind, letter: I4, late: Mask, row: I8, location: I4, first: I4 | I8, end: I4 | I8, times: Times) -> Tokens:
-    when = Times(times.enter[row], times.leave[row])
-    return Tokens(kind, letter, late, location[row].astype("i8"), row, first.astype("i8"), end.astype("i8"), when)
+def _tokens(kind: Kind, letter: I4, late: Mask, row: Ints, location: I4, first: I4, end: I4, times: Times) -> Tokens:
+    return Tokens(kind, letter, late, location[row], row.astype("i4", copy=False), first, end, Times(times.enter[row], times.leave[row]))
 
 
 def _top(trace: Trace, here: Mask) -> Mask:
@@ -202,9 +201,9 @@ def _loop(given: Tokens, found: Repeats, rows: I8) -> Loop:
     rest = int(found.rest[rows[-1]])
     lane = given.location[place[0]]
     return Loop(
-        body=given.row[place[0] : follows[0]],
-        first=first,
-        end=end,
+        body=given.row[place[0] : follows[0]].astype("i8"),
+        first=first.astype("i8"),
+        end=end.astype("i8"),
         begin=begin,
         stop=stop,
         lasts=int((stop - begin).sum()),
@@ -215,7 +214,7 @@ def _loop(given: Tokens, found: Repeats, rows: I8) -> Loop:
     )
 
 
-def _spans(given: Tokens, place: I8, follows: I8, last: I8) -> tuple[I8, I8, I8, I8]:
+def _spans(given: Tokens, place: I8, follows: I8, last: I8) -> tuple[I4, I4, I8, I8]:
     """Return (first call, behind the last, begin, end) of iterations of which some are the last in a row: from each to the next."""
     behind = np.minimum(follows, len(given.first) - 1)
     first, end, begin, stop = given.first[place], given.first[behind], given.times.enter[place], given.times.enter[behind]
@@ -223,7 +222,7 @@ def _spans(given: Tokens, place: I8, follows: I8, last: I8) -> tuple[I8, I8, I8,
     return first, end, begin, stop
 
 
-def _steps(given: Tokens, place: I8, follows: I8, last: I8) -> tuple[I8, I8, I8, I8]:
+def _steps(given: Tokens, place: I8, follows: I8, last: I8) -> tuple[I4, I4, I8, I8]:
     """Return the same of steps: from behind the call that ends what is before to behind the last of its own."""
     before = np.maximum(place - 1, 0)
     alone = (place == 0) | (given.location[before] != given.location[place])

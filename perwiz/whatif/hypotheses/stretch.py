@@ -40,7 +40,7 @@ class Segments:
         turn[nesting.boundaries(regions, weighted.timeline.regions)] = np.arange(len(turn))
         order = np.lexsort((turn, offset, boundary_gap))
         several = np.bincount(boundary_gap, minlength=gaps) + 1
-        self.gap = np.repeat(np.arange(gaps), several)
+        self.gap = np.repeat(np.arange(gaps, dtype="i4"), several)
         last = np.cumsum(several) - 1
         self._first = last + 1 - several
         place = np.empty(len(order), "i8")

@@ -208,17 +208,15 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     A process that computes 10 14 12 10 14 ns between the same two calls, 12 on average: as few are a stretch each, which took
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
     """
-    trace, graph = run.trace, run.graph
-    origin, computed = trace.timeline.origin, _lengths(trace)
-    its, own, like = _repeating(trace, computed, iterations)
-    worked = run.weighted.weight[graph.start[graph.returned]]
-    whole = np.concatenate([computed, worked])
-    computes = np.arange(len(whole)) < len(computed)
-    length = np.concatenate([computed, np.maximum(worked - work(trace, run.weighted.model), 0)])
+    trace, origin = run.trace, run.trace.timeline.origin
+    gaps = len(trace.calls) + len(trace.locations)
+    its, own, like = _repeating(trace, _lengths(trace), iterations)
+    whole, length = _recorded(run)
+    computes = np.arange(len(whole)) < gaps
     count = np.bincount(own)
     usual = np.where(count >= LEAST, np.bincount(own, length) / np.maximum(count, 1), 0)[own]
     kind = operations.KIND[trace.calls.op]
-    usual[len(computed) :][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
+    usual[gaps:][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
     told = (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
     locations = np.arange(len(trace.locations), dtype="i4")
     process = np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
@@ -229,24 +227,46 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     stretch[~computes & ~told] = NONE
     seldom = computes & (stretch < 0) & (len(any_) > 0)
     stretch[seldom] = len(stretches.times) + np.arange(seldom.sum())
-    share = length.astype("f8")
-    share[seldom] = np.sqrt(share[seldom] * np.minimum(share[seldom], common))
     times = stretches.times[stretch[told]]
-    share[told] = np.where(times > 0, length[told] / np.where(times > 0, times, 1), usual[told])
     varies = _varies(deviation, usual[told], computes[told], np.diff(stretches.first)[stretches.pool[stretch[told]]], parts)
     drawn = (stretch >= 0) & (stretch < len(stretches.times))
     stretch[drawn] = np.argsort(stretches.order)[stretch[drawn]]
+    more, share = _shares(length, usual, told, times, seldom, common)
     return Noise(
         whole=whole,
         stretch=stretch,
-        more=np.where(told, share - length, 0),
+        more=more,
         share=share,
         stretches=stretches,
-        seldom=_keys(trace, computed)[seldom[: len(computed)]],
+        seldom=_keys(trace, whole[:gaps], np.flatnonzero(seldom[:gaps])),
         any=any_,
         varies=varies,
         draws=DRAWS,
     )
+
+
+def _recorded(run: Run) -> tuple[I8, F8]:
+    """Return how long each computation is, and behind them all calls work, ns, and how much of that the model does not explain."""
+    trace, graph = run.trace, run.graph
+    worked = run.weighted.weight[graph.start[graph.returned]]
+    whole = np.concatenate([_lengths(trace), worked])
+    length = whole.astype("f8")
+    worked -= work(trace, run.weighted.model)
+    np.maximum(worked, 0, out=length[len(whole) - len(worked) :])
+    return whole, length
+
+
+def _shares(length: F8, usual: F8, told: Mask, times: F8, seldom: Mask, common: float) -> tuple[F8, F8]:
+    """Return how much longer each row takes anyway, ns, and its share of the deviation; in the place of the lengths.
+
+    `times` are those of the stretches of what is told.
+    """
+    lasted, more = length[told], np.zeros(len(length))
+    share = length
+    share[seldom] = np.sqrt(share[seldom] * np.minimum(share[seldom], common))
+    share[told] = np.where(times > 0, lasted / np.where(times > 0, times, 1), usual[told])
+    more[told] = share[told] - lasted
+    return more, share
 
 
 def _varies(deviation: F8, usual: F8, computes: Mask, stretches: I8, parts: Parts) -> Varies | None:
@@ -353,9 +373,10 @@ def _routines(trace: Trace) -> I8:
     return trace.calls.op + (trace.calls.path.astype("i8") + 1 << 16)
 
 
-def _keys(trace: Trace, length: I8) -> U8:
-    """Return numbers that stand for chance, made of the first and last instant of each computation."""
+def _keys(trace: Trace, length: I8, rows: I8) -> U8:
+    """Return numbers that stand for chance, made of the first and last instant of each of some computations."""
     until = np.zeros(len(length), "i8")
     until[np.arange(len(trace.calls)) + trace.calls.location] = trace.timeline.calls.enter
     until[trace.first_calls[1:] + np.arange(len(trace.locations))] = trace.timeline.locations.leave
-    return mixed(mixed((until - length).view("u8")) ^ until.view("u8"))
+    some = until[rows]
+    return mixed(mixed((some - length[rows]).view("u8")) ^ some.view("u8"))

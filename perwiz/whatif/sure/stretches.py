@@ -60,7 +60,7 @@ class Stretches:
         kernel.turn(*self._turned, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
 
 
-def stretches_of(like: I4, process: I4, told: Mask, length: I8, usual: F8, parts: Parts) -> tuple[Stretches, I4]:
+def stretches_of(like: I4, process: I4, told: Mask, length: F8, usual: F8, parts: Parts) -> tuple[Stretches, I4]:
     """Return the stretches of what is told, and in which one each row is, -1 if nothing like it is told on its process.
 
     Rows that are `like` on one process are in the order of time. Lengths 10 14 12 10 14, 12 usual: of a run without iterations five

@@ -13,7 +13,7 @@ from perwiz.trace.parts.fold import fold
 def folded(*lanes, late=""):
     """Return (text of the first word, where each begins, end, rest) of what repeats in some texts, in the order in which it was folded."""
     text = "".join(lanes)
-    lane = np.repeat(np.arange(len(lanes)), [len(one) for one in lanes])
+    lane = np.repeat(np.arange(len(lanes), dtype="i4"), [len(one) for one in lanes])
     found = fold(np.array([*map(ord, text)], "i4"), lane, np.array([letter in late for letter in text], bool))
     out = []
     for row, (first, end) in enumerate(zip(found.first[:-1].tolist(), found.first[1:].tolist(), strict=True)):
@@ -62,7 +62,7 @@ texts = st.one_of(
 @example([0, 1, 2, 0, 2, 1] * 4, 40, set())
 def test_law__no_two_words_in_a_row_are_left(text, border, late):
     """Folded letters stand for the same wherever they are the same, and of what is left nothing repeats within a lane."""
-    lane = (np.arange(len(text)) >= border).astype("i8")
+    lane = (np.arange(len(text)) >= border).astype("i4")
     found = fold(np.array(text, "i4"), lane, np.isin(text, list(late)))
     rest = [one if isinstance(one, tuple) else ("letter", text[one], one) for one in left(found, len(text))]
     sides: list[list[tuple]] = [[], []]
