@@ -89,16 +89,16 @@ def time_hubs(start, source, weight, hub, time):
     return time
 
 
-def measure_waits(start, source, kind, weight, time, vertex):
-    """Return (wait, edge) per listed vertex: how much later than the local edge the first of the latest partners lets it go."""
-    out = []
-    for v in vertex:
+def measure_waits(start, source, kind, weight, time, returning, owner):
+    """Return (wait, partner) by call: how much later than the local edge the first of the latest partners lets it go, and its owner."""
+    out = {}
+    for v in (v for v, call in enumerate(returning) if call >= 0):
         arrival = {k: time[source[k]] + weight[k] for k in into(start, v)}
         local = max(t for k, t in arrival.items() if k == start[v] or kind[k] in (TRANSFER, START))
         del arrival[start[v]]
         late = {k: t - local for k, t in arrival.items() if kind[k] not in (GAP, TRANSFER, START) and t > local}
         edge = max(late, key=lambda k: (late[k], -k), default=-1)
-        out.append((late.get(edge, 0), edge))
+        out[returning[v]] = (late.get(edge, 0), owner[source[edge]] if late else -1)
     return out
 
 

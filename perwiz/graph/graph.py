@@ -8,7 +8,6 @@ Position 0 is the origin of time. The first edge into a vertex of a location is 
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,12 +111,28 @@ class Graph:
         """Return the vertex that each of some edges leads into."""
         return np.searchsorted(self.start, edges, "right") - 1
 
-    @cached_property
+    @property
     def returning(self) -> I4:
         """Call that returns at each vertex, -1 none; found once."""
-        call = np.full(self.vertices, NONE, "i4")
-        call[self.returned] = np.arange(len(self.returned), dtype="i4")
-        return call
+        return returning(self)
+
+
+@remembered(8)
+def returning(graph: Graph) -> I4:
+    """Return the call that returns at each vertex, -1 none."""
+    return _there(graph, graph.returned)
+
+
+@remembered(1)
+def entering(graph: Graph) -> I4:
+    """Return the call that is entered at each vertex, -1 none."""
+    return _there(graph, graph.entered)
+
+
+def _there(graph: Graph, vertex: I4) -> I4:
+    call = np.full(graph.vertices, NONE, "i4")
+    call[vertex] = np.arange(len(vertex), dtype="i4")
+    return call
 
 
 @remembered(2)

@@ -137,25 +137,52 @@ def measure_waits(
     kind: cython.const[cython.uchar][::1],
     weight: cython.const[cython.longlong][::1],
     time: cython.const[cython.longlong][::1],
-    vertex: cython.const[cython.int][::1],
+    returning: cython.const[cython.int][::1],
+    owner: cython.const[cython.int][::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     wait: cython.longlong[::1],
-    edge: cython.int[::1],
+    partner: cython.int[::1],
 ) -> None:
-    """Write per listed vertex how long partners keep it beyond its local edge, and the edge of the last of them (-1: none).
+    """Write, of the vertices first .. end - 1 where a call is `returning` (-1: none), how long partners keep each call beyond its local
+    edge, and the `owner` of the vertex that the last of them comes from, -1 if there is none.
 
     Gaps are no partner, and what a call's own transfer takes, or what begins it, is no wait.
     """
     with cython.nogil:
-        for i in range(len(vertex)):
-            k = start[vertex[i]]
+        for v in range(first, end):
+            call = returning[v]
+            if call < 0:
+                continue
+            k = start[v]
             ready = time[source[k]] + weight[k]
-            for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+            for k in range(start[v] + 1, start[v + 1]):
                 if kind[k] >= TRANSFER and time[source[k]] + weight[k] > ready:
                     ready = time[source[k]] + weight[k]
-            wait[i] = 0
-            edge[i] = -1
-            for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
+            longest: cython.longlong = 0
+            last: cython.int = -1
+            for k in range(start[v] + 1, start[v + 1]):
                 t = time[source[k]] + weight[k]
-                if kind[k] < GAP and t - ready > wait[i]:
-                    wait[i] = t - ready
-                    edge[i] = k
+                if kind[k] < GAP and t - ready > longest:
+                    longest = t - ready
+                    last = owner[source[k]]
+            wait[call] = longest
+            partner[call] = last
+
+
+def spread_times(
+    time: cython.const[cython.longlong][::1],
+    entering: cython.const[cython.int][::1],
+    returning: cython.const[cython.int][::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    enter: cython.longlong[::1],
+    leave: cython.longlong[::1],
+) -> None:
+    """Write when the calls are entered and left that are `entering` or `returning` at the vertices first .. end - 1 (-1: none)."""
+    with cython.nogil:
+        for v in range(first, end):
+            if entering[v] >= 0:
+                enter[entering[v]] = time[v]
+            elif returning[v] >= 0:
+                leave[returning[v]] = time[v]

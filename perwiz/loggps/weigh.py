@@ -12,7 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.graph.graph import COLLECTIVE, EJECTION, GAP, INJECTION, KINDS, LOCAL, MESSAGE, PROBE, QUEUE, RENDEZVOUS, TRANSFER, Graph, hubs
+from perwiz.graph.graph import (
+    COLLECTIVE,
+    EJECTION,
+    GAP,
+    INJECTION,
+    KINDS,
+    LOCAL,
+    MESSAGE,
+    PROBE,
+    QUEUE,
+    RENDEZVOUS,
+    TRANSFER,
+    Graph,
+    entering,
+    hubs,
+)
 from perwiz.graph.interfaces import Queue
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
@@ -26,7 +41,7 @@ from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
-from perwiz.trace.resources import remembered
+from perwiz.trace.resources import in_parts, remembered
 from perwiz.trace.tables import NONE, Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -424,8 +439,23 @@ def timeline_of(weighted: Weighted, time: I8, origin: Origin) -> Timeline:
         _boundaries(weighted, time, weighted.region_enter, table.first_call),
         _boundaries(weighted, time, weighted.region_leave, table.end_call),
     )
-    calls, share = Times(time[graph.entered], time[graph.returned]), weighted.trace.share
-    return Timeline(calls, regions, Times(share.of_locations(time[graph.begun]), share.of_locations(time[graph.ended])), origin)
+    share = weighted.trace.share
+    instants = Times(share.of_locations(time[graph.begun]), share.of_locations(time[graph.ended]))
+    return Timeline(_call_times(graph, time), regions, instants, origin)
+
+
+def _call_times(graph: Graph, time: I8) -> Times:
+    """Return when calls are entered and left. Vertices are read in the order of memory, but those of a part: one stands for many there."""
+    if graph.border is not None:
+        return Times(time[graph.entered], time[graph.returned])
+    enter, leave = np.empty(len(graph.entered), "i8"), np.empty(len(graph.returned), "i8")
+    columns = time, entering(graph), graph.returning
+
+    def spread(part: slice) -> None:
+        reading.spread_times(*columns, part.start, part.stop, enter, leave)
+
+    in_parts(spread, graph.vertices, graph.vertices)
+    return Times(enter, leave)
 
 
 def _boundaries(weighted: Weighted, time: I8, distance: I8, behind: I4) -> I8:

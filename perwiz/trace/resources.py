@@ -20,6 +20,8 @@ from perwiz import allowed
 
 _inside = threading.local()
 """Of a thread of `map_threads` its `share` of the processors."""
+_PARTS = 4
+"""Parts for each thread: they take not all the same time."""
 LEAST = 1 << 18
 """Rows for which a thread is worth starting."""
 _LAUNCHED = (
@@ -63,6 +65,13 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threa
 def at_once(tasks: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
     """Return what each of some tasks returns that only read what they share; in threads if it is about rows for several."""
     return map_threads(lambda task: task(), tasks, min(thread_count(rows), len(tasks)))
+
+
+def in_parts(work: Callable[[slice], Any], count: int, rows: int) -> None:
+    """Do some work on parts of so many items, in threads if it is about rows for several. No part may write to what another one reads."""
+    threads = thread_count(rows)
+    size = -(-count // (_PARTS * threads)) if threads > 1 else count
+    map_threads(work, [slice(begin, min(begin + size, count)) for begin in range(0, count, max(size, 1))], threads)
 
 
 _ARENAS = -8

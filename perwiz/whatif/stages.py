@@ -19,9 +19,9 @@ from perwiz.formats.store.bounds import check_bounds, check_timeline, check_with
 from perwiz.formats.store.store import Store, store_of
 from perwiz.formats.store.store import write as write_store
 from perwiz.graph.check import check_graph
-from perwiz.graph.graph import Graph
+from perwiz.graph.graph import Graph, entering, hubs, returning
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import F8, Ints
+from perwiz.trace.arrays import F8, I4, Ints
 from perwiz.trace.resources import at_once
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -72,6 +72,12 @@ class Stages:
     """Messages of receives that may have been wildcards."""
     replay_error: int
     """ns."""
+    entering: I4
+    """Call that is entered at each vertex of the graph, -1 none;"""
+    returning: I4
+    """that returns there."""
+    hubs: I4
+    """Vertices of no location."""
 
 
 def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Run:
@@ -93,7 +99,7 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
         return (*(Varied(end, varied(run, (end,))) for end in ends), held)
 
     doubts, (noise, drawn), more, gains = at_once((lambda: doubts_of(run), noisy, others, lambda: balanced(run)), run.graph.edges)
-    told = possible(run.trace), run.replay_error
+    told = possible(run.trace), run.replay_error, entering(run.graph), returning(run.graph), hubs(run.graph)
     write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, run.health(), more, gains, *told)})
     return run
 
@@ -160,6 +166,8 @@ def _tell(store: Store) -> None:
         balanced.tell(kept.balanced, out)
         possible.tell(kept.possible, out.trace)
         replay_error.tell(kept.replay_error, out)
+        for column, values in ((entering, kept.entering), (returning, kept.returning), (hubs, kept.hubs)):
+            column.tell(values, out.graph)
         for one in kept.varied:
             variations.known.tell(partial(_again, store, one.variation), out, (one.end,))
         return out
@@ -186,6 +194,8 @@ def _check(trace: Trace, stages: Stages) -> None:
     parts = [partial(check_graph, own, run.graph), *(partial(_check_weighted, own, each, run.graph) for each in (weighted, *others))]
     parts.append(partial(_check_noise, own, stages.noise, stages.drawn))
     at_once(parts, run.graph.edges)
+    for name, column in (("entering", entering), ("returning", returning), ("hubs", hubs)):
+        _require(np.array_equal(getattr(stages, name), column(run.graph)), f"{name} of another graph")
     if run.clocks.correction is not None:
         correction = run.clocks.correction
         check_bounds(correction.trace)

@@ -6,12 +6,11 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.graph.graph import Graph, hubs
+from perwiz.graph.graph import entering, hubs
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import I4, I8, chunks
-from perwiz.trace.resources import map_threads, thread_count
-from perwiz.trace.tables import NONE
+from perwiz.trace.arrays import I4, I8
+from perwiz.trace.resources import in_parts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -30,31 +29,33 @@ class Waits:
 
 
 def waiting(weighted: Weighted, time: I8) -> Waits:
-    """Return how long each call waits for its partners when vertices have these times, and for which call."""
-    wait, edge = _measured(weighted, time)
-    return Waits(wait, _behind(weighted.graph, time, edge))
+    """Return how long each call waits for its partners when vertices have these times, and for which call; in a collective, for that
+    which entered last.
+    """
+    graph = weighted.graph
+    owner, hub = entering(graph), hubs(graph)
+    if graph.border is None and len(hub):
+        owner = owner.copy()
+        kernel.inherit_owner(graph.start, graph.source, hub, time, owner)
+    return _measured(weighted, time, owner)
 
 
 def waiting_time(weighted: Weighted, time: I8) -> I8:
     """Return the same without for which: ns per call."""
-    return _measured(weighted, time)[0]
+    return _measured(weighted, time, weighted.graph.returning).time
 
 
-def _measured(weighted: Weighted, time: I8) -> tuple[I8, I4]:
-    """Return how long each call waits, and the edge of what it waits for, -1 none. Vertices are read in the order of memory."""
+def _measured(weighted: Weighted, time: I8, owner: I4) -> Waits:
+    """Return how long each call waits, and for the owner of which vertex. Vertices are read in the order of memory."""
     graph = weighted.graph
-    returning = graph.returning
-    calls = len(graph.returned)
-    wait, edge = np.empty(calls, "i8"), np.empty(calls, "i4")
+    wait, partner = np.empty(len(graph.returned), "i8"), np.empty(len(graph.returned), "i4")
+    columns = graph.start, graph.source, graph.kind, weighted.weight, time, graph.returning, owner
 
-    def measure(vertices: slice) -> None:
-        vertex = np.flatnonzero(returning[vertices] != NONE).astype("i4") + np.int32(vertices.start)
-        by_vertex, behind, call = np.empty(len(vertex), "i8"), np.empty(len(vertex), "i4"), returning[vertex]
-        kernel.measure_waits(graph.start, graph.source, graph.kind, weighted.weight, time, vertex, by_vertex, behind)
-        wait[call], edge[call] = by_vertex, behind
+    def measure(part: slice) -> None:
+        kernel.measure_waits(*columns, part.start, part.stop, wait, partner)
 
-    map_threads(measure, chunks(graph.vertices), thread_count(graph.edges))
-    return wait, edge
+    in_parts(measure, graph.vertices, graph.edges)
+    return Waits(wait, partner)
 
 
 def recorded_waits(waits: Waits, call: I8) -> Waits:
@@ -65,15 +66,3 @@ def recorded_waits(waits: Waits, call: I8) -> Waits:
     """
     back = np.append(np.argsort(call), -1).astype("i4")
     return Waits(waits.time[call], back[waits.partner[call]])
-
-
-def _behind(graph: Graph, time: I8, edge: I4) -> I4:
-    """Return `edge` with each edge replaced by the call behind it, in place; behind a hub, the one that entered last."""
-    owner = np.full(graph.vertices, -1, "i4")
-    owner[graph.entered] = np.arange(len(graph.entered), dtype="i4")
-    if graph.border is None:
-        kernel.inherit_owner(graph.start, graph.source, hubs(graph), time, owner)
-    for piece in chunks(len(edge)):
-        waits = np.flatnonzero(edge[piece] >= 0) + piece.start
-        edge[waits] = owner[graph.source[edge[waits]]]
-    return edge

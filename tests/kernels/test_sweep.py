@@ -122,20 +122,44 @@ def test_time_hubs__twin(drawn, data):
 def test_measure_waits__twin(drawn, data):
     graph, weight = drawn
     time = data.draw(st.lists(st.integers(-300, 300), min_size=graph.vertices, max_size=graph.vertices))
-    vertex = list(range(1, graph.vertices))
-    wait, edge = np.full(len(vertex), 77, "i8"), np.full(len(vertex), 77, "i4")
-    sweep.measure_waits(graph.start, graph.source, graph.kind, weight, np.array(time, "i8"), np.array(vertex, "i4"), wait, edge)
-    expected = naive.measure_waits(graph.start, graph.source, graph.kind, weight.tolist(), time, vertex)
-    assert list(zip(wait.tolist(), edge.tolist(), strict=True)) == expected
+    returning = [-1, *data.draw(st.permutations([*range(graph.vertices - 2), -1]))] if graph.vertices > 1 else [-1]
+    owner = data.draw(st.lists(st.integers(-1, 9), min_size=graph.vertices, max_size=graph.vertices))
+    wait, partner = np.full(graph.vertices, 77, "i8"), np.full(graph.vertices, 77, "i4")
+    columns = graph.start, graph.source, graph.kind, weight, np.array(time, "i8"), np.array(returning, "i4"), np.array(owner, "i4")
+    middle = graph.vertices // 2
+    for first, end in ((0, middle), (middle, graph.vertices)):
+        sweep.measure_waits(*columns, first, end, wait, partner)
+    expected = naive.measure_waits(graph.start, graph.source, graph.kind, weight.tolist(), time, returning, owner)
+    assert list(zip(wait.tolist(), partner.tolist(), strict=True)) == [expected.get(call, (77, 77)) for call in range(graph.vertices)]
+
+
+@given(st.lists(st.sampled_from(["enter", "leave", "none"]), max_size=12), st.data())
+def test_spread_times__twin(what, data):
+    """Vertices of calls in any order; what has none keeps what was there."""
+    entering, returning = ([at if side == here else -1 for at, side in enumerate(what)] for here in ("enter", "leave"))
+    time = data.draw(st.lists(st.integers(-9, 9), min_size=len(what), max_size=len(what)))
+    enter, leave = np.full(len(what), 77, "i8"), np.full(len(what), 77, "i8")
+    columns = np.array(time, "i8"), np.array(entering, "i4"), np.array(returning, "i4")
+    for first, end in ((0, len(what) // 3), (len(what) // 3, len(what))):
+        sweep.spread_times(*columns, first, end, enter, leave)
+    assert enter.tolist() == [at if side == "enter" else 77 for at, side in zip(time, what, strict=True)]
+    assert leave.tolist() == [at if side == "leave" else 77 for at, side in zip(time, what, strict=True)]
+
+
+def waits(start, source, kind, weight, time):
+    """Return how long the one call, which returns at the last vertex, waits, and for whom: vertex v has the owner 10 + v."""
+    returning, owner = np.full(len(time), -1, "i4"), np.arange(10, 10 + len(time), dtype="i4")
+    returning[-1] = 0
+    wait, partner = np.empty(1, "i8"), np.empty(1, "i4")
+    sweep.measure_waits(start, source, kind, np.array(weight, "i8"), time, returning, owner, 0, len(time), wait, partner)
+    return wait[0], partner[0]
 
 
 def test_measure_waits__first_of_equals_and_gaps_left_out():
     """A vertex at 10 by its local edge; partners at 30 (gap), 20, 20: it waits 10, for the first partner at 20."""
     start, source = np.array([0, 0, 0, 0, 0, 4], "i4"), np.array([0, 1, 2, 3], "i4")
     kind, time = np.array([names.LOCAL, names.GAP, names.MESSAGE, names.RENDEZVOUS], "u1"), np.array([0, 30, 20, 20, 0], "i8")
-    wait, edge = np.empty(1, "i8"), np.empty(1, "i4")
-    sweep.measure_waits(start, source, kind, np.array([10, 0, 0, 0]), time, np.array([4], "i4"), wait, edge)
-    assert (wait.tolist(), edge.tolist()) == ([10], [2])
+    assert waits(start, source, kind, [10, 0, 0, 0], time) == (10, 12)
 
 
 @pytest.mark.parametrize("kind", [names.TRANSFER, names.START])
@@ -143,9 +167,7 @@ def test_measure_waits__its_own_transfer_and_start_are_no_wait(kind):
     """A vertex at 10 by its local edge, at 25 by the transfer it let begin, or by what begins it; a partner at 30: it waits 5."""
     start, source = np.array([0, 0, 0, 0, 3], "i4"), np.array([0, 1, 2], "i4")
     kind, time = np.array([names.LOCAL, kind, names.MESSAGE], "u1"), np.array([0, 25, 30, 0], "i8")
-    wait, edge = np.empty(1, "i8"), np.empty(1, "i4")
-    sweep.measure_waits(start, source, kind, np.array([10, 0, 0]), time, np.array([3], "i4"), wait, edge)
-    assert (wait.tolist(), edge.tolist()) == ([5], [2])
+    assert waits(start, source, kind, [10, 0, 0], time) == (5, 12)
 
 
 @settings(max_examples=20)
