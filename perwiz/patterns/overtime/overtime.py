@@ -32,7 +32,7 @@ from perwiz.patterns.overtime.split import Pieces, Split, computed, hosts, insid
 from perwiz.patterns.search import Findings
 from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.parts.course import SURE, TOLD, Trend, exceptions, trend
-from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.stretch import Segments, segments_of
 from perwiz.whatif.run import Run
 
 FACTORS = ("load_balance", "serialisation", "transfer")
@@ -137,7 +137,7 @@ def over_time(run: Run, findings: Findings, windows: int | None = None) -> OverT
     trace = run.trace
     if not len(hosts(trace)):
         raise UsageError(f"{trace.path}: no processes, so nothing happens over time")
-    parts, segments = split(trace, windows), Segments(run.weighted)
+    parts, segments = split(trace, windows), segments_of(run.weighted)
     cut = pieces(segments, parts.cuts)
     spent = _spent(run, parts, segments, cut)
     efficiency = tuple(spent.together(_name(parts, k, k + 1), k, k + 1) for k in range(len(parts)))

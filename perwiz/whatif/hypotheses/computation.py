@@ -16,7 +16,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, steps_of_processes
-from perwiz.whatif.hypotheses.stretch import Segments, level, shares
+from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.limits.serving import rounds
 from perwiz.whatif.rematch.farms import farm_of
 
@@ -37,8 +37,8 @@ class Computation(Hypothesis):
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with computation and region boundaries moved."""
-        segments = Segments(weighted)
-        changed = segments.stretched(self.lengths(segments, segments.length))
+        segments = segments_of(weighted)
+        changed = segments.stretched(weighted, self.lengths(segments, segments.length))
         self.in_calls(changed)
         return changed
 

@@ -16,7 +16,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.computation import Computation
-from perwiz.whatif.hypotheses.stretch import LONGEST, Segments, latest, shares
+from perwiz.whatif.hypotheses.stretch import LONGEST, Segments, latest, segments_of, shares
 
 DEALT = "tasks=dealt"
 """The change of what `others` vary: the order of the tasks."""
@@ -45,10 +45,11 @@ class Dynamic(Computation):
         """Return the graph with the tasks taken process by process, where that is not said."""
         if self._split()[1]:
             return []
-        recorded = Segments(weigh(weighted.trace, weighted.timeline, weighted.graph, weighted.model))
+        recorded = segments_of(weigh(weighted.trace, weighted.timeline, weighted.graph, weighted.model))
         turns, blocks = (self._taken(recorded, recorded.length, order) for order in (TURNS, BLOCKS))
-        segments = Segments(dataclasses.replace(weighted, weight=weighted.weight.copy()))
-        return [segments.stretched(np.rint(segments.length * (blocks / np.maximum(turns, 1))).astype("i8"))]
+        weighted = dataclasses.replace(weighted, weight=weighted.weight.copy())
+        segments = segments_of(weighted)
+        return [segments.stretched(weighted, np.rint(segments.length * (blocks / np.maximum(turns, 1))).astype("i8"))]
 
     def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
         """Return the same with tasks taken so that the end is latest, where the order is not said."""

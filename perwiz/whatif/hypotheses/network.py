@@ -21,7 +21,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize
-from perwiz.whatif.hypotheses.stretch import Segments, level
+from perwiz.whatif.hypotheses.stretch import level, segments_of
 
 POLLED = "progress=polled"
 """The change of what `MessageProgress.others` varies: a thread that polls takes half of a processor."""
@@ -157,10 +157,11 @@ class MessageProgress(Network):
         """Return the graph with computation of twice the length, where messages did not move always as recorded."""
         if weighted.network.progress != "always" or weighted.model.progress == "always":
             return []
-        segments = Segments(dataclasses.replace(weighted, weight=weighted.weight.copy()))
+        weighted = dataclasses.replace(weighted, weight=weighted.weight.copy())
+        segments = segments_of(weighted)
         computes = weighted.trace.locations.kind != STREAM
         within = between_init_and_finalize(segments) & computes[segments.location]
-        return [segments.stretched(np.where(within, 2 * segments.length, segments.length))]
+        return [segments.stretched(weighted, np.where(within, 2 * segments.length, segments.length))]
 
 
 class BalanceMessages(Messages):

@@ -16,7 +16,7 @@ from perwiz.trace.tables import FORK, NONE, PROCESS
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.stretch import Segments, shares
+from perwiz.whatif.hypotheses.stretch import Segments, segments_of, shares
 from perwiz.whatif.hypotheses.teams import Members, Phases, innermost, members, phases_of
 
 _JOIN = operations.OP["omp_join"]
@@ -47,7 +47,7 @@ class Overlap(Hypothesis):
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which the teams begin with the calls, and share their work. Raises UsageError if no team follows."""
-        trace, segments = weighted.trace, Segments(weighted)
+        trace, segments = weighted.trace, segments_of(weighted)
         of = members(trace)
         owner = innermost(segments, of)
         call, team = _followed(trace, of, owner, self._calls(trace, of, owner))
@@ -60,7 +60,7 @@ class Overlap(Hypothesis):
         work = phases_of(segments, of, chosen, owner)
         length = segments.length.copy()
         length[work.segment] = shares(length[work.segment], work.group, _shared_out(trace, of, work, found, length))
-        changed = segments.stretched(length)
+        changed = segments.stretched(weighted, length)
         return dataclasses.replace(changed, graph=dataclasses.replace(changed.graph, source=_begun(changed, of, found)))
 
     def _calls(self, trace: Trace, of: Members, owner: I8) -> Mask:

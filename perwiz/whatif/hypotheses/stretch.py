@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import weakref
 
 import numpy as np
 
@@ -22,36 +24,46 @@ class Segments:
     """
 
     def __init__(self, weighted: Weighted) -> None:
-        trace, graph = weighted.trace, weighted.graph
-        self._weighted, self.trace = weighted, trace
-        calls = trace.calls.location
-        ends = trace.first_calls[1:] + np.arange(len(trace.locations))
-        gaps = len(calls) + len(trace.locations)
-        self._vertex = np.empty(gaps, "i4")
-        self._vertex[np.arange(len(calls)) + calls] = graph.entered
-        self._vertex[ends] = graph.ended
-        self.edge = graph.start[self._vertex]
+        trace = weighted.trace
+        self.trace = trace
+        self.edge = edges(weighted)
         """Per gap, the edge that holds it."""
-        whole = weighted.weight[self.edge]
-        regions = trace.regions
-        boundary_gap = np.concatenate([regions.first_call + regions.location, regions.end_call + regions.location])
-        offset = np.clip(np.concatenate([weighted.region_enter, weighted.region_leave]), 0, whole[boundary_gap])
-        turn = np.empty(len(boundary_gap), "i8")
-        turn[nesting.boundaries(regions, weighted.timeline.regions)] = np.arange(len(turn))
-        order = np.lexsort((turn, offset, boundary_gap))
+        self._graph = weighted.graph
+        self._whole = whole = weighted.weight[self.edge]
+        self._enter, self._leave = weighted.region_enter, weighted.region_leave
+        regions, gaps = trace.regions, len(whole)
+        order = nesting.boundaries(regions, weighted.timeline.regions)
+        boundary_gap = np.concatenate([regions.first_call + regions.location, regions.end_call + regions.location])[order]
+        offset = np.clip(np.concatenate([self._enter, self._leave])[order], 0, whole[boundary_gap])
+        if ((boundary_gap[1:] < boundary_gap[:-1]) | ((boundary_gap[1:] == boundary_gap[:-1]) & (offset[1:] < offset[:-1]))).any():
+            turn = np.lexsort((offset, boundary_gap))  # stable: of equal ones as they nest
+            order, boundary_gap, offset = order[turn], boundary_gap[turn], offset[turn]
         several = np.bincount(boundary_gap, minlength=gaps) + 1
         self.gap = np.repeat(np.arange(gaps, dtype="i4"), several)
         last = np.cumsum(several) - 1
         self._first = last + 1 - several
-        place = np.empty(len(order), "i8")
-        place[order] = np.arange(len(order)) + boundary_gap[order]
+        own = np.arange(len(order)) + boundary_gap
         end = np.empty(len(self.gap), "i8")
-        end[place], end[last] = offset, whole
+        end[own], end[last] = offset, whole
         self.length = np.diff(end, prepend=0)
         self.length[self._first] = end[self._first]
+        place = np.empty(len(order), "i8")
+        place[order] = own
         self.entered, self.left = place[: len(regions)], place[len(regions) :]
         """Per region instance, the segment that ends where it was entered, and left."""
         self.location = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)[self.gap]
+
+    def under(self, weighted: Weighted) -> Segments | None:
+        """Return the segments of other weights of the same trace if they are these: the same computation; None if they are not."""
+        edge = self.edge if weighted.graph is self._graph else edges(weighted)
+        pairs = (weighted.weight[edge], self._whole), (weighted.region_enter, self._enter), (weighted.region_leave, self._leave)
+        if weighted.trace is not self.trace or not all(one is own or np.array_equal(one, own) for one, own in pairs):
+            return None
+        if weighted.graph is self._graph:
+            return self
+        out = copy.copy(self)
+        out.edge, out._graph = edge, weighted.graph
+        return out
 
     def inside(self, instances: I8) -> tuple[I8, I8]:
         """Return (segments in these region instances, the place of each one's instance among them); of nested ones the outermost.
@@ -96,9 +108,8 @@ class Segments:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""
         return np.add.reduceat(length, self._first) if len(length) > len(self.edge) else length
 
-    def stretched(self, length: I8) -> Weighted:
+    def stretched(self, weighted: Weighted, length: I8) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""
-        weighted = self._weighted
         total = np.cumsum(length)
         before = np.concatenate(([0], total))[self._first]
         weighted.weight[self.edge] = self.gaps(length)
@@ -108,6 +119,31 @@ class Segments:
             region_enter=_moved(weighted.region_enter, offset[self.entered]),
             region_leave=_moved(weighted.region_leave, offset[self.left]),
         )
+
+
+_KNOWN: weakref.WeakValueDictionary[int, Segments] = weakref.WeakValueDictionary()
+"""The last segments of traces, as long as somebody has them."""
+
+
+def segments_of(weighted: Weighted) -> Segments:
+    """Return the computation of a weighted graph: what somebody has of the trace already, where that is the same."""
+    known = _KNOWN.get(id(weighted.trace))
+    found = known.under(weighted) if known is not None else None
+    if found is None:
+        found = Segments(weighted)
+        if known is None:
+            _KNOWN[id(weighted.trace)] = found
+    return found
+
+
+def edges(weighted: Weighted) -> I4:
+    """Return, per computation between two calls of one location, the edge that holds it."""
+    trace, graph = weighted.trace, weighted.graph
+    calls = trace.calls.location
+    vertex = np.empty(len(calls) + len(trace.locations), "i4")
+    vertex[np.arange(len(calls)) + calls] = graph.entered
+    vertex[trace.first_calls[1:] + np.arange(len(trace.locations))] = graph.ended
+    return graph.start[vertex]
 
 
 def _moved(old: I8, new: I8) -> I8:

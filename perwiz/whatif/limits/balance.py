@@ -23,7 +23,7 @@ from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.devices import for_devices, mostly_for_devices
 from perwiz.whatif.hypotheses.network import BalanceMessages
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, parts, synchronisations
-from perwiz.whatif.hypotheses.stretch import Segments, level
+from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of
 from perwiz.whatif.limits.message_sizes import Sizes
 from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.run import Run, Start, graph_of, machine_of, replay_of, swept_makespan, treated
@@ -122,7 +122,7 @@ def balance(trace: Trace, regions: Sequence[str] = (), model: Start = None, cloc
     asked = [question for size in sizes for question in size.questions()]
     graph = graph_of(trace, machine.model, asked)
     run = replay_of(clocks, graph, machine)
-    asker, segments = _Asker(run), Segments(run.weighted)
+    asker, segments = _Asker(run), segments_of(run.weighted)
     if not regions:
         apart = for_devices(segments)
         sizes = [size for size in sizes if not mostly_for_devices(segments, apart, size.name)]

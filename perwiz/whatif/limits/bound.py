@@ -21,7 +21,7 @@ from perwiz.trace.tables import NONE, STARTS
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import listed
-from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.stretch import Segments, segments_of
 from perwiz.whatif.run import Run, Start, replayed
 
 PARTS = ("computation", "other", "sending", "receiving", "collective", "waiting")
@@ -84,7 +84,7 @@ def bound(trace: Trace, regions: Sequence[str] = (), model: Start = None, clock:
 
 def bound_of(run: Run, regions: Sequence[str] = ()) -> Bounds:
     """Return the same of a run that has been replayed. Raises UsageError for an unknown region."""
-    names, segments, work = chosen(run.trace, regions), Segments(run.weighted), _work(run)
+    names, segments, work = chosen(run.trace, regions), segments_of(run.weighted), _work(run)
     whole = _bound(run, segments, work, None)
     return Bounds(run, (whole, *(_bound(run, segments, work, name) for name in names)))
 

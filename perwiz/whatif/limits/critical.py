@@ -20,7 +20,7 @@ from perwiz.shown import Shown
 from perwiz.trace.arrays import I4, I8, U1, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
-from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.run import Run, Start, replayed
 
 KINDS = ("start", "computation", "calls", "transfer", "gap")
@@ -205,7 +205,7 @@ def _computation(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, .
     gap[graph.entered] = np.arange(len(trace.calls)) + trace.calls.location
     gap[graph.ended] = trace.first_calls[1:] + np.arange(len(trace.locations))
     step = np.flatnonzero(gap[target] >= 0)
-    segments = Segments(run.weighted)
+    segments = segments_of(run.weighted)
     first, end = (np.searchsorted(segments.gap, gap[target[step]], side) for side in ("left", "right"))
     count = end - first
     row = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)

@@ -32,7 +32,7 @@ from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize
-from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.stretch import Segments, segments_of
 from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
 from perwiz.whatif.matching import matching
 from perwiz.whatif.run import Run, Start, replayed, run_of
@@ -226,9 +226,9 @@ def _growth(weighted: Weighted, key: str) -> tuple[NDArray[np.floating] | Ints, 
     if of_network(key):
         check_classes(weighted.trace, [pairs for pairs in PAIRS if key.startswith(f"{pairs}:")], key)
         return slopes(weighted, key), recorded(weighted, key)
-    segments = Segments(dataclasses.replace(weighted, weight=weighted.weight.copy()))
+    segments = segments_of(weighted)
     others = np.where(_chosen(weighted.trace, segments, key), 0, segments.length)
-    return weighted.weight - segments.stretched(others).weight, 1.0
+    return weighted.weight - segments.stretched(dataclasses.replace(weighted, weight=weighted.weight.copy()), others).weight, 1.0
 
 
 def _at(weighted: Weighted, key: str, x: float) -> Weighted:

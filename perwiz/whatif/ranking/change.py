@@ -19,7 +19,7 @@ from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.network import Messages
 from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.hypotheses.placement import Placement
-from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.stretch import Segments, edges, segments_of
 from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
 from perwiz.whatif.limits.serving import Serving, serving
 from perwiz.whatif.links import has_links
@@ -90,6 +90,8 @@ CLOSE = 0.9
 """Part of the largest gain from which on another that says the same is as good."""
 _OF_CALLS = {kind.word: kind for kind in (ZeroWait, ZeroPoll, ZeroTime)}
 """What is asked of calls, by its word."""
+_AGAIN = 1 << 26
+"""Bytes of weights, at most, that are kept for what is asked again."""
 _BOUNDS = (ZeroWait.word, ZeroTime.word)
 
 
@@ -126,13 +128,14 @@ class Asker:
         """What answers questions with these changes of messages; None, this one, where the graph has all that they need."""
         self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
         """What was asked last of computation, and the weights of the edges that hold it."""
+        self._again: _Again | None = None
         self._before: tuple[Sequence[Hypothesis], Weighted] = ((), self.weighted)
         """What an order was last asked on top of, and the graph under that."""
 
     @cached_property
     def segments(self) -> Segments:
         """The computation of the run."""
-        return Segments(self.weighted)
+        return segments_of(self.weighted)
 
     @cached_property
     def for_devices(self) -> Mask:
@@ -159,9 +162,9 @@ class Asker:
         weighted = self._under(messages)
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
-            weight, segments = self._computed(computation), self.segments
-            differs = np.ones(len(weight), bool) if messages else weight != segments.gaps(segments.length)
-            weighted.weight[segments.edge[differs]] = weight[differs]
+            weight, edge = self._computed(computation), edges(self.weighted)
+            differs = np.ones(len(weight), bool) if messages else weight != self.weighted.weight[edge]
+            weighted.weight[edge[differs]] = weight[differs]
         for one in computation:
             one.in_calls(weighted)
         for hypothesis in in_turn:
@@ -171,14 +174,19 @@ class Asker:
 
     def _computed(self, computation: Sequence[Computation]) -> I8:
         """Return the weights of the edges that hold computation."""
-        asked, weight = self._computation
-        if asked != tuple(computation):
+        (asked, weight), wanted = self._computation, tuple(computation)
+        if asked == wanted:
+            return weight
+        known = self._again.known.get(wanted) if self._again else None
+        if known is None:
             length = self.segments.length
             for hypothesis in computation:
                 length = hypothesis.lengths(self.segments, length)
-            weight = self.segments.gaps(length)
-            self._computation = tuple(computation), weight
-        return weight
+            known = self.segments.gaps(length)
+            if self._again:
+                self._again.known[wanted] = known
+        self._computation = wanted, known
+        return known
 
     def _in_order(self, in_turn: Sequence[Hypothesis]) -> Weighted:
         """Return the graph under hypotheses that change its edges; what an order is asked on top of is made once for several in a row."""
@@ -227,8 +235,12 @@ class Asker:
             vars(self).pop(found, None)
 
     def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
-        """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen."""
-        return [partial(_asked_of, self.run, hypothesis) for hypothesis in several]
+        """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen, and
+        what computation becomes once for all weights in which it is the same.
+        """
+        count = sum(isinstance(hypothesis, Computation) for hypothesis in several)
+        again = _Again(self.weighted) if 8 * len(self.run.trace.calls) * count <= _AGAIN else None
+        return [partial(_asked_of, self.run, again, hypothesis) for hypothesis in several]
 
     def changes(self, kind: str, asked: Sequence[tuple[str, str, str]]) -> list[Change]:
         """Return changes of computation, each (what it is about, question, in words), with what each is worth, several at a time."""
@@ -247,12 +259,28 @@ class Asker:
         return Change(kind, by, question, what, self.makespan(parse(question)), at_most=at_most)
 
 
-def _asked_of(run: Run, hypothesis: Hypothesis, weighted: Weighted) -> Weighted:
+class _Again:
+    """What computation becomes under questions that are asked again of other weights of a run."""
+
+    def __init__(self, weighted: Weighted) -> None:
+        self._whole, self._enter, self._leave = weighted.weight[edges(weighted)], weighted.region_enter, weighted.region_leave
+        self.known: dict[tuple[Hypothesis, ...], I8] = {}
+        """The weights of the edges that hold computation."""
+
+    def holds(self, weighted: Weighted) -> bool:
+        """Return whether computation is the same in other weights of the run."""
+        pairs = (weighted.weight[edges(weighted)], self._whole), (weighted.region_enter, self._enter), (weighted.region_leave, self._leave)
+        return all(one is own or np.array_equal(one, own) for one, own in pairs)
+
+
+def _asked_of(run: Run, again: _Again | None, hypothesis: Hypothesis, weighted: Weighted) -> Weighted:
     """Return a weighted graph of a run under a hypothesis, the one given as it was."""
-    return _asker(weighted, run).changed([hypothesis])
+    return _asker(weighted, run, again).changed([hypothesis])
 
 
 @remembered(1)
-def _asker(weighted: Weighted, run: Run) -> Asker:
+def _asker(weighted: Weighted, run: Run, again: _Again | None) -> Asker:
     """Return what answers questions about a weighted graph of a run as long as that is there, which it does not keep itself."""
-    return Asker(run, dataclasses.replace(weighted), once=True)
+    asker = Asker(run, dataclasses.replace(weighted), once=True)
+    asker._again = again if again and again.holds(weighted) else None
+    return asker

@@ -12,7 +12,7 @@ from perwiz.trace.tables import NONE, THREAD
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import missing
-from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.hypotheses.teams import phases
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.rematch.rematched import handed_out
@@ -131,7 +131,7 @@ def _posts_late(run: Run, calls: I8) -> bool:
 
 def _one_alone(run: Run, region: str) -> bool:
     """Return whether in the teams of a region one thread computes nearly everything from barrier to barrier."""
-    segments = Segments(run.weighted)
+    segments = segments_of(run.weighted)
     chosen = phases(segments, region)
     total, most = np.zeros(len(chosen.part), "i8"), np.zeros(int(chosen.part.max(initial=-1)) + 1, "i8")
     np.add.at(total, chosen.group, segments.length[chosen.segment])
