@@ -111,7 +111,7 @@ def region(trace: Trace, name: str) -> int:
 
 def instances(trace: Trace, name: str) -> I8:
     """Return the instances of a user region, rows of regions. Raises UsageError for another name."""
-    return np.flatnonzero(trace.region_names == region(trace, name))
+    return np.flatnonzero((trace.paths.region == region(trace, name))[trace.regions.path])
 
 
 def steps(trace: Trace, text: str) -> tuple[I8, I8]:

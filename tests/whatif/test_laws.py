@@ -280,6 +280,10 @@ def test_balance_time_conserves_computation(trace):
             after = Segments(parse(text).apply(weighted))
             assert after.length.sum() == before
             assert (after.length >= 0).all()
+            segments = Segments(weighted)
+            edges = parse(text).gaps(segments, segments.length)
+            assert (edges == after.gaps(after.length)).all()  # also without the length of each segment
+            assert (np.add.reduceat(after.length, np.searchsorted(after.gap, np.arange(len(edges)))) == edges).all()
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, listed
-from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, steps_of_processes
+from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.limits.serving import rounds
 from perwiz.whatif.rematch.farms import farm_of
@@ -31,6 +31,10 @@ class Computation(Hypothesis):
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return what the hypothesis makes of the lengths of segments, ns. Raises UsageError if it does not fit the trace."""
         raise NotImplementedError
+
+    def gaps(self, segments: Segments, length: I8) -> I8:
+        """Return what the hypothesis makes of the weights of the edges that hold computation, given the lengths of segments, ns."""
+        return segments.gaps(self.lengths(segments, length))
 
     def in_calls(self, weighted: Weighted) -> None:
         """Change what calls take, in place: nothing, if the hypothesis is about computation alone."""
@@ -94,14 +98,24 @@ class BalanceTime(Computation):
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those of the parts balanced; the sum of each part is conserved to the ns."""
         chosen = parts(segments, self.argument)
-        part = chosen.part
-        if self.argument in segments.trace.names:
-            instances, _ = steps_of_processes(segments.trace, self.argument)
-            farm = farm_of(segments.trace, instances)
-            part = np.where(farm >= 0, int(part.max(initial=0)) + 1 + farm, part)
         out = length.copy()
-        out[chosen.segment] = level(length[chosen.segment], chosen.group, part)
+        out[chosen.segment] = level(length[chosen.segment], chosen.group, self._farmed(segments.trace, chosen.part))
         return out
+
+    def gaps(self, segments: Segments, length: I8) -> I8:
+        """Return the weights without the length of each segment: what lies together is rounded on the running sum, too."""
+        runs, part = runs_of_parts(segments, self.argument)
+        took = runs.sums(length)
+        out = segments.gaps(length).copy()
+        np.add.at(out, runs.gap, level(took, runs.group, self._farmed(segments.trace, part)) - took)
+        return out
+
+    def _farmed(self, trace: Trace, part: I8) -> I8:
+        """Return parts, those of tasks that processes ask for by their farm."""
+        if self.argument not in trace.names:
+            return part
+        farm = farm_of(trace, steps_of_processes(trace, self.argument)[0])
+        return np.where(farm >= 0, int(part.max(initial=0)) + 1 + farm, part)
 
 
 class Distribute(Computation):

@@ -15,7 +15,7 @@ from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.devices import for_devices
-from perwiz.whatif.hypotheses.stretch import Segments
+from perwiz.whatif.hypotheses.stretch import Runs, Segments
 
 WHOLE, STRETCHES = "all", "between-collectives"
 """Words for the whole program and for its stretches, unless a region is called so."""
@@ -46,7 +46,7 @@ def parts(segments: Segments, text: str) -> Parts:
     A region called like one of the words goes before it. Raises UsageError for another name.
     """
     word, number = selectors.numbered(text, segments.trace.names)
-    if text in segments.trace.names or word in segments.trace.names or word not in (WHOLE, STRETCHES):
+    if _names_region(segments.trace, text):
         instances, step = steps_of_processes(segments.trace, text)
         return Parts(*segments.inside(instances), step)
     if word == WHOLE and number not in ("", "1"):
@@ -56,6 +56,27 @@ def parts(segments: Segments, text: str) -> Parts:
         segment = np.flatnonzero(between_init_and_finalize(segments) & computes[segments.location] & ~for_devices(segments))
         return Parts(segment, np.cumsum(computes)[segments.location[segment]] - 1, np.zeros(int(computes.sum()), "i8"))
     return _stretches(segments, text, number)
+
+
+def runs_of_parts(segments: Segments, text: str) -> tuple[Runs, I8]:
+    """Return what `parts` does as (runs of segments, whose groups are those of processes in a part; the part of each group)."""
+    if _names_region(segments.trace, text):
+        instances, step = steps_of_processes(segments.trace, text)
+        return segments.runs(instances), step
+    return _runs_of_word(segments, text)
+
+
+@remembered(2)
+def _runs_of_word(segments: Segments, text: str) -> tuple[Runs, I8]:
+    """Return the runs of the whole program, or of its stretches, found once."""
+    found = parts(segments, text)
+    return segments.runs_of(found.segment, found.group), found.part
+
+
+def _names_region(trace: Trace, text: str) -> bool:
+    """Return whether a text names a region, or steps of one, and not the whole program or its stretches."""
+    word = selectors.numbered(text, trace.names)[0]
+    return text in trace.names or word in trace.names or word not in (WHOLE, STRETCHES)
 
 
 def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:

@@ -11,7 +11,7 @@ import numpy as np
 from perwiz.kernels import stretch as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import running
 from perwiz.trace.tables import NONE
 from perwiz.whatif import selectors
@@ -72,11 +72,35 @@ class Segments:
 
         Instances 3 4 6 of segments 1 to 4, 2 to 3 and 7 -> segments 1 2 3 4 7, places 0 0 0 0 2.
         """
+        first, end, outer = self._outer(instances)
+        place = np.repeat(np.arange(len(outer)), end - first)
+        return np.arange(len(place)) + (end - np.cumsum(end - first))[place], outer[place]
+
+    def _outer(self, instances: I8) -> tuple[I8, I8, I8]:
+        """Return (first segments, those behind the last ones, places) of region instances that lie in no other of these."""
         first, end = self.entered[instances] + 1, self.left[instances] + 1
         outer = np.flatnonzero(selectors.outer_of(first, end))
-        count = (end - first)[outer]
-        place = np.repeat(np.arange(len(outer)), count)
-        return np.arange(len(place)) + (first[outer] - np.cumsum(count) + count)[place], outer[place]
+        return first[outer], end[outer], outer
+
+    def runs(self, instances: I8) -> Runs:
+        """Return the segments in these region instances (rows, sorted) as runs; groups are the places of instances."""
+        first, end, outer = self._outer(instances)
+        gap = self.gap[first]
+        several = self.gap[end - 1] - gap + 1
+        last = np.cumsum(several) - 1
+        begins, own = last + 1 - several, np.repeat(np.arange(len(outer)), several)
+        gap = np.arange(len(own)) + (gap - begins)[own]
+        start, stop = self._first[gap], np.append(self._first, len(self.gap))[gap + 1]
+        start[begins], stop[last] = first, end
+        return Runs(start, stop, gap, outer[own])
+
+    def runs_of(self, segment: I8, group: Ints) -> Runs:
+        """Return some segments, ascending, as runs; `group` is that of each."""
+        gap = self.gap[segment]
+        fresh = (np.diff(segment) != 1) | (np.diff(group) != 0) | (np.diff(gap) != 0)
+        begins = np.flatnonzero(np.append(True, fresh)[: len(segment)])
+        ends = np.append(begins[1:], len(segment))[: len(begins)] - 1
+        return Runs(segment[begins], segment[ends] + 1, gap[begins], group[begins])
 
     def within(self, instances: I8) -> Mask:
         """Return which segments lie in these region instances (rows, sorted), bool per segment."""
@@ -106,6 +130,8 @@ class Segments:
 
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""
+        if length is self.length:
+            return self._whole
         return np.add.reduceat(length, self._first) if len(length) > len(self.edge) else length
 
     def stretched(self, weighted: Weighted, length: I8) -> Weighted:
@@ -119,6 +145,24 @@ class Segments:
             region_enter=_moved(weighted.region_enter, offset[self.entered]),
             region_leave=_moved(weighted.region_leave, offset[self.left]),
         )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Runs:
+    """Segments that follow one another in one computation between two calls, a row each: what they come to is that of their sum."""
+
+    first: I8
+    """Rows of segments, ascending."""
+    end: I8
+    """Behind the last."""
+    gap: I8
+    group: Ints
+    """Ascending."""
+
+    def sums(self, length: I8) -> I8:
+        """Return how long each run is, given the lengths of segments, ns."""
+        bounds = np.stack((self.first, self.end), 1).ravel()
+        return np.add.reduceat(length, bounds[bounds < len(length)])[::2].copy() if len(bounds) else np.zeros(0, "i8")
 
 
 _KNOWN: weakref.WeakValueDictionary[int, Segments] = weakref.WeakValueDictionary()

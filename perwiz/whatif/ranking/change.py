@@ -121,14 +121,21 @@ class Asker:
     kept.
     """
 
-    def __init__(self, run: Run, weighted: Weighted | None = None, asked: Sequence[Hypothesis] = (), once: bool = False) -> None:
+    def __init__(
+        self,
+        run: Run,
+        weighted: Weighted | None = None,
+        asked: Sequence[Hypothesis] = (),
+        once: bool = False,
+        again: _Again | None = None,
+    ) -> None:
         self.run, self.weighted, self._asked, self._once = run, weighted or run.weighted, tuple(asked), once
         self._messages: dict[tuple[Hypothesis, ...], Weighted] = {}
         self._others: dict[tuple[Hypothesis, ...], Asker | None] = {}
         """What answers questions with these changes of messages; None, this one, where the graph has all that they need."""
         self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
         """What was asked last of computation, and the weights of the edges that hold it."""
-        self._again: _Again | None = None
+        self._again = again
         self._before: tuple[Sequence[Hypothesis], Weighted] = ((), self.weighted)
         """What an order was last asked on top of, and the graph under that."""
 
@@ -180,9 +187,9 @@ class Asker:
         known = self._again.known.get(wanted) if self._again else None
         if known is None:
             length = self.segments.length
-            for hypothesis in computation:
+            for hypothesis in computation[:-1]:
                 length = hypothesis.lengths(self.segments, length)
-            known = self.segments.gaps(length)
+            known = computation[-1].gaps(self.segments, length)
             if self._again:
                 self._again.known[wanted] = known
         self._computation = wanted, known
@@ -281,6 +288,4 @@ def _asked_of(run: Run, again: _Again | None, hypothesis: Hypothesis, weighted: 
 @remembered(1)
 def _asker(weighted: Weighted, run: Run, again: _Again | None) -> Asker:
     """Return what answers questions about a weighted graph of a run as long as that is there, which it does not keep itself."""
-    asker = Asker(run, dataclasses.replace(weighted), once=True)
-    asker._again = again if again and again.holds(weighted) else None
-    return asker
+    return Asker(run, dataclasses.replace(weighted), once=True, again=again if again and again.holds(weighted) else None)

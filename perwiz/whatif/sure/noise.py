@@ -25,7 +25,7 @@ on the other (common random numbers: Law, Simulation Modeling and Analysis, 11.2
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -122,24 +122,28 @@ class Noise:
 
         What a hypothesis makes longer or shorter varies in proportion, the work in calls not more than recorded.
         """
+        return self.drawn_of([weighted])[0]
+
+    def drawn_of(self, several: Sequence[Weighted]) -> list[F8]:
+        """Return what `drawn` does of each of several weighted graphs; what differs between runs is drawn once for all of them."""
         if self.varies is None or not self.draws:
-            return np.zeros(0)
-        graph, pieces = weighted.graph, self._of(weighted)
-        count = min(max(EDGES // graph.edges, FEWEST), self.draws)
-        room = 1 << int(kernel.reach(graph.start, graph.source)).bit_length()
-        first, last = np.sort(graph.begun), np.sort(graph.ended)
-        begins = range(0, count, TOGETHER)
-        ends = np.empty((len(begins), TOGETHER))
-        several = min(thread_count(count * graph.edges // TOGETHER), len(begins)) if room <= _ROOM else 1
+            return [np.zeros(0) for _ in several]
+        drawn = [_Drawn(weighted, self._of(weighted), min(max(EDGES // weighted.graph.edges, FEWEST), self.draws)) for weighted in several]
+        most, room = max(one.count for one in drawn), max(one.room for one in drawn)
+        edges = max(one.weighted.graph.edges for one in drawn)
+        begins = range(0, most, TOGETHER)
+        threads = min(thread_count(most * edges // TOGETHER), len(begins)) if room <= _ROOM else 1
 
         def draw(share: int) -> None:
             time = np.empty((room, TOGETHER))
-            for k in range(share, len(begins), several):
-                deviation = self._deviations(begins[k])
-                kernel.sweep(graph.start, graph.source, weighted.weight, *pieces, deviation, first, last, time, ends[k])
+            for begin in begins[share::threads]:
+                deviation = self._deviations(begin)
+                for one in drawn:
+                    if begin < one.count:
+                        one.sweep(deviation, time, begin // TOGETHER)
 
-        map_threads(draw, range(several), several)
-        return ends.ravel()[:count]
+        map_threads(draw, range(threads), threads)
+        return [one.ends.ravel()[: one.count] for one in drawn]
 
     def weights(self, weighted: Weighted, count: int) -> Iterator[I8]:
         """Yield the weights of so many runs drawn of a weighted graph, those that `drawn` sweeps, rounded to ns."""
@@ -180,6 +184,23 @@ class Noise:
         self.stretches.draw(draws, out[:known])
         out[known:] = self.any[chosen.astype("i8")]
         return out
+
+
+class _Drawn:
+    """A weighted graph of which runs are drawn."""
+
+    def __init__(self, weighted: Weighted, pieces: tuple[I4, F8, F8], count: int) -> None:
+        graph = weighted.graph
+        self.weighted, self._pieces, self.count = weighted, pieces, count
+        self.room = 1 << int(kernel.reach(graph.start, graph.source)).bit_length()
+        """Vertices whose times a sweep keeps: a power of two."""
+        self._first, self._last = np.sort(graph.begun), np.sort(graph.ended)
+        self.ends = np.empty((-(-count // TOGETHER), TOGETHER))
+
+    def sweep(self, deviation: F8, time: F8, row: int) -> None:
+        """Sweep runs with these deviations, in that room; write how long they last."""
+        graph, weight = self.weighted.graph, self.weighted.weight
+        kernel.sweep(graph.start, graph.source, weight, *self._pieces, deviation, self._first, self._last, time, self.ends[row])
 
 
 _NO_TIMES, _NO_PIECES = np.zeros(0), np.zeros(0, "i8")

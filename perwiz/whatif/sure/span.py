@@ -30,6 +30,8 @@ _NINE = 1.645
 """Standard deviations from the mean within which nine of ten of a normal distribution lie."""
 EDGES_OF_ALL = 6_000_000_000
 """Edges that drawn runs of all questions pass together."""
+_ROOM, _BYTES = 1 << 27, 24
+"""Bytes that graphs take whose runs are drawn together, at most, and for each of their edges."""
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""
 
@@ -177,7 +179,13 @@ def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
 def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Answers:
     """Return the answers of a run, with so many runs drawn of each: fewer, but FEWEST, where all pass more than EDGES_OF_ALL edges."""
     noise = noise_of(run, draws_of(run, len(questions), draws))
-    recorded, *found = as_recorded(noise, run.weighted), *(answer(noise, question, question(run.weighted)) for question in questions)
+    recorded, found = as_recorded(noise, run.weighted), list[Answer]()
+    together = max(_ROOM // (_BYTES * max(run.graph.edges, 1)), 1)
+    for begin in range(0, len(questions), together):
+        some = questions[begin : begin + together]
+        weighted = [question(run.weighted) for question in some]
+        drawn = noise.drawn_of(weighted)
+        found += [Answer(*one) for one in zip(some, map(swept_makespan, weighted), drawn, strict=True)]
     after = selectors.after_init(run.trace)
     part = after if after is not None and 0 < after < recorded.makespan else recorded.makespan
     return Answers(noise, recorded, tuple(found), part)
