@@ -238,12 +238,11 @@ class Asker:
         self._messages.clear()
         self._others.clear()
         self._computation, self._before = ((), self.weighted.weight[:0]), ((), self.weighted)
-        for found in ("segments", "for_devices"):
-            vars(self).pop(found, None)
+        vars(self).pop("for_devices", None)
 
     def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
-        """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen, and
-        what computation becomes once for all weights in which it is the same.
+        """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen,
+        and what computation becomes once for all weights in which it is the same.
         """
         count = sum(isinstance(hypothesis, Computation) for hypothesis in several)
         again = _Again(self.weighted) if 8 * len(self.run.trace.calls) * count <= _AGAIN else None
