@@ -25,6 +25,8 @@ from perwiz.formats.store.format import STORE
 from perwiz.formats.timeindependent.format import TIME_INDEPENDENT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perwiz.trace.spread.team import Team
     from perwiz.trace.trace import Timeline, Trace
 
@@ -48,8 +50,8 @@ FORMATS: tuple[Format, ...] = (
 """The first that a file looks like reads it, the first that its name is one of writes it."""
 
 
-_MOST = 1000
-"""Files in a directory beyond which no trace is looked for among them."""
+_MOST, _NAMES = 1000, 8
+"""Files in a directory beyond which no trace is looked for among them; runs in it that are named."""
 
 
 def read(path: str, progress: Progress | None = None) -> Trace:
@@ -93,13 +95,18 @@ def _named(path: str) -> str:
     traces = [one for one in inside if (_is_trace(one) or foreign.ALOG_NAMED.search(one)) and os.access(one, os.R_OK)]
     if len(traces) == 1:
         return traces[0]
-    anchored = any(one.endswith(".otf2") for one in inside)
-    runs = [] if anchored else sorted(os.path.basename(one) for one in inside if os.path.isdir(one) and (one in traces or _is_begun(one)))
-    if runs:
-        several = f"{' and '.join(runs[:2])}{' among them' if len(runs) > 2 else ''}"
+    folders = [one for one in inside if os.path.isdir(one) and (one in traces or _is_begun(one))]
+    if folders:
+        runs = sorted(os.path.basename(one) for one in inside if one in folders or _is_trace(one))
         hold = "holds a run" if len(runs) == 1 else "hold runs"
-        raise TraceError(f"{path}: a directory, with {len(runs)} inside that {hold}, {several}: must be one of these")
+        raise TraceError(f"{path}: a directory, with {len(runs)} inside that {hold}, {_listed(runs)}: must be one of these")
     return path
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a list in words, of many the first."""
+    *first, last = names if len(names) <= _NAMES else [*names[:_NAMES], f"{len(names) - _NAMES} more"]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _is_begun(path: str) -> bool:

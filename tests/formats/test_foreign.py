@@ -119,7 +119,15 @@ def test_anchor__what_is_none(tmp_path):
         ),
         (
             {"r1/run.json": b"", "r2/traces.otf2": b"", "r3/run.json": b""},
-            "with 3 inside that hold runs, r1 and r2 among them: must be one of these",
+            "with 3 inside that hold runs, r1, r2 and r3: must be one of these",
+        ),
+        (
+            {"r1/run.json": b"", "r2/run.json": b"", "stray.otf2": b"\0\1"},
+            "with 2 inside that hold runs, r1 and r2: must be one of these",
+        ),
+        (
+            {f"r{k}/run.json": b"" for k in range(10, 20)},
+            "with 10 inside that hold runs, r10, r11, r12, r13, r14, r15, r16, r17 and 2 more: must be one of these",
         ),
         (
             {"job/rank0.json": b'{"schemaVersion": 1, "traceEvents": []}', "r1/run.json": b""},

@@ -28,13 +28,13 @@ def explains(asker: Asker, rank: int, makespan: int) -> bool:
 
 
 def sites_of(trace: Trace, one: Serving) -> list[str]:
-    """Return the call sites that send what a process serves, most sends first; none if others send there, or it mostly otherwise."""
+    """Return the call sites that send what a process serves, most sends first; none if others send there, too."""
     sends = np.unique(trace.messages.send)
     site_of, names = selectors.sites(trace)
     own = trace.processes_of_calls[sends] == one.process
-    every, others, served = (np.bincount(site_of[calls], minlength=len(names)) for calls in (sends, sends[~own], one.sends))
+    others, served = (np.bincount(site_of[calls], minlength=len(names)) for calls in (sends[~own], one.sends))
     found = np.flatnonzero(served)
-    if others[found].any() or (2 * served < every)[found].any():
+    if others[found].any():
         return []
     return [selectors.site(*names[row]) for row in found[np.argsort(-served[found], kind="stable")].tolist()]
 
