@@ -89,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
     from perwiz.report.compare.text import text, too_far
     from perwiz.whatif.compare.compare import compare
     from perwiz.whatif.compare.reasons import reasons
+    from perwiz.whatif.compare.unasked import unasked
     from perwiz.whatif.hypotheses.base import parse
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
@@ -102,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
     if args.log is not None:
         _log(args, comparison)
     found = reasons(comparison, machine, other)
-    document = report.document(comparison, found, args.calls, args.max_error)
+    other = unasked(comparison, first, second, machine, args.clock)
+    document = report.document(comparison, found, args.calls, args.max_error, other)
     incomplete = any(side.health.incomplete for side in comparison.sides)
     code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.calls, width=args.size)})
     if document.max_error and document.max_error.missed:

@@ -32,14 +32,18 @@ from perwiz.trace.arrays import I8
 from perwiz.whatif.compare import sums
 from perwiz.whatif.compare.compare import Comparison, Side, Spans, Verdict
 from perwiz.whatif.compare.reasons import Reason, Reasons
+from perwiz.whatif.compare.unasked import Unasked
 
 _SUMMED = ("first_ns", "second_ns", "difference_ns", "first_instances", "second_instances")
 
 
-def document(comparison: Comparison, found: Reasons, calls: int, most: float | None = None) -> CompareDocument:
+def document(
+    comparison: Comparison, found: Reasons, calls: int, most: float | None = None, other: Unasked | None = None
+) -> CompareDocument:
     """Return the comparison, and why its makespans differ, with at most so many calls, those that differ most.
 
-    `most` is the largest error of the makespan asked for, as a part of the measured one; of a change nobody asks for one.
+    `other` is how the program changed otherwise than asked; `most` is the largest error of the makespan asked for, a part of the measured one;
+    of a change nobody asks for one.
     """
     pairs, first, second = comparison.alignment, comparison.first.trace, comparison.second.trace
     both, same = len(pairs.locations[0]), len(pairs.first)
@@ -59,6 +63,7 @@ def document(comparison: Comparison, found: Reasons, calls: int, most: float | N
         difference=finite(comparison.share),
         max_error=None if most is None else MaxError(asked=most, missed=missed(comparison, most)),
         predicted=_predicted(comparison.verdict) if comparison.verdict else None,
+        unasked=unasked(comparison, other) if other else None,
         locations=Locations(both=both, only_first=len(first.locations) - both, only_second=len(second.locations) - both),
         calls=Calls(
             same=same,
@@ -88,6 +93,18 @@ def _predicted(verdict: Verdict) -> Predicted:
         measured_ns=verdict.measured,
         span=spans.span(verdict.span),
         outside_ns=verdict.outside,
+    )
+
+
+def unasked(comparison: Comparison, other: Unasked) -> records.Unasked:
+    """Return the record of how the program changed otherwise than asked."""
+    return records.Unasked(
+        **asdict(blocks.location(comparison.first.trace, other.location)),
+        region=other.region,
+        recorded_ns=other.recorded,
+        predicted_ns=other.predicted,
+        measured_ns=other.measured,
+        changed=other.changed,
     )
 
 

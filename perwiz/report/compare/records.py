@@ -241,6 +241,17 @@ class RenamedRegion(Record):
     """As it is called in the second run."""
 
 
+class Unasked(Location):
+    """Computation that says that the program changed otherwise than the question asks."""
+
+    region: RegionPath
+    recorded_ns: Natural
+    predicted_ns: Natural
+    measured_ns: Natural
+    changed: bool
+    """The program changed there, which was not asked; else it was asked, and did not come about."""
+
+
 class CompareDocument(Document, kw_only=True):
     """How far one run is from another. Times are whole nanoseconds since the common start; what lies before it counts nothing. first and
     second are the runs as they were named; a difference is the one run minus the reference.
@@ -274,6 +285,8 @@ class CompareDocument(Document, kw_only=True):
     predicted: Predicted | None
     """Null without hypotheses (a trace does not hold the span of what it predicts), where less of the runs is compared, and where nothing
     tells how far another run may lie."""
+    unasked: Unasked | None
+    """Null without hypotheses, and if nothing says so."""
     locations: Locations
     calls: Calls
     renamed: list[RenamedRegion]

@@ -11,7 +11,7 @@ from perwiz import words
 from perwiz.report import blocks, counts, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
-from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, PlaceReason, Reason, Run
+from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, PlaceReason, Reason, Run, Unasked
 from perwiz.whatif.compare.compare import share
 
 _CALL = re.compile("e[0-9]+")
@@ -94,6 +94,8 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     most = max(calls.same + calls.only_first, calls.same + calls.only_second)
     if calls.same < _HARDLY * most:
         facts.append(("unlike", f"hardly any call is the same, {calls.same} of {most}: perhaps these are two programs"))
+    if comparison.unasked:
+        facts.append(("not as asked", otherwise(comparison.unasked)))
     facts.append((said.first, words.duration(first.makespan_ns)))
     off = relative(comparison.difference_ns, whole)
     facts.append((said.second, f"{words.duration(second.makespan_ns)}, {said.difference} {off}"))
@@ -133,6 +135,16 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
         of = ["" if label == "processes" else f" of {words.several(run.processes, 'process')}" for run in (first, second)]
         facts.append((label, f"{many[0]}{of[0]} and {many[1]}{of[1]}: calls are the same only on those of both"))
     return facts
+
+
+def otherwise(found: Unasked) -> str:
+    """Return in words where the program changed otherwise than it was asked, so that no prediction is tested there."""
+    region = f"in {words.shown(found.region, _REGION)}" if found.region else "outside of regions"
+    times = [words.duration(time) for time in (found.measured_ns, found.recorded_ns, found.predicted_ns)]
+    where = f"computation {region} on rank {words.rank(found.rank, found.thread)}"
+    if found.changed:
+        return f"the program changed elsewhere: {where} takes {times[0]}, recorded {times[1]}, and the question leaves it at {times[2]}"
+    return f"the program did not change so: {where} takes {times[0]}, recorded {times[1]}, and the question makes it {times[2]}"
 
 
 def _range(comparison: CompareDocument) -> Facts:

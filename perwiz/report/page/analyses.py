@@ -13,6 +13,7 @@ from perwiz.report.domino.document import document as domino_document
 from perwiz.report.domino.records import DominoDocument, first_bound, pays
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
+from perwiz.whatif.compare.unasked import Unasked, unasked
 from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.limits.critical import Critical, critical_of
@@ -85,6 +86,8 @@ class Report:
     """Whether there were hypotheses."""
     comparison: Comparison | None
     """With a measured run, if one was given."""
+    unasked: Unasked | None
+    """How its program changed otherwise than asked; None if nothing says so."""
     command: str
     """That made the page."""
     ask: str
@@ -159,6 +162,7 @@ def gathered(
         prediction=prediction,
         asked=bool(asked),
         comparison=comparison,
+        unasked=unasked(comparison, trace, against, machine, clock) if comparison and against else None,
         command=command,
         ask=ask,
     )

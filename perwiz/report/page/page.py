@@ -9,6 +9,8 @@ from msgspec import structs
 
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
+from perwiz.report.compare.document import unasked
+from perwiz.report.compare.text import otherwise
 from perwiz.report.domino.answer import best, goes_to, sure_to_gain
 from perwiz.report.domino.records import DominoDocument
 from perwiz.report.domino.sure import reasons
@@ -21,7 +23,6 @@ from perwiz.report.page.serve import Answers, Server
 from perwiz.report.page.tables import PanelData, size
 from perwiz.report.picture.lanes import noun
 from perwiz.trace.tables import STREAM
-from perwiz.whatif.compare.compare import Comparison
 
 _LINE = ("first change", "what to do")
 """Labels of what stands in the line that is printed beside the page."""
@@ -74,7 +75,7 @@ def head(report: Report) -> PanelData:
         "span": spans.text(spans.span(prediction.span), prediction.predicted.makespan) if prediction and report.asked else None,
         "doubts": [[label.capitalize(), text] for label, text in misfit.doubts(_modelled(report), whole)],
         "waiting": int(report.run.waits.time.sum()),
-        "comparison": _comparison(report.comparison),
+        "comparison": _comparison(report),
         "incomplete": report.incomplete,
         "holes": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.holes.items()],
         "repairs": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.repairs.items()],
@@ -96,7 +97,8 @@ def _modelled(report: Report) -> DominoDocument:
     return structs.replace(ranked, misfit=misfit.misfit(prediction.misfit, prediction.held, prediction.doubts))
 
 
-def _comparison(comparison: Comparison | None) -> PanelData | None:
+def _comparison(report: Report) -> PanelData | None:
+    comparison = report.comparison
     if comparison is None:
         return None
     return {
@@ -106,6 +108,7 @@ def _comparison(comparison: Comparison | None) -> PanelData | None:
         "reference": "measured run" if comparison.reference is comparison.second else "recorded run",
         "from": comparison.begin.word,
         "trace": words.shown(comparison.second.trace.path, 300),
+        "unasked": otherwise(unasked(comparison, report.unasked)) if report.unasked else None,
     }
 
 

@@ -206,11 +206,11 @@ const page = window.perwiz = (function () {
       else answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ", told, asked ? "" : " " + head.by);
     }
     if (head.comparison) {
-      const {off, of, reference, whole, from} = head.comparison;
+      const {off, of, reference, whole, from, unasked} = head.comparison;
       answer.append("; re-measured ", node("b", {}, time(whole)), ", ",
         off ? (asked ? "predicted too " + (off < 0 ? "short" : "long") : off < 0 ? "longer" : "shorter") + " by " + time(Math.abs(off)) +
           " (" + share(Math.abs(off), of) + " of the " + reference + ")" : "exactly as " + (asked ? "predicted" : "recorded"),
-        from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on");
+        from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on", unasked ? node("b", {}, "; but " + unasked) : "");
     }
     const many = (number, one, all) => number + " " + (number === 1 ? one : all);
     const told = [head.lanes, many(head.calls, head.noun, head.noun + "s"), many(head.messages, "message", "messages"),

@@ -103,6 +103,7 @@ def test_document__by_hand():
         "difference": -0.536364,
         "max_error": None,
         "predicted": None,
+        "unasked": None,
         "locations": {"both": 2, "only_first": 0, "only_second": 0},
         "calls": {
             "same": 2,

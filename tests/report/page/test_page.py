@@ -128,7 +128,7 @@ def test_head__re_measured(tmp_path):
         again = html_health.document(report)["blocks"][1]
         assert (again["title"], again["facts"][0]) == ("Re-measured trace", ["file", path])
         found = html_report.head(report)["comparison"]
-        assert found == {"whole": 403_130_934, "off": off, **base, "from": "start", "trace": path}
+        assert found == {"whole": 403_130_934, "off": off, **base, "from": "start", "trace": path, "unasked": None}
         assert found["of"] == report.comparison.reference.makespan, "what compare divides by"
 
 

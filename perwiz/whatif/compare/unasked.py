@@ -1,0 +1,71 @@
+"""Whether the program was changed otherwise than the prediction was asked: what it computes somewhere is another thing then.
+
+Of all computation, region by region and process by process, that counts which differs most between the predicted and the measured run, in
+the direction in which the makespans differ, if that is half of their difference and this a twentieth of the measured run. It was not asked
+for if the measured run has another time there than the recorded one, and the predicted run hardly; it did not come about if it is the
+other way round. Calls say nothing: what they wait for follows from something else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
+from perwiz.whatif.compare.compare import Comparison, Side, compare
+from perwiz.whatif.limits.critical import computation_between
+from perwiz.whatif.run import Start, replayed
+
+_MUCH, _LEAST = 0.5, 0.05
+"""Part of the difference of the makespans that computation is behind; part of the measured run that this is at least."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Unasked:
+    """Computation that is another one than predicted, ns."""
+
+    region: str
+    """Region path; empty outside of any."""
+    location: int
+    """Row of the first trace."""
+    recorded: int
+    predicted: int
+    measured: int
+
+    @property
+    def changed(self) -> bool:
+        """Whether the program changed there and was not asked about that; else it was, and did not change."""
+        return abs(self.measured - self.recorded) > abs(self.predicted - self.recorded)
+
+
+def unasked(comparison: Comparison, first: Trace, second: Trace, model: Start = None, clock: str = "clc") -> Unasked | None:
+    """Return where a program changed otherwise than asked, None if nowhere; the traces are those compared, as recorded.
+
+    Nor if the comparison is not under hypotheses. Raises what `compare` does.
+    """
+    off, numbers = comparison.second.makespan - comparison.first.makespan, comparison.alignment.places[0].tolist()
+    if not comparison.hypotheses or abs(off) < _LEAST * comparison.reference.makespan:
+        return None
+    before = compare(first, second, comparison.begin.word, (), model, clock, comparison.end.word)
+    sides = ((before.first, before), (comparison.first, comparison), (comparison.second, comparison))
+    cells = [_computed(side, of.alignment.places[int(side is of.second)].tolist(), model) for side, of in sides]
+    times = [(key, *(each.get(key, 0) for each in cells)) for key in cells[1] | cells[2] if key[1] in numbers]
+    sign = 1 if off > 0 else -1
+    key, recorded, predicted, measured = max(times, key=lambda row: sign * (row[3] - row[2]), default=(("", 0), 0, 0, 0))
+    apart = abs(measured - predicted)
+    asked, changed = (abs(time - recorded) >= _MUCH * apart for time in (predicted, measured))
+    if sign * (measured - predicted) < _MUCH * abs(off) or asked == changed:
+        return None
+    return Unasked(key[0], numbers.index(key[1]), recorded, predicted, measured)
+
+
+def _computed(side: Side, numbers: list[int], model: Start) -> dict[tuple[str, int], int]:
+    """Return how long is computed in each region path on each location, a number for both runs, ns."""
+    run = replayed(side.trace, model, "none")
+    done, regions = computation_between(run, side.start, side.stop), selectors.paths(side.trace)
+    keys, row = np.unique(np.stack((done.path, done.location)), axis=1, return_inverse=True)
+    total = np.zeros(keys.shape[1], "i8")
+    np.add.at(total, row.ravel(), done.length)
+    return {(regions[path], numbers[at]): ns for (path, at), ns in zip(keys.T.tolist(), total.tolist(), strict=True)}
