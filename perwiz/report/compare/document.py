@@ -42,8 +42,8 @@ def document(
 ) -> CompareDocument:
     """Return the comparison, and why its makespans differ, with at most so many calls, those that differ most.
 
-    `other` is how the program changed otherwise than asked; `most` is the largest error of the makespan asked for, a part of the measured one;
-    of a change nobody asks for one.
+    `most` is the largest error of the makespan asked for, as a part of the measured one; of a change nobody asks for one. `other` is how
+    the program changed otherwise than asked.
     """
     pairs, first, second = comparison.alignment, comparison.first.trace, comparison.second.trace
     both, same = len(pairs.locations[0]), len(pairs.first)
