@@ -103,8 +103,8 @@ def run(args: argparse.Namespace) -> int:
     if args.log is not None:
         _log(args, comparison)
     found = reasons(comparison, machine, other)
-    other = unasked(comparison, first, second, machine, args.clock)
-    document = report.document(comparison, found, args.calls, args.max_error, other)
+    elsewhere = unasked(comparison, first, second, machine, args.clock)
+    document = report.document(comparison, found, args.calls, args.max_error, elsewhere)
     incomplete = any(side.health.incomplete for side in comparison.sides)
     code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.calls, width=args.size)})
     if document.max_error and document.max_error.missed:

@@ -51,14 +51,15 @@ def unasked(comparison: Comparison, first: Trace, second: Trace, model: Start = 
     before = compare(first, second, comparison.begin.word, (), model, clock, comparison.end.word)
     sides = ((before.first, before), (comparison.first, comparison), (comparison.second, comparison))
     cells = [_computed(side, of.alignment.places[int(side is of.second)].tolist(), model) for side, of in sides]
-    times = [(key, *(each.get(key, 0) for each in cells)) for key in cells[1] | cells[2] if key[1] in numbers]
+    keys = [key for key in cells[1] | cells[2] if key[1] in numbers]
+    places = [Unasked(region, numbers.index(at), *(each.get((region, at), 0) for each in cells)) for region, at in keys]
     sign = 1 if off > 0 else -1
-    key, recorded, predicted, measured = max(times, key=lambda row: sign * (row[3] - row[2]), default=(("", 0), 0, 0, 0))
-    apart = abs(measured - predicted)
-    asked, changed = (abs(time - recorded) >= _MUCH * apart for time in (predicted, measured))
-    if sign * (measured - predicted) < _MUCH * abs(off) or asked == changed:
+    most = max(places, key=lambda place: sign * (place.measured - place.predicted), default=None)
+    if most is None or sign * (most.measured - most.predicted) < _MUCH * abs(off):
         return None
-    return Unasked(key[0], numbers.index(key[1]), recorded, predicted, measured)
+    enough = _MUCH * abs(most.measured - most.predicted)
+    asked, changed = (abs(time - most.recorded) >= enough for time in (most.predicted, most.measured))
+    return most if asked != changed else None
 
 
 def _computed(side: Side, numbers: list[int], model: Start) -> dict[tuple[str, int], int]:
