@@ -11,7 +11,9 @@ import nbclient
 import nbformat
 import numpy as np
 import polars
+import pyarrow
 import pytest
+from pandas import ArrowDtype
 
 import perwiz
 from perwiz.cli import main
@@ -34,11 +36,20 @@ def test_tables__are_data_frames(trace):
     assert frame.dtypes[-3:] == [polars.Int64] * 3
 
 
+@pytest.mark.slow
 def test_tables__are_taken_without_copying(trace):
     (rows,) = list(nanoarrow.ArrayStream(trace.calls).iter_chunks())
+    arrow, frame = pyarrow.table(trace.calls), polars.DataFrame(trace.calls)
     for column, (name, *_) in zip(rows.iter_children(), trace.calls.schema(), strict=True):
-        given = np.asarray(column.buffer(1))
-        assert given.__array_interface__["data"][0] == getattr(trace.calls, name).__array_interface__["data"][0]
+        here = address(getattr(trace.calls, name))
+        assert [address(np.asarray(column.buffer(1))), address(frame[name].to_numpy(allow_copy=False))] == [here, here]
+        assert arrow[name].chunk(0).buffers()[1].address == here
+    pandas = arrow.to_pandas(types_mapper=ArrowDtype)
+    assert [address(pandas[name].to_numpy()) for name in pandas] == [address(getattr(trace.calls, name)) for name in pandas]
+
+
+def address(column):
+    return column.__array_interface__["data"][0]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
@@ -61,7 +72,9 @@ def test_results__show_what_their_commands_print(trace, asked, capsys):
         with pytest.raises(UsageError, match="Bounds: no picture is drawn of it, must be a prediction, a comparison, "):
             result.plot()
     else:
-        assert result.plot()._repr_svg_().startswith("<?xml")
+        drawn = result.plot()._repr_svg_()
+        assert drawn.startswith("<?xml")
+        assert ("predicted under the first change: -" in drawn) == (asked == "domino")
 
 
 def test_results__escape_names_of_files(tmp_path):

@@ -21,6 +21,7 @@ from perwiz.report.critical import document as critical_report
 from perwiz.report.critical.text import text as critical_text
 from perwiz.report.curve import document as curve_report
 from perwiz.report.domino import document as domino_report
+from perwiz.report.domino.records import DominoDocument, pays
 from perwiz.report.domino.text import text as domino_text
 from perwiz.report.predict import document as predict_report
 from perwiz.report.predict.text import text as predict_text
@@ -32,6 +33,7 @@ from perwiz.whatif.limits.critical import Critical
 from perwiz.whatif.limits.curve import Curve
 from perwiz.whatif.predict import Prediction
 from perwiz.whatif.ranking import WORDS
+from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.worth.domino import Domino
 
@@ -43,10 +45,11 @@ def _compared(comparison: Comparison) -> str:
     return compare_text(compare_report.document(comparison, reasons(comparison), ROWS))
 
 
-def _ranked(domino: Domino) -> str:
-    """Return the report with the list over every kind of change, which is made now: some seconds for a large trace."""
-    predict = shlex.join(["perwiz", "predict", domino.run.trace.path])
-    return domino_text(domino_report.document(domino, rank(domino.run, WORDS, None), LISTED, predict=predict))
+def _ranked(domino: Domino) -> tuple[DominoDocument, Change | None]:
+    """Return the report with the list over every kind of change, which is made now: seconds for a large trace; its first, if it pays."""
+    predict, ranking = shlex.join(["perwiz", "predict", domino.run.trace.path]), rank(domino.run, WORDS, None)
+    document = domino_report.document(domino, ranking, LISTED, predict=predict)
+    return document, ranking.lines[0].change if pays(document) else None
 
 
 def _corrected(correction: Correction) -> str:
@@ -59,7 +62,7 @@ def _corrected(correction: Correction) -> str:
 _TOLD: dict[type, Callable[[Any], str]] = {
     Prediction: lambda one: predict_text(predict_report.document(one, ROWS)),
     Comparison: _compared,
-    Domino: _ranked,
+    Domino: lambda one: domino_text(_ranked(one)[0]),
     Correction: _corrected,
     Critical: lambda one: critical_text(critical_report.document(one, ROWS)),
     Curve: lambda one: curve_report.text(curve_report.document(one)),
@@ -90,7 +93,7 @@ def plot(result: Any, path: str, width: float | None) -> None:
         case Comparison():
             compare(result, reasons(result), path, width=width)
         case Domino():
-            domino(result, path, width)
+            domino(result, path, width, _ranked(result)[1])
         case Correction():
             correct(correct_report.examined(result.trace, result)[0], result, path, width)
         case Critical():
