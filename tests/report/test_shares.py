@@ -95,14 +95,30 @@ def test_limits():
 
 
 def test_limits__who_leaves_mpi_init_first_computes_before():
-    """Rank 1 leaves MPI_Init 700 before rank 0, and computes 800, 100 of that behind it; rank 0 computes 300 then, and nobody waits."""
+    """Rank 1 leaves MPI_Init 700 before rank 0, and computes 800, 100 of that behind it; rank 0 computes 300 then, and nobody waits.
+
+    That rank 0 computes 100 more than the mean then is no imbalance: on average both have computed 350 by then, and it nothing.
+    """
     b = Builder(2, work=0)
     b.call(0, "Init", at=(0, 900))
     b.compute(0, 300)
     b.call(1, "Init", at=(0, 200))
     b.compute(1, 800)
     limits = ranked(paths_of(b.trace(), hand_model())).limits
-    assert (limits.time_ns, limits.computation_ns, limits.imbalance_ns, limits.serialisation_ns) == (300, 200, 100, 0)
+    parts = (limits.time_ns, limits.computation_ns, limits.imbalance_ns, limits.start_ns, limits.serialisation_ns)
+    assert parts == (300, 200, 0, 100, 0)
+
+
+def test_limits__who_leaves_mpi_init_last_may_have_more_work_too():
+    """Rank 1 leaves it 50 earlier and computes 150, 100 of it behind; rank 0 then 300: 100 above the mean, of which 25 as it came later."""
+    b = Builder(2, work=0)
+    b.call(0, "Init", at=(0, 900))
+    b.compute(0, 300)
+    b.call(1, "Init", at=(0, 850))
+    b.compute(1, 150)
+    block = ranked(paths_of(b.trace(), hand_model()))
+    assert (block.limits.computation_ns, block.limits.imbalance_ns, block.limits.start_ns) == (200, 75, 25)
+    assert "late start (others left MPI_Init before) 8.3 %" in domino_text.text(block)
 
 
 def test_limits__mpi_finalize_is_no_transfer():

@@ -188,10 +188,16 @@ def _length(run: Run, spans: Times, makespan: int) -> int:
 
 def _computed(trace: Trace, since: int, until: int) -> I8:
     """Return what each processor computes between two instants, ns."""
-    times, spans = trace.timeline.calls, trace.timeline.locations
+    count = len(trace.locations)
+    return computed(trace, np.full(count, since), np.full(count, until))[processors(trace)]
+
+
+def computed(trace: Trace, since: I8, until: I8) -> I8:
+    """Return what each location computes between two instants of its own, ns."""
+    times, spans, row = trace.timeline.calls, trace.timeline.locations, trace.calls.location
     out = np.maximum(np.minimum(spans.leave, until) - np.maximum(spans.enter, since), 0)
-    np.subtract.at(out, trace.calls.location, np.maximum(np.minimum(times.leave, until) - np.maximum(times.enter, since), 0))
-    return out[processors(trace)]
+    np.subtract.at(out, row, np.maximum(np.minimum(times.leave, until[row]) - np.maximum(times.enter, since[row]), 0))
+    return out
 
 
 def window_of(trace: Trace) -> Times | None:

@@ -9,7 +9,7 @@ from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.change import gains, shown
-from perwiz.report.domino.records import DominoDocument, Limits, Line, Spending, first_bound, first_line, hidden, pays
+from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending, first_bound, first_line, hidden, pays
 from perwiz.report.info import iterations
 
 _PATH, _REGION, _MUCH = 60, 80, 0.05
@@ -28,7 +28,7 @@ _ASIDE = re.compile(r" \([^()]*\)")
 
 def answer(domino: DominoDocument) -> Facts:
     """Return the first screen."""
-    facts = [("recorded", _recorded(domino)), *(limits(domino.limits) if domino.limits else []), *goes_to(domino)]
+    facts = [("recorded", _recorded(domino)), *(limits(domino.limits) if domino.limits else []), *_not_gained(domino), *goes_to(domino)]
     facts += [*stands_out(domino), *for_devices(domino), *serving(domino), *handed(domino), *best(domino), *hot_spots(domino)]
     return blocks.lacking(domino.health) + misfit.beside(facts, domino, domino.shares_of_ns, doubts(domino))
 
@@ -68,7 +68,7 @@ def parts(limits: Limits) -> list[tuple[str, int]]:
         f"serialisation ({turns})": limits.serialisation_ns,
         "devices (waiting for kernels and copies)": limits.devices_ns,
         **_transfer(limits),
-        "late start (others began before)": limits.start_ns,
+        f"late start (others {'left MPI_Init' if limits.after_init else 'began'} before)": limits.start_ns,
         "MPI_Finalize": limits.end_ns,
     }
     told = [(name, spent) for name, spent in parts.items() if spent and _share(spent, limits.time_ns) != "<0.1 %"]
@@ -94,6 +94,14 @@ def other(limits: Limits) -> Facts:
     """Return in words the parts that the first screen has no names of."""
     told = ", ".join(f"{name} {_share(spent, limits.time_ns)}" for name, spent in parts(limits)[_large(limits) :])
     return [("other", told)] if told else []
+
+
+def _not_gained(domino: DominoDocument) -> Facts:
+    """Return in words that balancing does not gain the imbalance, and why; nothing where it does."""
+    if domino.hidden is None or domino.limits is None:
+        return []
+    gain, all_of = (_share(part, domino.shares_of_ns) for part in (domino.hidden.gain_ns, domino.limits.imbalance_ns))
+    return [("hidden", f"balanced it gains {gain}, not {all_of}: calls of the others take as long meanwhile: shorten those first")]
 
 
 def goes_to(domino: DominoDocument) -> Facts:
@@ -130,9 +138,18 @@ def hot_spots(domino: DominoDocument) -> Facts:
         f" ({_share(spot.gain_ns, domino.shares_of_ns)})"
         for k, (spot, rank) in enumerate(zip(spots, on, strict=False))
     ]
+    told[0] += ", the imbalance seen again" if _is_imbalance(domino, spots[0]) else ""
     more = f" and {len(spots) - _SPOTS} more" if len(spots) > _SPOTS else ""
     asked = "NAME@rank:R=0.5" if any(on) else "NAME=0.5"
     return [("hot spots", f"twice as fast (--scale {asked}) {', '.join(told)}{more}")]
+
+
+def _is_imbalance(domino: DominoDocument, spot: HotSpot) -> bool:
+    """Return whether a hot spot is what the rank that computes most has more than others: evening that out gains about as much."""
+    line, limits = first_line(domino), domino.limits
+    if line is None or limits is None or line.head.kind not in EVEN or spot.rank is None or spot.rank != limits.rank:
+        return False
+    return 2 * min(line.head.gain_ns, spot.gain_ns) >= max(line.head.gain_ns, spot.gain_ns)
 
 
 def for_devices(domino: DominoDocument) -> Facts:

@@ -81,6 +81,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
     spots = hot_spots(ranking.asker, path, _SPOTS) if _asks_all(ranking) else []
     bound, told, placed, drawn = _sure(ranking, question, [*best, *spots], listed, doubts, draws)
     shares_of = blocks.shares_of(trace, run.makespan)
+    limited = limits.limits(critical, shares_of) if len(trace.locations) else None
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
         **blocks.head(trace),
@@ -97,7 +98,8 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         waiting_calls=int((run.waits.time > 0).sum()),
         waiting_ns=int(run.waits.time.sum()),
         waiting_of=limits.waiting_of(run),
-        limits=limits.limits(critical, shares_of) if len(trace.locations) else None,
+        limits=limited,
+        hidden=limits.hidden(ranking, limited) if limited and _asks_all(ranking) else None,
         stands_out=limits.stands_out(trace),
         spending=limits.spending(run),
         hot_spots=[_spot(run, spot, told[spot]) for spot in spots],

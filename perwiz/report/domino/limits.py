@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from msgspec.structs import asdict
 
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks
-from perwiz.report.domino.records import ForDevices, HandedOut, Limits, Serving, Spending, StandsOut
+from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Serving, Spending, StandsOut
 from perwiz.report.domino.remedies import remedy
 from perwiz.trace import operations
 from perwiz.trace.parts.course import course
@@ -16,17 +18,20 @@ from perwiz.trace.tables import NONE, STREAM, THREAD
 from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, Critical
 from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.ranking.serving import sites_of
 from perwiz.whatif.ranking.situations import SERVING
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import FEW
 
-_SITES = 3
-"""Call sites of which is told how much time is spent there."""
+_SITES, _MUCH = 3, 0.05
+"""Call sites of which is told how much time is spent there; part of what shares are of from which on imbalance is much."""
 
 
 def limits(critical: Critical, shares_of: int) -> Limits:
@@ -38,6 +43,7 @@ def limits(critical: Critical, shares_of: int) -> Limits:
     started = whole.name == efficiency.AFTER
     late = 0 if started or run.trace.part else int(path.length[path.kind == KINDS.index("start")].sum())
     start = min(late, max(whole.ideal - most, 0))
+    entered = _entered_late(run, whole)
     hosts, processes = processors(run.trace), len(np.unique(run.trace.locations.process))
     of_devices = run.trace.locations.kind == STREAM
     on_devices = int(path.length[(path.kind == KINDS.index("computation")) & of_devices[path.location]].sum())
@@ -49,8 +55,8 @@ def limits(critical: Critical, shares_of: int) -> Limits:
         time_ns=shares_of,
         end_ns=shares_of - whole.time,
         computation_ns=mean,
-        imbalance_ns=most - mean,
-        start_ns=start,
+        imbalance_ns=most - mean - entered,
+        start_ns=start + entered,
         devices_ns=devices,
         serialisation_ns=whole.ideal - most - start - devices,
         transfer_ns=transfer,
@@ -61,6 +67,41 @@ def limits(critical: Critical, shares_of: int) -> Limits:
         lanes=int(hosts.sum()) + processes - len(np.unique(run.trace.locations.process[hosts])),
         **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
     )
+
+
+def _entered_late(run: Run, whole: efficiency.Efficiency) -> int:
+    """Return how much less, ns, the process that computes most behind MPI_Init has computed before that, on its own, than all have on
+    average: it left MPI_Init later, and has no more work. At most by what it computes more behind it.
+    """
+    if whole.name != efficiency.AFTER:
+        return 0
+    trace, rows = run.trace, selectors.init_calls(run.trace)
+    left = np.full(int(trace.locations.process.max()) + 1, whole.since)
+    left[trace.locations.process[trace.calls.location[rows]]] = trace.timeline.calls.leave[rows]
+    own = left[trace.locations.process]
+    before = efficiency.computed(trace, own, np.maximum(whole.since, own))[processors(trace)]
+    most = int(whole.useful.argmax())
+    return int(np.clip(round(before.mean()) - before[most], 0, whole.useful[most] - round(float(whole.useful.mean()))))
+
+
+def hidden(ranking: Ranking, found: Limits) -> Hidden | None:
+    """Return what balancing would gain if calls and messages took no time, where that is most of the imbalance; None where balancing, or a
+    slow process that is as the others, gains half of that already, or there is little imbalance.
+    """
+    now, trace = ranking.run.makespan, ranking.run.trace
+    gains = [now - change.makespan for change in ranking.changes if change.kind in EVEN]
+    gain, imbalance = max(gains, default=0), found.imbalance_ns
+    if imbalance < _MUCH * found.time_ns or 2 * gain >= imbalance or found.lanes > found.processes or not ranking.answerable:
+        return None
+    free = dataclasses.replace(ranking.run.weighted, weight=efficiency.ideal(ranking.run))
+    asker, shortest = Asker(ranking.run, free), efficiency.shortest(ranking.run, free.weight)
+    parts = (WHOLE, STRETCHES) if len(synchronisations(trace)) else (WHOLE,)
+    asked = [f"balance-time {name}" for name in parts if name not in trace.names]
+    left = {question: efficiency.shortest(ranking.run, asker.changed([parse(question)]).weight) for question in asked}
+    best = min(left, key=left.__getitem__, default="")
+    if not best or 2 * (shortest - left[best]) < imbalance:
+        return None
+    return Hidden(change=blocks.option(best), gain_ns=gain, free_ns=shortest - left[best])
 
 
 def stands_out(trace: Trace) -> StandsOut | None:

@@ -30,6 +30,9 @@ from perwiz.whatif.ranking import WORDS
 from perwiz.whatif.ranking.ranking import BY
 from perwiz.whatif.worth.worth import ALL
 
+EVEN = ("balance", "slowest", "threads")
+"""Kinds of changes that even out computation."""
+
 
 class Change(Record, kw_only=True):
     """A call, where it was made, and what changing it alone is worth."""
@@ -239,7 +242,9 @@ class Limits(Record):
     imbalance_ns: int
     """By how much the process that computes most is above it."""
     start_ns: Natural
-    """Until the first process on the critical path began, where others had begun before and MPI_Init is not shown."""
+    """Until the first process on the critical path began, where others had begun before and MPI_Init is not shown; else what others
+    computed between their MPI_Init and that of the last, as far as the process that computes most behind it did not.
+    """
     devices_ns: Natural
     """Kernels and copies of devices on the critical path, as far as computation is waited for there."""
     serialisation_ns: int
@@ -260,6 +265,17 @@ class Limits(Record):
     rank: Natural
     """The process or thread that computes most."""
     thread: Natural
+
+
+class Hidden(Record):
+    """Imbalance that balancing does not gain, as calls and messages of other processes take as long meanwhile."""
+
+    change: Option
+    """What would gain most of it if calls and messages took no time."""
+    gain_ns: Natural
+    """What balancing, or a slow process that is as the others, gains at most as it is."""
+    free_ns: Natural
+    """What that change gains if calls and messages took no time."""
 
 
 class NextFix(Record):
@@ -357,6 +373,8 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Whose waits these are, together; none if there is but one."""
     limits: Limits | None
     """Null without processes."""
+    hidden: Hidden | None
+    """Null where balancing gains half of the imbalance or more, or there is little, and if only some kinds of changes were asked for."""
     stands_out: StandsOut | None
     """Null if none does, and where iterations were asked about."""
     spending: list[Spending]

@@ -71,6 +71,9 @@ def limited(domino: DominoDocument) -> Facts:
     if limits is None:
         return []
     facts = other(limits)
+    if domino.hidden is not None:
+        gain = words.percent(domino.hidden.free_ns, domino.shares_of_ns)
+        facts.append(("hidden", f"{domino.hidden.change} would gain {gain} if calls and messages took no time"))
     if any(name.startswith(UNEXPLAINED) for name, _ in parts(limits)):
         facts.append((UNEXPLAINED, _WHY))
     if limits.polling_ns >= _MUCH * limits.time_ns:

@@ -874,7 +874,7 @@ def test_hot_spots():
     [spot] = block.hot_spots
     assert (spot.change, spot.rank, spot.on_path_ns, spot.gain_ns, spot.makespan_ns) == ("--scale work@rank:0=0.5", 0, 600, 300, 300)
     assert (spot.span.least_ns, spot.span.most_ns) == (300, 300)
-    assert lines(block, "hot spots") == "twice as fast (--scale NAME@rank:R=0.5) work on rank 0 gains 300 ns (50.0 %)"
+    assert lines(block, "hot spots").startswith("twice as fast (--scale NAME@rank:R=0.5) work on rank 0 gains 300 ns (50.0 %)")
     table = text(block)[text(block).index("hot spots: ") :].splitlines()[:3]
     assert table == [
         "hot spots: computation on the critical path by region, and what is gained if it takes half of its time",
@@ -882,6 +882,42 @@ def test_hot_spots():
         "     600 ns  100.0 %  300 ns  50.0 %    300 ns   300 ns  300 ns  --scale work@rank:0=0.5",
     ]
     assert document(trace, kinds=("balance",)).hot_spots == document(trace, by="region").hot_spots == []
+
+
+def test_hot_spots__that_are_the_imbalance_seen_again():
+    """Half of the 600 of rank 0 gains 300, balanced it gains 200 of them: one cause. Where rank 1 computes most it is another."""
+    block = document(two_that_work(600, 200))
+    assert first_line(block).head.kind == "balance"
+    told = "twice as fast (--scale NAME@rank:R=0.5) work on rank 0 gains 300 ns (50.0 %)"
+    assert lines(block, "hot spots") == f"{told}, the imbalance seen again"
+    other = replace(block, limits=replace(block.limits, rank=1))
+    assert lines(other, "hot spots") == told
+    small = document(two_that_work(600, 200))
+    small.ranked[0].head.gain_ns = 149
+    assert lines(small, "hot spots") == told
+
+
+def busy_elsewhere(computed):
+    """Rank 0 computes 600, rank 1 so much, and the rest of 600 it is in a call; then they meet."""
+    b = Builder(2, work=0)
+    b.compute(0, 600)
+    b.compute(1, computed)
+    b.call(1, "Comm_rank", work=600 - computed)
+    b.everyone("Barrier")
+    return b.trace()
+
+
+def test_imbalance_that_calls_hide():
+    """Of 600 the mean of 600 and 200 is 200 less, but rank 1 is in a call for 400: no faster, whoever computes. Of 560, 20 are little."""
+    block = document(busy_elsewhere(200))
+    assert (block.limits.imbalance_ns, block.replayed_ns) == (200, 600)
+    found = block.hidden
+    assert (found.change, found.gain_ns, found.free_ns) == ("--balance-time all", 0, 200)
+    assert lines(block, "hidden") == "balanced it gains 0.0 %, not 33.3 %: calls of the others take as long meanwhile: shorten those first"
+    assert sure(block, "hidden") == "--balance-time all would gain 33.3 % if calls and messages took no time"
+    assert document(busy_elsewhere(560)).hidden is None
+    assert document(busy_elsewhere(200), kinds=("balance",)).hidden is None
+    assert document(two_that_work(600, 200)).hidden is None
 
 
 def test_hot_spots__of_little_worth_are_in_the_table_alone():
