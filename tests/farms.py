@@ -14,16 +14,17 @@ from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.rematch.rematched import rematched
 from perwiz.whatif.run import replayed, under
 
-LATENCY, WORK = 12, 500
+LATENCY, WORK, POLL = 12, 500, 400
 
 
 def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), takes="recv"):
     """Return a farm: rank 0 gives task k, `lengths[k]` ns, to whoever brings a result, or asks, first, and at last an end to each worker.
 
-    Every call takes 500 ns beyond waiting, a message 12. `unasked` workers get a first task without asking; worker w computes
-    `factor[w - 1]` times as long. The master hears by a receive from anybody, perhaps behind a "probe", or one that it posts and waits for,
-    before it answers the one before ("ahead") or behind ("wait"). Workers get their tasks by a receive, or one that they post and
-    "wait" for, or that they post before they do the last task and wait for behind another call ("early"), or that they also ask for
+    Every call takes 500 ns beyond waiting, a message 12, a test or probe in vain 380, and 20 to the next. `unasked` workers get a first
+    task without asking; worker w computes `factor[w - 1]` times as long. The master hears by a receive from anybody, perhaps behind a
+    "probe", or one that it posts and waits for, before it answers the one before ("ahead") or behind ("wait"), or that it tests for in a
+    loop ("test"); or it probes in a loop ("iprobe"). Workers get their tasks by a receive, or one that they post and "wait" for, or "test"
+    for in a loop, or that they post before they do the last task and wait for behind another call ("early"), or that they also ask for
     before they do the last task ("prefetch"). Regions of these names, in turn, are around what a worker does from that on.
     """
     b, given = Builder(workers + 1), iter([*lengths, *[None] * workers])
@@ -47,10 +48,14 @@ def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), 
         master.answers(worker, tag)
         if name:
             b.enter(worker, name, free[worker])
-        if takes == "wait":
+        if takes in ("wait", "test"):
             request = b.irecv(worker, 0, tag=tag, at=(free[worker], free[worker] + WORK))
-            begin = max(begin, free[worker] + 2 * WORK)
-            b.wait(worker, request, at=(free[worker] + WORK, begin))
+            at, begin = free[worker] + WORK, max(begin, free[worker] + 2 * WORK)
+            if takes == "test":
+                at = poll(b, worker, "Test", at, begin - WORK)
+                begin = at + WORK
+            completes = b.wait(worker, request, at=(at, begin))
+            completes.routine = "MPI_Test" if takes == "test" else "MPI_Wait"
         elif takes in ("early", "prefetch"):
             at = free[worker] if worker in posted else post(worker, free[worker])
             b.call(worker, "Comm_rank", at=(at, at + WORK))
@@ -81,6 +86,14 @@ def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), 
     return master.trace()
 
 
+def poll(b, rank, routine, now, until, **columns):
+    """Test or probe in vain from a time on until another is past; return when."""
+    while now < until:
+        b.call(rank, routine, at=(now, now + POLL - 20), **columns)
+        now += POLL
+    return now
+
+
 class _Master:
     """Rank 0, which hears whoever comes first; `now` is when it is done with what it did last."""
 
@@ -92,13 +105,18 @@ class _Master:
         self.heard = worker
         if self.hears == "probe":
             self._call(arrived, self.b.call, 0, "Probe", peer=-2, tag=-2, comm=0)
-        if self.hears in ("recv", "probe"):
+        if self.hears == "iprobe":
+            self.now = poll(self.b, 0, "Iprobe", self.now, arrived, peer=-2, tag=-2, comm=0)
+            self._call(arrived, self.b.call, 0, "Iprobe", peer=-2, tag=-2, comm=0)
+        if self.hears in ("recv", "probe", "iprobe"):
             self._call(arrived, self.b.recv, 0, worker, tag=tag, wildcard=self.hears == "recv")
             return
         if self.posted is None:
             self._post()
         self.posted.what.peer = worker
-        self._call(arrived, self.b.wait, 0, self.posted)
+        if self.hears == "test":
+            self.now = poll(self.b, 0, "Test", self.now, arrived)
+        self._call(arrived, self.b.wait, 0, self.posted).routine = "MPI_Test" if self.hears == "test" else "MPI_Wait"
         self.posted = None
         if more and self.hears == "ahead":
             self._post()
@@ -117,7 +135,7 @@ class _Master:
     def trace(self):
         """Return the trace: what is posted and waited for is for anybody."""
         trace = self.b.trace()
-        if self.hears not in ("wait", "ahead"):
+        if self.hears not in ("wait", "ahead", "test"):
             return trace
         peer = np.where(trace.calls.op == operations.OP["MPI_Irecv"], ANY, trace.calls.peer).astype("i4")
         return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, peer=peer))
@@ -136,13 +154,13 @@ def anew(trace, *texts, engine="sweep"):
     return changed, *rematched(base, changed, asked, engine)
 
 
-def farm_of_requests(lengths, workers=3, factor=()):
-    """Return a farm whose master has a receive for each worker, and waits for any of them; as `farm`, every worker asks first."""
+def farm_of_requests(lengths, workers=3, factor=(), polls=False):
+    """Return a farm whose master has a receive for each worker, and waits for any of them, or `polls`; every worker asks first."""
     given = iter([*lengths, *[None] * workers])
-    return _of_requests(workers, lambda _: next(given), factor)
+    return _of_requests(workers, lambda _: next(given), factor, polls=polls)
 
 
-def _of_requests(workers, following, factor, works=0, answers_first=False):
+def _of_requests(workers, following, factor, works=0, answers_first=False, polls=False):
     """Return such a farm: `following` gives the next task of a worker, ns, or None; the master works `works` ns times its number first."""
     b, factor = Builder(workers + 1), factor or [1] * workers
     coming, free, now, requests = [], [WORK] * (workers + 1), 0, {}
@@ -166,7 +184,8 @@ def _of_requests(workers, following, factor, works=0, answers_first=False):
         post(worker)
     while coming:
         arrived, worker = heapq.heappop(coming)
-        b.wait(0, requests[worker], at=(now, max(now, arrived) + WORK))
+        now = poll(b, 0, "Testsome", now, arrived) if polls else now
+        b.wait(0, requests[worker], at=(now, max(now, arrived) + WORK)).routine = "MPI_Testsome" if polls else "MPI_Waitany"
         now = max(now, arrived) + WORK + works * worker
         length = following(worker)
         begin = answer(worker) if answers_first or length is None else None
@@ -178,7 +197,7 @@ def _of_requests(workers, following, factor, works=0, answers_first=False):
         b.send(worker, 0, tag=2, at=(end, end + WORK))
         free[worker] = end + WORK
         heapq.heappush(coming, (end + LATENCY, worker))
-    return _any_of(b.trace())
+    return b.trace()
 
 
 def queueing(lengths, brings, start=1, workers=3, hears="recv", factor=()):
@@ -265,12 +284,6 @@ def fixed_farm(of, hears="recv", factor=()):
             free[worker] = end + WORK
             heapq.heappush(coming, (end + LATENCY, worker))
     return master.trace()
-
-
-def _any_of(trace):
-    """Return a trace in which each MPI_Wait is one for any of several."""
-    op = np.where(trace.calls.op == operations.OP["MPI_Wait"], operations.OP["MPI_Waitany"], trace.calls.op).astype("u2")
-    return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
 
 
 def counter(lengths, processes=3, factor=(), rounds=1, locks=False):

@@ -35,7 +35,7 @@ from perwiz.trace.tables import ANY, Times
 from perwiz.trace.trace import Trace
 from perwiz.whatif.rematch.counters import counters
 from perwiz.whatif.run import Run
-from perwiz.whatif.wildcards import CHOOSING, earliest_after, possible
+from perwiz.whatif.wildcards import CHOOSING, earliest_after, found_by, possible
 
 _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 
@@ -150,7 +150,7 @@ def _choosing(trace: Trace) -> tuple[I8, I8, I8]:
     calls, table = trace.calls, trace.messages
     wild = (calls.peer == ANY) | (calls.tag == ANY)
     taken = np.flatnonzero(wild[table.receive] & _RECEIVES[calls.op[table.receive]]) if wild.any() else np.zeros(0, "i8")
-    probe, message = probes(trace)
+    probe, message = (np.concatenate(columns) for columns in zip(probes(trace), found_by(trace), strict=True))
     probe, message = probe[wild[probe]], message[wild[probe]]
     several = CHOOSING[calls.op].any()
     completed = np.flatnonzero(CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done)) if several else taken[:0]

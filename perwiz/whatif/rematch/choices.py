@@ -11,7 +11,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
-from perwiz.whatif.wildcards import CHOOSING, possible
+from perwiz.whatif.wildcards import CHOOSING, found_by, possible
 
 _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 
@@ -45,6 +45,9 @@ def choices(trace: Trace) -> Choices:
     probe, message = probe[asks], message[asks]
     found[message] = probe
     peer[message], tag[message] = calls.peer[probe], calls.tag[probe]
+    probe, message = found_by(trace)
+    asks = (calls.peer[probe] == ANY) | (calls.tag[probe] == ANY)
+    peer[message[asks]], tag[message[asks]] = calls.peer[probe[asks]], calls.tag[probe[asks]]
     if not trace.wildcards_told:
         peer[possible(trace).message] = ANY
     alone = _alone(trace)

@@ -24,7 +24,7 @@ from perwiz.whatif.rematch.queues import Queue, probe_of, queue_of
 
 _TAKES = np.isin(operations.KIND, (operations.RECV, operations.SENDRECV))
 _POSTS = operations.KIND == operations.IRECV
-_WAITS = np.isin(np.arange(len(operations.OPS)), [operations.OP["MPI_Wait"], operations.OP["MPI_Waitall"]])
+_WAITS = np.isin(operations.OPS, ["MPI_Wait", "MPI_Waitall", "MPI_Test", "MPI_Testall"])
 
 
 class Farm(NamedTuple):

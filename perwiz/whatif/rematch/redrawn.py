@@ -31,16 +31,18 @@ class Again:
     def question(self, weighted: Weighted) -> Weighted:
         """Return the weighted graph under the hypotheses, matched anew; with the recorded choices where programs wait for each other."""
         changed = apply(weighted, self.hypotheses)
-        found = self.handed.opened(weighted, changed, sweep(weighted.graph, weighted.weight), self.hypotheses)
+        recorded = sweep(weighted.graph, weighted.weight)
+        before, waits = (self.handed.waiting(each, recorded, weighted.weight) for each in (weighted, changed))
+        found = self.handed.opened(before, waits, recorded, self.hypotheses)
         matched = rematch(found.programs)
-        return rewired(changed, found, matched) if len(matched.order) == changed.graph.vertices else changed
+        return rewired(waits, found, matched) if len(matched.order) == changed.graph.vertices else changed
 
     def drawn(self, noise: Noise, base: Run) -> F8:
         """Return the makespans, ns, of runs drawn of it, the same runs as `noise` draws of any graph; fewer where the graph is large."""
         if noise.varies is None or not noise.draws:
             return np.zeros(0)
         recorded = dataclasses.replace(base.weighted, weight=measured(base.weighted).weight)
-        changed = apply(recorded, self.hypotheses)
+        recorded, changed = (self.handed.waiting(each, base.time, recorded.weight) for each in (recorded, apply(recorded, self.hypotheses)))
         found = self.handed.opened(recorded, changed, base.time, self.hypotheses)
         count = min(noise.draws, max(VERTICES // changed.graph.vertices, FEWEST))
         there = self.handed.elsewhere(recorded, changed, self.hypotheses)[0]

@@ -18,6 +18,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.hypotheses.computation import Speed, number
 from perwiz.whatif.rematch.choices import Choices, choices
 from perwiz.whatif.rematch.farms import Tasks, tasks
+from perwiz.whatif.rematch.polls import waiting
 from perwiz.whatif.rematch.programs import Open, opened, rewired
 from perwiz.whatif.rematch.queues import with_queues
 from perwiz.whatif.rematch.turns import Turns, turns
@@ -65,6 +66,12 @@ class Handed:
         """Locations that hand out tasks, or answer each process with its own next one; ascending."""
         return np.union1d([farm.master for farm in self.tasks.farms], self.turns.location).astype("i8")
 
+    def waiting(self, weighted: Weighted, recorded: I8, as_recorded: I8) -> Weighted:
+        """Return the graph in which processes wait for what is matched anew where they poll for it; arguments as of `polls.waiting`."""
+        anew = self.choices.anew.copy()
+        anew[self.tasks.answer] = anew[self.tasks.last] = True
+        return dataclasses.replace(weighted, weight=waiting(weighted, recorded, as_recorded, anew))
+
     def opened(self, before: Weighted, changed: Weighted, recorded: I8, hypotheses: Sequence[Hypothesis]) -> Open:
         """Return the programs of what hypotheses make of a run, which has these `recorded` times per vertex."""
         return opened(changed, recorded, self.choices, self.tasks, self.turns, self.elsewhere(before, changed, hypotheses))
@@ -104,7 +111,8 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
         return changed, Rematched(changed.makespan, "calls come in another order", none, 0, 0, 0, none, none)
     of = handed_out(base.trace)
     handed, before = of.tasks, dataclasses.replace(base.weighted, weight=measured(base.weighted).weight)
-    found = of.opened(before, changed.weighted, base.time, hypotheses)
+    before, waits = (of.waiting(weighted, base.time, before.weight) for weighted in (before, changed.weighted))
+    found = of.opened(before, waits, base.time, hypotheses)
     masters = np.array([farm.master for farm in handed.farms], "i8")
     fetched = int((~handed.counters.ends).sum())
     serving = of.turns.serving
@@ -122,7 +130,7 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
         return changed, dataclasses.replace(
             kept, reason="whom a process answers depends on what it got, and no tasks are known that it hands out"
         )
-    run = run_of(changed.clocks, changed.machine, rewired(changed.weighted, found, matched), changed.origin, engine)
+    run = run_of(changed.clocks, changed.machine, rewired(waits, found, matched), changed.origin, engine)
     receives = np.unique(base.trace.messages.receive[found.received[others]]).astype("i8")
     moved = int((matched.seat != found.programs.home).sum())
     posts, table, real = base.trace.messages.receive.astype("i8"), base.trace.messages, found.received != NONE

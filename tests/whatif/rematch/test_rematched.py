@@ -160,6 +160,54 @@ def test_farm__whose_workers_work_between_post_and_wait(takes, hears, speed):
     assert anew(trace)[1].makespan == trace.timeline.makespan
 
 
+@pytest.mark.parametrize(("sent", "late", "returns"), [(13, 0, 40), (13, 100, 140), (0, 0, 40), (0, 100, 140)])
+def test_polls__by_hand(sent, late, returns):
+    """A message sent at 13 comes at 25, one at 0 at 12, in the middle of tests in vain. The one behind them returns at 40, as it does if it
+    waits, from 0 on; `late` later, if the message is sent so much later."""
+    b = Builder(2)
+    request = b.irecv(0, 1, tag=ANY, at=(0, 0))
+    request.what.tag = 0
+    for begin in (0, 10, 20):
+        b.call(0, "Test", at=(begin, begin + 10))
+    b.wait(0, request, at=(30, 40)).routine = "MPI_Test"
+    b.send(1, 0, at=(sent, sent + 2))
+    run = replayed(b.trace(), hand_model(), "none")
+    weight = run.weighted.weight.copy()
+    weight[run.graph.start[run.graph.entered[5]]] += late
+    waits = handed_out(run.trace).waiting(dataclasses.replace(run.weighted, weight=weight), run.time, run.weighted.weight)
+    assert sweep(waits.graph, waits.weight)[waits.graph.returned].tolist() == [0, 0, 0, 0, returns, sent + 2 + late]
+
+
+@pytest.mark.parametrize(("hears", "takes", "speed"), [("test", "recv", 0.25), ("iprobe", "test", 0.25), ("recv", "test", 5)])
+def test_farm__of_processes_that_poll(hears, takes, speed):
+    """They poll as often as it takes then, so it is the farm so made but for what is left of the last loop; unchanged it stays."""
+    how = {"hears": hears, "takes": takes, "unasked": False}
+    length = lengths(14)
+    trace, truth = farm(length, **how), farm(length, factor=(1 / speed, 1, 1), **how).timeline.makespan
+    changed, run, found = anew(trace, f"speed rank:1={speed}")
+    assert (found.tasks, found.reason) == (14, "")
+    assert run.makespan == pytest.approx(truth, rel=0.003)
+    assert changed.makespan > 1.5 * truth
+    assert anew(trace)[1].makespan == trace.timeline.makespan
+
+
+@pytest.mark.parametrize("polling", ["some of several", "own tasks", "queue"])
+def test_farm__whose_master_polls(polling):
+    """For one of a receive for each worker, with its own tasks for each, or if it keeps a queue."""
+    length, of, brings = lengths(14), [lengths(count, seed=count) for count in (3, 6, 5)], growth(14)
+
+    def made(factor=()):
+        if polling == "queue":
+            return queueing(length, brings, 2, hears="iprobe", factor=factor)
+        return farm_of_requests(length, factor=factor, polls=True) if polling == "some of several" else fixed_farm(of, "test", factor)
+
+    changed, run, found = anew(made(), "speed rank:1=0.25")
+    truth = made((4, 1, 1)).timeline.makespan
+    assert (found.reason, run.makespan) == ("", pytest.approx(truth, rel=0.003))
+    assert changed.makespan > 1.05 * truth
+    assert anew(made())[1].makespan == made().timeline.makespan
+
+
 @pytest.mark.parametrize(("ahead", "farms"), [(0, 1), (1, 0)])
 def test_farm__of_tasks_that_are_waited_for(ahead, farms):
     """Calls between posting a receive and waiting for it are of the task before; but not the post of a receive behind the next answer."""
