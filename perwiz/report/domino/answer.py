@@ -16,8 +16,8 @@ _PATH, _REGION, _MUCH = 60, 80, 0.05
 """Columns of a region path, and of the name of a region; part of what shares are of: what is less is not told."""
 _SITE, _LITTLE = 0.1, 0.01
 """Part of it from which on a call site is named, and what is no part of a sum."""
-_SPOTS, _NAMED = 3, 2
-"""Hot spots that are told, and iterations that stand out that are named."""
+_SPOTS, _NAMED, _SITES = 3, 2, 2
+"""Hot spots that are told, iterations that stand out that are named, and call sites."""
 _WHAT, _FAR = 70, 2
 """Columns of what a change does; times the gain of the first change from which on what there is at best is told beside it."""
 _TALKING, UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
@@ -111,7 +111,7 @@ def goes_to(domino: DominoDocument) -> Facts:
     first = parts(domino.limits)[:1] if domino.limits else []
     if not domino.answerable or not (any(name.startswith(UNEXPLAINED) for name, _ in first) or (first_line(domino) and not pays(domino))):
         return []
-    sites = [_spent(domino, row) for row in domino.spending if row.time_ns >= _SITE * domino.shares_of_ns]
+    sites = [_spent(domino, row) for row in domino.spending[:_SITES] if row.time_ns >= _SITE * domino.shares_of_ns]
     return [("time goes to", "; ".join(sites))] if sites else []
 
 
@@ -134,8 +134,7 @@ def hot_spots(domino: DominoDocument) -> Facts:
         return []
     on = ["" if spot.rank is None else f" on rank {spot.rank}" for spot in spots[:_SPOTS]]
     told = [
-        f"{words.shown(spot.region, _REGION)}{rank}{'' if k else ' gains'} {words.duration(spot.gain_ns)}"
-        f" ({_share(spot.gain_ns, domino.shares_of_ns)})"
+        f"{words.shown(spot.region, _REGION)}{rank}{'' if k else ' gains'} {_share(spot.gain_ns, domino.shares_of_ns)}"
         for k, (spot, rank) in enumerate(zip(spots, on, strict=False))
     ]
     told[0] += ", the imbalance seen again" if _is_imbalance(domino, spots[0]) else ""
@@ -163,16 +162,13 @@ def for_devices(domino: DominoDocument) -> Facts:
 
 
 def serving(domino: DominoDocument) -> Facts:
-    """Return in words which process serves the others in turn, if they wait long for that, and what to do, unless that is said below."""
+    """Return in words which process serves the others in turn, if they wait long for that."""
     found = domino.serving
     if not found or found.waited_ns < _MUCH * domino.shares_of_ns or not domino.answerable:
         return []
     where = f" ({', '.join(words.shown(site, _PATH) for site in found.sites[:1])})" if found.sites else ""
     waits = f"{words.duration(found.waited_ns)} ({_share(found.waited_ns, domino.shares_of_ns)})"
-    served = f"rank {found.rank} serves {found.others} others in turn: it prepares a piece for one and sends it{where}, then for the next"
-    told = [("serving", f"{served}; who is not yet served waits, {waits} in {words.several(found.rounds, 'round')}")]
-    line = first_line(domino)
-    return told if line and line.head.remedy == found.remedy else [*told, ("", f"to do: {found.remedy}")]
+    return [("serving", f"rank {found.rank} serves {found.others} others in turn{where}: those not yet served wait {waits}")]
 
 
 def handed(domino: DominoDocument) -> Facts:
@@ -203,7 +199,7 @@ def _transfer(limits: Limits) -> dict[str, int]:
     elif unexplained < _MUCH * limits.time_ns:
         name = f"transfer ({_named([*talking, 'network', *(caller for caller in limits.transfer_of if caller not in _TALKING)])})"
     else:
-        calls = f"inside calls of {_named(limits.transfer_of)}"
+        calls = f"inside {_named(limits.transfer_of)}"
         inside = f"mostly polling ({calls})" if 2 * limits.polling_ns > unexplained else f"{UNEXPLAINED} ({calls})"
         return {inside: unexplained, "transfer (network and overheads)": limits.network_ns}
     return {name: limits.transfer_ns}

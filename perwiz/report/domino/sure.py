@@ -5,7 +5,7 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.report import misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.answer import UNEXPLAINED, other, parts, stands_out
+from perwiz.report.domino.answer import UNEXPLAINED, other, parts, serving, stands_out
 from perwiz.report.domino.change import named, only_if, parts_of
 from perwiz.report.domino.records import DominoDocument, Line, first_bound, first_line, pays
 
@@ -33,6 +33,8 @@ def reasons(domino: DominoDocument) -> Facts:
     if stands_out(domino) and domino.stands_out:
         alone = f"those alike alone: --iterations {domino.stands_out.alike}; " if domino.stands_out.alike else ""
         facts.append(("stands out", f"{alone}if other work disturbed them, record again"))
+    if served := _served(domino):
+        facts.append(("serving", served))
     if domino.turned:
         facts.append(("matching", "receives of any source keep what they took here; perwiz predict lets them take what then comes first"))
     return [*facts, *_not_tried(domino)]
@@ -80,6 +82,15 @@ def limited(domino: DominoDocument) -> Facts:
         polling = f"{words.percent(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
         facts.append(("polling", f"{polling}: --zero-poll all says what is left if the processes waited instead"))
     return facts
+
+
+def _served(domino: DominoDocument) -> str:
+    """Return what a process that serves the others does, and what to do unless that is said of the first change; empty if none does."""
+    found, line = domino.serving, first_line(domino)
+    if not found or not serving(domino):
+        return ""
+    told = f"it prepares a piece for one and sends it, then for the next, in {words.several(found.rounds, 'round')}"
+    return told if line and line.head.remedy == found.remedy else f"{told}; to do: {found.remedy}"
 
 
 def _not_tried(domino: DominoDocument) -> Facts:
