@@ -132,7 +132,8 @@ def with_queues(trace: Trace, graph: Graph, queues: tuple[Queue, Queue]) -> tupl
     anew = Anew(trace, graph, np.zeros(graph.vertices, bool), graph.kind == QUEUE, 0)
     count = int(passed(graph).max(initial=-1)) + 1
     sides = [anew.number[vertices(graph, kind, count)] for kind in SIDES]
-    source, target = (np.concatenate([at[queue[end]] for at, queue in zip(sides, queues, strict=True)]) for end in (0, 1))
+    source = np.concatenate([at[queue.ahead] for at, queue in zip(sides, queues, strict=True)])
+    target = np.concatenate([at[queue.behind] for at, queue in zip(sides, queues, strict=True)])
     return anew.graph(source, target, np.full(len(source), QUEUE, "u1"), np.concatenate([queue.ahead for queue in queues]))
 
 
