@@ -89,7 +89,7 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
 
     files.refuse({"--output": args.output, "--plot": args.plot}, team)
     _check(args)
-    whole = chosen(files.read(args.trace, team=team), args.offsets)
+    whole = chosen(files.read(args.trace, team=team, command="correct"), args.offsets)
     trace = tied_part(whole)
     correction = _corrected(trace, args)
     fixed, state = report.examined(trace, correction)

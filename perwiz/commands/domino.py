@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     model = options.machine(args)
     files.check([], [args.trace, args.model, args.topology], args.plot)
     args.question += f" by {args.block}" if args.block else ""
-    trace, machine = files.part(args.trace, args.iterations, model)
+    trace, machine = files.part(args.trace, args.iterations, model, command="domino")
     machine = options.on_topology(args, machine, trace)
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, machine, args.clock, args.question, progress)

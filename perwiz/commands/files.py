@@ -44,10 +44,33 @@ OF_WINDOWS = Needs(1000, 20_000, 80 << 20, 1000)
 """As measured of `perwiz predict` on halo exchanges."""
 
 
-def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
+class Takes(NamedTuple):
+    """Memory that a command takes of a trace that it holds, and what takes less."""
+
+    call: int
+    """Bytes at the peak per call: what halo exchanges of 3 million calls take more than those of 1 million (scripts/measure_growth.py)."""
+    helps: tuple[str, ...] = ()
+
+
+_IN_WINDOWS, _SEVERAL = "a store, asked about in windows of time (perwiz convert)", "parts on several machines (mpiexec)"
+OF_COMMANDS = {
+    "info": Takes(300, (_IN_WINDOWS, _SEVERAL)),
+    "predict": Takes(550, ("--draws 0", _IN_WINDOWS, _SEVERAL)),
+    "predict --draws 0": Takes(420, (_IN_WINDOWS, _SEVERAL)),
+    "correct": Takes(200, (_SEVERAL,)),
+    "patterns": Takes(430, (_SEVERAL,)),
+    "domino": Takes(690),
+    "report": Takes(980),
+}
+"""By command."""
+_OTHERS = Takes(550)
+
+
+def read(path: str, model: Start = None, team: Team | None = None, command: str = "") -> Trace:
     """Return the trace in a file, as `perwiz.whatif.timed.read` does. On a terminal long reading shows its progress.
 
-    A schedule has the times of `model`, changes being those of the default one. Each process of a team has its part of the tied part.
+    A schedule has the times of `model`, changes being those of the default one. Each process of a team has its part of the tied part. Says
+    on standard error if there is less memory than the `command` takes, as OF_COMMANDS knows.
     """
     from perwiz.progress import Progress
     from perwiz.trace.resources import give_back, one_heap
@@ -55,7 +78,7 @@ def read(path: str, model: Start = None, team: Team | None = None) -> Trace:
 
     one_heap()
     if team is None:
-        _tell_of_memory(path)
+        _tell_of_memory(path, command)
     with Progress(f"reading {path}") as progress:
         if team is None:
             trace = timed.read(path, progress, model)
@@ -76,20 +99,20 @@ def _tell_of_stages(path: str, trace: Trace) -> None:
         print(f"perwiz: {path}: what it keeps beside the trace is of another version of perwiz, and made anew; {again}", file=sys.stderr)
 
 
-def _tell_of_memory(path: str) -> None:
-    """Say on standard error what a trace needs if there is less."""
-    if lacking := _lacking(path):
-        helps = "a machine with more, a higher limit or a shorter recording would help, PERWIZ_THREADS=1 a little"
-        print(f"perwiz: {path}: {lacking}: {helps}", file=sys.stderr)
+def _tell_of_memory(path: str, command: str) -> None:
+    """Say on standard error what a command takes of a trace if there is less, and what would help."""
+    if lacking := _lacking(path, command):
+        helps = ", ".join([*OF_COMMANDS.get(command, _OTHERS).helps, "a machine with more", "a higher limit"])
+        print(f"perwiz: {path}: {lacking}: {helps} or a shorter recording would help, PERWIZ_THREADS=1 a little", file=sys.stderr)
 
 
-def _lacking(path: str) -> str:
-    """Return in words what memory an answer on a trace takes if there is less; nothing if there is enough."""
+def _lacking(path: str, command: str) -> str:
+    """Return in words what memory a command takes of a trace if there is less; nothing if there is enough."""
     from perwiz import allowed, words
-    from perwiz.formats.files import memory_of
+    from perwiz.formats.files import calls_of
 
     with contextlib.suppress(OSError, ValueError):  # what cannot be read says so when it is
-        needs, left = memory_of(path), allowed.memory()
+        needs, left = calls_of(path) * OF_COMMANDS.get(command, _OTHERS).call, allowed.memory()
         if left is not None and needs > left:
             return f"an answer takes some {words.size(needs)} of memory, {words.size(left)} are left"
     return ""
@@ -106,8 +129,8 @@ class Windows:
     """Where to put aside what is sorted by window; None: where the system has it."""
 
 
-def in_windows(path: str, team: Team | None) -> Windows | None:
-    """Return the trace of a store in windows if an answer on all of it takes more memory than there is; None of others.
+def in_windows(path: str, team: Team | None, command: str) -> Windows | None:
+    """Return the trace of a store in windows if a command takes more memory for all of it than there is; None of others.
 
     Raises UsageError if there is too little for any window.
     """
@@ -115,7 +138,7 @@ def in_windows(path: str, team: Team | None) -> Windows | None:
     from perwiz.formats.store.format import STORE
     from perwiz.formats.store.large import read_large
 
-    if team is not None or not STORE.looks_like(path) or not (lacking := _lacking(path)):
+    if team is not None or not STORE.looks_like(path) or not (lacking := _lacking(path, command)):
         return None
     large = read_large(path)
     folder, beside = os.path.dirname(os.path.abspath(path)), OF_WINDOWS.all + len(large.trace.locations) * OF_WINDOWS.location
@@ -154,7 +177,7 @@ def refuse(given: Mapping[str, object], team: Team | None, windows: Windows | No
         raise UsageError(f"{asked}: is not done by several processes together, must be asked of one (without mpiexec)")
 
 
-def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | None = None) -> tuple[Trace, Start]:
+def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | None = None, command: str = "") -> tuple[Trace, Start]:
     """Return the trace in a file, or that of some of its iterations, and what questions on it start from.
 
     A part has its clock offsets applied. The machine is that of the whole run: all of its messages tell what it is. Each process of a team
@@ -164,7 +187,7 @@ def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | Non
     from perwiz.trace.parts.cut import restricted
     from perwiz.whatif.run import machine_of
 
-    trace = read(path, model, team)
+    trace = read(path, model, team, command)
     if chosen is None:
         return trace, model
     trace = offsets.apply(trace)

@@ -90,11 +90,11 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     }
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    windows = files.in_windows(args.trace, team)
+    windows = files.in_windows(args.trace, team, "info")
     files.refuse(asked, team, windows)
     if windows is not None:
         return _in_windows(args, windows)
-    replay = replayed(*files.part(args.trace, None if listed else args.iterations, model, team), args.clock)
+    replay = replayed(*files.part(args.trace, None if listed else args.iterations, model, team, "info"), args.clock)
     found = find(replay.trace) if listed else None
     used = devices(replay.trace, found or find(replay.trace)) if args.devices else None
     info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found, args.counters, used)

@@ -97,7 +97,7 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
         raise UsageError("patterns: several processes do not tell what the waiting comes from, must be asked so (--no-causes)")
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
     compared = None if args.reference is None else tied_part(files.part(args.reference, args.iterations)[0])
-    trace, machine = files.part(args.trace, args.iterations, options.machine(args), team)
+    trace, machine = files.part(args.trace, args.iterations, options.machine(args), team, "patterns")
     replay = replayed(arranged(trace, args.topology), machine, args.clock, also=causes_elsewhere)
     findings = search(replay.trace, own)
     for failure in findings.failures:

@@ -80,8 +80,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, team: Team | None) -> int:
-    windows = files.in_windows(args.trace, team)
+    windows = files.in_windows(args.trace, team, _command(args))
     return _alone(args) if team is None and windows is None else _together(args, team, windows)
+
+
+def _command(args: argparse.Namespace) -> str:
+    """Return which of `files.OF_COMMANDS` is asked for."""
+    return "predict" if args.draws else "predict --draws 0"
 
 
 def _together(args: argparse.Namespace, team: Team | None, windows: files.Windows | None) -> int:
@@ -120,7 +125,7 @@ def _alone(args: argparse.Namespace) -> int:
     files.check([args.output], inputs, args.plot)
     _check_others(args.trace, args.runs)
     known = pairs(args.log) if args.log else None
-    trace, machine = files.part(args.trace, args.iterations, model)
+    trace, machine = files.part(args.trace, args.iterations, model, command=_command(args))
     machine = options.on_topology(args, machine, trace)
     prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws, args.keep_matches)
     anew = prediction.rematched

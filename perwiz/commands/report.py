@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)
-    trace, machine = files.part(args.trace, args.iterations, model)
+    trace, machine = files.part(args.trace, args.iterations, model, command="report")
     against = files.part(args.against, args.iterations)[0] if args.against else None
     with Progress("analysing", noun="step") as progress:
         report = gathered(trace, hypotheses, machine, args.clock, against, _command(args), _ask(args), progress)

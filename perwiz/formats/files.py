@@ -68,17 +68,17 @@ def read(path: str, progress: Progress | None = None) -> Trace:
     return next(form for form in FORMATS if form.looks_like(path)).read(path, progress)
 
 
-def memory_of(path: str) -> int:
-    """Return how many bytes of memory an answer about the trace in a file takes, as its size tells; 0 if that does not tell."""
+def calls_of(path: str) -> int:
+    """Return about how many calls the trace in a file has, as its size tells; 0 if that does not tell."""
     path = _named(path)
     form = next(form for form in FORMATS if form.looks_like(path))
-    if not form.takes or path == "-":
+    if not form.call_bytes or path == "-":
         return 0
     files = {path, *form.sources(path)}
     for folder in [file for file in files if os.path.isdir(file)]:
         files |= {entry.path for entry in os.scandir(folder)}
     files = {file for file in files if os.path.basename(file).startswith(form.counted)}
-    return form.takes * sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file)) // form.call_bytes
 
 
 def _named(path: str) -> str:

@@ -63,8 +63,8 @@ class Format:
     """How what is to be read is named to somebody who gave something else; empty for a format that is not read."""
     holds = Holds()
     """What its files tell."""
-    takes = 0
-    """Bytes of memory at peak per byte of its files that `perwiz predict` takes, as measured on halo exchanges; 0: not known."""
+    call_bytes = 0
+    """Bytes of its files per call, as measured on halo exchanges; 0: not known."""
     counted = ""
     """Of a directory the files count whose names begin so."""
     written = NO

@@ -364,11 +364,23 @@ def measured(weighted: Weighted) -> Measured:
     return _measured(weighted.graph, weighted.trace, weighted.timeline, weighted.model)
 
 
+def keep_as_measured(weighted: Weighted) -> None:
+    """Let what the measured run weighs be the weights of this one: as `weigh` returned it, and nobody writes to them."""
+    graph, trace, model = weighted.graph, weighted.trace, weighted.model
+    made = _made(graph, trace, weighted.timeline, model, lags(trace, graph, model), weighted.weight)
+    _measured.tell(made, graph, trace, weighted.timeline, model)
+
+
 @remembered(1)
 def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model) -> Measured:
     lag = lags(trace, graph, model)
     weight = lag.copy()
     _split(graph, vertex_times(timeline, graph, lag), weight)
+    return _made(graph, trace, timeline, model, lag, weight)
+
+
+def _made(graph: Graph, trace: Trace, timeline: Timeline, model: Model, lag: I8, weight: I8) -> Measured:
+    """Return what the measured run weighs, given that and the lags of the model without the gaps of sends that nobody received."""
     if model.gap != "none":  # a call may have sent more than its messages that came
         lag = lags(trace, graph, model, trace.messages.bytes)
     edge = graph.start[graph.returned]
@@ -397,9 +409,12 @@ def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed
 
 def _scaled(value: I8, old: I8, new: I8) -> I8:
     """Return value * new / old, rounded once; value + new where the old model had nothing to say."""
+    out = np.empty(len(value), "i8")
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.rint(value * (new / old))
-    return np.where(old > 0, ratio, value + new).astype("i8")
+        for chunk in chunks(len(out)):
+            was, now, then = value[chunk], old[chunk], new[chunk]
+            out[chunk] = np.where(now > 0, np.rint(was * (then / now)), was + then)
+    return out
 
 
 def _reweigh_partners(graph: Graph, before: Measured, rest: I8, out: I8) -> None:

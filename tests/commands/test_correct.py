@@ -142,7 +142,7 @@ def local(monkeypatch):
     zero = np.zeros(4)
     offsets = Offsets(np.array([0, 0, 1, 1], "i4"), at, np.array([0.0, 0, 16, 18]), zero, zero)
     trace = dataclasses.replace(trace, offsets=offsets, offsets_applied=False)
-    monkeypatch.setattr("perwiz.commands.files.read", lambda path, _=None, team=None: trace)
+    monkeypatch.setattr("perwiz.commands.files.read", lambda path, _=None, team=None, command="": trace)
     return trace
 
 
@@ -192,7 +192,7 @@ def test_offsets__of_a_scheme(correct, local, monkeypatch, words, reversed_messa
     """Rank 1 is 10 us behind when it begins and 18 us later, 10 of which are too few."""
     columns = {"location": [0, 1, 1], "master": [-1, 0, 0], "time": [0, 0, 45_000], "offset": [0, 10_000, 18_000], "error": [0] * 3}
     trace = dataclasses.replace(local, offsets=Offsets.empty(), readings=table(Readings, **columns))
-    monkeypatch.setattr("perwiz.commands.files.read", lambda path, _=None, team=None: trace)
+    monkeypatch.setattr("perwiz.commands.files.read", lambda path, _=None, team=None, command="": trace)
     code, out, _ = correct("in.alog", "--clock", "linear", *words, "-o", "out.alog")
     assert code == 0
     assert f"\noffsets       {told}\n" in out
@@ -228,7 +228,7 @@ def test_incomplete(document):
 @pytest.mark.parametrize(("name", "expected"), [("empty", 0), ("one_process", 0), ("no_messages", 4)])
 def test_nothing_to_correct(monkeypatch, correct, name, expected):
     trace = CATALOGUE[name]()
-    monkeypatch.setattr("perwiz.commands.files.read", lambda path, _=None, team=None: trace)
+    monkeypatch.setattr("perwiz.commands.files.read", lambda path, _=None, team=None, command="": trace)
     code, out, err = correct("in.alog")
     assert (code, err) == (expected, "")
     assert "\ncorrected     nothing to correct\n" in out
@@ -302,7 +302,8 @@ def test_refused__a_prediction(correct, capsys):
 
 def test_refused__offsets_missing(correct, local, monkeypatch):
     offsets = Offsets(*(getattr(local.offsets, f.name)[:2] for f in dataclasses.fields(Offsets)))
-    monkeypatch.setattr("perwiz.commands.files.read", lambda path, _=None, team=None: dataclasses.replace(local, offsets=offsets))
+    trace = dataclasses.replace(local, offsets=offsets)
+    monkeypatch.setattr("perwiz.commands.files.read", lambda path, _=None, team=None, command="": trace)
     assert correct("in.alog") == (3, "", "perwiz: built: rank 1 (location 1) has no clock offset; each location must have one\n")
 
 

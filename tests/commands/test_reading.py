@@ -33,15 +33,23 @@ def test_read__tells_how_far_it_is(monkeypatch, tmp_path, packed):
     assert shown[-2:] == [" " * len(shown[-3].strip()), ""]
 
 
-@pytest.mark.parametrize(("left", "said"), [(899, True), (900, False), (None, False)])
-def test_read__says_what_memory_it_needs_if_there_is_less(left, said, monkeypatch, tmp_path, capsys):
-    """An ALOG file of 130 bytes, 7 bytes of memory for each."""
+@pytest.mark.parametrize(("left", "said"), [(579, True), (580, False), (None, False)])
+@pytest.mark.parametrize(
+    ("command", "helps"),
+    [
+        ("domino", ""),
+        ("predict", "--draws 0, a store, asked about in windows of time (perwiz convert), parts on several machines (mpiexec), "),
+    ],
+)
+def test_read__says_what_memory_it_needs_if_there_is_less(command, helps, left, said, monkeypatch, tmp_path, capsys):
+    """An ALOG file of 200 bytes, as two calls have, of 290 bytes of memory each."""
     path = tmp_path / "run.alog"
-    path.write_bytes((b"-3 0 0 1 0 0\n" + b"7 0 0 0 0 5\n" * 20)[:130].rsplit(b"\n", 1)[0].ljust(129) + b"\n")
-    monkeypatch.setattr("perwiz.allowed.memory", lambda: None if left is None else left + 10)
-    files.read(str(path))
+    path.write_bytes((b"-3 0 0 1 0 0\n" + b"7 0 0 0 0 5\n" * 20)[:133] + b"\n" * 67)
+    monkeypatch.setitem(files.OF_COMMANDS, command, files.OF_COMMANDS[command]._replace(call=290))
+    monkeypatch.setattr("perwiz.allowed.memory", lambda: left)
+    files.read(str(path), command=command)
     line = (
-        f"perwiz: {path}: an answer takes some 910 B of memory, 909 B are left: a machine with more, a higher limit or a shorter recording"
-        " would help, PERWIZ_THREADS=1 a little\n"
+        f"perwiz: {path}: an answer takes some 580 B of memory, 579 B are left: {helps}a machine with more, a higher limit or a shorter"
+        " recording would help, PERWIZ_THREADS=1 a little\n"
     )
     assert capsys.readouterr().err == line * said

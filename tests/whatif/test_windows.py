@@ -141,7 +141,7 @@ def test_refused__too_little_memory(tmp_path, monkeypatch):
     write(build.CATALOGUE["halo"](), path)
     monkeypatch.setattr(allowed, "memory", lambda: 10_000)
     with pytest.raises(UsageError, match=r"windows of it take 84\.\d+ MB: a higher limit would help$"):
-        files.in_windows(path, None)
+        files.in_windows(path, None, "predict")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ class Alog(Format):
     name = "ALOG"
     suffixes = ("",)
     entry = "ALOG"
-    takes = 7
+    call_bytes = 92
     holds = Holds(times=YES, wildcards=INFERRED, roots=INFERRED, regions=YES)
     """Of whoever writes it; what perwiz-ext 1 adds is none of this."""
     written = YES

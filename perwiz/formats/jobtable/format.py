@@ -21,7 +21,7 @@ class JobTable(Format):
     entry = "tables of the operations of a training job (.parquet)"
     holds = Holds(times=YES, communicators=YES, devices=INFERRED, regions=YES)
 
-    takes = 300
+    call_bytes = 2
 
     def looks_like(self, path: str) -> bool:
         """Return whether this is a file of Parquet."""

@@ -21,7 +21,7 @@ class Otf2(Format):
     noun = "an OTF2 archive"
     suffixes = (".otf2",)
     entry = "the anchor file of an OTF2 archive"
-    takes = 16
+    call_bytes = 40
     holds = Holds(
         times=YES,
         requests=YES,

@@ -21,7 +21,7 @@ class Paraver(Format):
     noun = "a Paraver trace"
     suffixes = (".prv", ".prv.gz")
     entry = "the records of a Paraver trace (.prv)"
-    takes = 5
+    call_bytes = 130
     holds = Holds(
         times=YES,
         requests=SOME,

@@ -21,7 +21,7 @@ class StoreFormat(Format):
     noun = "a store of perwiz"
     entry = "a store of perwiz"
     holds = ALL
-    takes = 7
+    call_bytes = 92
     counted = "trace."
     written = YES
     is_folder = True

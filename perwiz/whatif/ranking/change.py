@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from perwiz.loggps.weigh import Weighted, weigh
+from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.resources import map_threads, remembered, thread_count
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change, join, parse
@@ -215,6 +215,8 @@ class Asker:
             if needs.gaps > (weighted.model.gap != "none") or len(needs.supposed[0]):
                 graph = graph_of(weighted.trace, weighted.model, asked)
                 anew = dataclasses.replace(weigh(weighted.trace, weighted.timeline, graph, weighted.model), held=weighted.held)
+                if not self._asked:
+                    keep_as_measured(anew)  # whom it answers has a copy of the weights
                 other = Asker(self.run, change(anew, self._asked), self._asked, self._once)
                 other._others[messages] = None
             self._others[messages] = other
