@@ -46,7 +46,17 @@ def small(path: pathlib.Path, run: Run, ask: str = "perwiz predict x", others: S
         Panel("timeline", "Timeline", timeline.document([Shown(run.trace, moments)], Overlays())),
         Panel("live", "What if", live.document(run, ask, others)),
     ]
-    head = {"trace": "x", "asked": [], "predicted": None, "comparison": None, "span": None, "shares": [], "doubts": [], "best": []}
+    head = {
+        "trace": "x",
+        "asked": [],
+        "predicted": None,
+        "comparison": None,
+        "span": None,
+        "shares": [],
+        "doubts": [],
+        "best": [],
+        "sure": [],
+    }
     head |= {"recorded": run.makespan, "shares_of": run.makespan, "lanes": "", "calls": 36, "noun": "call", "messages": 0, "waiting": 0}
     page = path / "page.html"
     page.write_text(html.page("x", head | {"incomplete": False}, panels), encoding="utf-8")
