@@ -167,6 +167,16 @@ def test_links__of_another_order_are_those_of_the_program_in_it(tmp_path, over):
     )
 
 
+def test_interfaces__of_another_order_are_those_of_the_program_in_it():
+    """On shared interfaces, too, whether there were so many or are asked for."""
+    model, asked = build.hand_model(o=0, G=1, S=10**9), ["placement block:2x2", "network interfaces=1"]
+    for one, several in ((dataclasses.replace(model, interfaces=1), asked[:1]), (model, asked)):
+        moved = predict(swapped(False), [*several, "move e1 before e0"], one, clock="none", draws=0)
+        written = predict(swapped(True), several, one, clock="none", draws=0)
+        assert abs(moved.predicted.makespan - written.predicted.makespan) <= 1  # 1 ns as without interfaces
+        assert moved.sharing.pairs == written.sharing.pairs == 4
+
+
 def swapped(other):
     """Return a run of four processes where 0 sends 101 and then 901 bytes to 2, or the other way, while 1 sends 501 to 3."""
     b = build.Builder(4, latency=10, eager=10**9)

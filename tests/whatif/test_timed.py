@@ -150,4 +150,4 @@ def test_shared__the_first_screen_says_so_of_an_answer(asked, said, tmp_path):
     alone = "and slow one another down; here each is as fast as alone, so it takes longer than predicted"
     shown = " ".join(predict_text(found).split())
     assert ("links messages share" in shown) == bool(said)
-    assert f"links messages share links for {said} of their time {alone} waiting" in shown or not said
+    assert f"links messages share links for {said} of their time {alone} how sure" in shown or not said

@@ -113,7 +113,7 @@ def test_predict__writes_and_draws(tmp_path, capsys):
     ask = ["predict", SAMPLE, "--speed", "rank:1=0.5", "-q"]
     assert main([*ask, "-o", str(tmp_path / "x.alog"), "--plot", str(tmp_path / "x.svg")]) == 0
     assert main([*ask, "-o", str(tmp_path / "x.json")]) == 0
-    assert "628.4 ms predicted" in capsys.readouterr().out
+    assert "predicted     1.829 s" in capsys.readouterr().out
     assert main(["info", str(tmp_path / "x.alog")]) == 0
     assert "waiting       628.4 ms" in capsys.readouterr().out
     assert (tmp_path / "x.json").stat().st_size > 0 < (tmp_path / "x.svg").stat().st_size
