@@ -119,7 +119,7 @@ def test_switched_off__is_told(info, tmp_path):
     events += [("MeasurementOnOff", 170, c.MeasurementMode(1)), ("Enter", 180, 1), ("Leave", 200, 1)]
     path = archive(tmp_path, {0: events}, inter=False)
     code, out = info(path)
-    assert (code, out.splitlines()[3]) == (4, "switched off  30 ns, 30.0 % of the processes' time")
+    assert (code, out.splitlines()[5]) == (4, "switched off  30 ns, 30.0 % of the processes' time")
     told = "missing intervals with measurement switched off: waits and computation across them are not to be trusted: 1"
     assert told in " ".join(out.split())
     code, out = info(path, "--json")

@@ -185,7 +185,7 @@ def test_quiet__under_the_title_if_the_trace_is_incomplete(perwiz, tmp_path):
     (tmp_path / "cut.alog").write_bytes((ROOT / RING).read_bytes()[:-40])
     code, text = perwiz(f"info -q {tmp_path}/cut.alog")
     assert code == 4
-    assert "(INCOMPLETE trace)\n\nmakespan  " in text.replace("\n  (", " (")
+    assert "(INCOMPLETE trace)\n\nincomplete  " in text.replace("\n  (", " (")
     assert text.count("\n\n") == 1
 
 

@@ -100,7 +100,10 @@ def _checked(path: str) -> str:
             raise TraceError(f"{anchor}: {size} bytes, must be the anchor file of an OTF2 archive")
         if not anchor.endswith(".otf2"):
             raise TraceError(f"{anchor}: a name without .otf2, must have it for the other files of the archive to be found")
-        _regular(f"{anchor.removesuffix('.otf2')}.def")
+        definitions = f"{anchor.removesuffix('.otf2')}.def"
+        if not os.path.lexists(definitions):
+            raise TraceError(f"{anchor}: an anchor file without its definitions, must have {os.path.basename(definitions)} beside it")
+        _regular(definitions)
     except OSError as error:
         raise TraceError(f"{error.filename or path}: {(error.strerror or str(error)).lower()}") from None
     except ValueError as error:  # each Python words it otherwise

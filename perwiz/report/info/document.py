@@ -288,7 +288,7 @@ def _facts(info: InfoDocument, regions: bool) -> Facts:
     processes, *others = words.lanes(info.processes, info.locations - info.streams, info.streams).split(", ")
     maker, communicators = info.properties.get("made_by", "measured"), len(info.communicators)
     return [
-        *(("incomplete", line) for line in blocks.unreturned(info.health)),
+        *blocks.lacking(info.health),
         *([("made by", words.shown(maker))] if maker != "measured" else []),
         ("makespan", words.duration(info.makespan_ns)),
         *([("switched off", f"{words.duration(off)}, {words.percent(off, whole)} {_of(info)}")] if off else []),

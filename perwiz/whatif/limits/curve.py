@@ -38,6 +38,8 @@ from perwiz.whatif.matching import matching
 from perwiz.whatif.run import Run, Start, replayed, run_of
 from perwiz.whatif.sure.span import Answer, Span, answered, spans
 
+_CALLED = {"bandwidth": "G, ns per byte, the inverse of it", "latency": "L", "overhead": "o"}
+"""What parameters are called otherwise."""
 _LETTERS = {"L": "L_ns", "o": "o_ns", "o_s": "o_s_ns", "o_r": "o_r_ns", "g": "g_ns", "G": "G_ns_per_byte"}
 _LETTERS |= {"O": "O_ns_per_byte", "O_s": "O_s_ns_per_byte", "O_r": "O_r_ns_per_byte"}
 NETWORK = tuple(_LETTERS.values())
@@ -207,6 +209,8 @@ def parameter(text: str) -> str:
     if kind in COMPUTATION and name:
         return text
     guess = words.meant(text, [f"{known}:{name}" for known in COMPUTATION]) if name else ""
+    if own in _CALLED:
+        guess = f"; {own} is {pairs}{_CALLED[own]}"
     raise UsageError(f"'{text}': must be one of {', '.join(_LETTERS)}, or like between-nodes:L, rank:3, node:NAME or region:NAME{guess}")
 
 

@@ -208,7 +208,7 @@ def test_shares__give_the_same(three, monkeypatch):
         ("traces.otf2", None, "traces.otf2: no such file or directory"),
         ("traces.def", b"", "traces.def: an empty file, must be a file of an OTF2 archive"),
         ("traces.def", b"nonsense", "traces.def: invalid or inconsistent record data (INVALID_DATA), must be of a sound OTF2 archive"),
-        ("traces.def", None, "traces.def: no such file or directory"),
+        ("traces.def", None, "traces.otf2: an anchor file without its definitions, must have traces.def beside it"),
     ],
 )
 def test_refused__archive(three, name, content, message):

@@ -224,9 +224,10 @@ def test_text__threads_communicators_and_who_made_it():
     locations = dataclasses.replace(trace.locations, process=trace.locations.process // 2, thread=trace.locations.process % 2)
     trace = dataclasses.replace(trace, locations=locations, properties={"made_by": "predicted_under_\x1b[1m"})
     lines = overview.text(document(trace), regions=False, waits=False).splitlines()
-    assert lines[2] == "made by       predicted_under_\\x1b[1m"
-    assert lines[4] == "processes     2, 3 threads"
-    assert lines[10] == "communicators 2"
+    assert lines[2] == "incomplete    nothing of rank 2: waiting for it in collectives cannot be told from transfer"
+    assert lines[3] == "made by       predicted_under_\\x1b[1m"
+    assert lines[5] == "processes     2, 3 threads"
+    assert lines[11] == "communicators 2"
 
 
 def test_text__measured_is_not_worth_a_line():

@@ -132,6 +132,8 @@ LETTERS = "must be one of L, o, o_s, o_r, g, G, O, O_s, O_r, or like between-nod
     [
         ("S", {}, f"'S': {LETTERS}"),
         ("rank:", {}, f"'rank:': {LETTERS}"),
+        ("bandwidth", {}, f"'bandwidth': {LETTERS}; bandwidth is G, ns per byte, the inverse of it"),
+        ("within-node:latency", {}, f"'within-node:latency': {LETTERS}; latency is within-node:L"),
         ("between-nodes:L", {}, "between-nodes:L_ns: no message or collective of late.alog is between-nodes, all are within-node"),
         ("between-nodes:S", {}, f"'between-nodes:S': {LETTERS}"),
         ("rank:9", {}, "rank:9: no such rank, the trace has ranks 0 to 1"),
