@@ -65,6 +65,7 @@ REMEDIES = {
     "serial part": "let all threads do what one does alone: a parallel loop, sections or tasks; perwiz patterns says where (Idle threads)",
     "one thread communicates": "compute meanwhile: open the parallel region before these calls, make them in omp master (MPI_Init_thread"
     " with MPI_THREAD_FUNNELED), and deal out the loop behind it with schedule(dynamic, N), or as tasks; last what needs the messages",
+    "pipeline bubble": "cut micro-batches smaller, and pass more of them; or give each rank several parts of the model, interleaved",
     "lock": "hold it shorter, have a lock per part of the data, or use a reduction or atomic updates instead",
     "one thread alone": "one thread does nearly all of it while the others wait (master, single, or a team too large): let them take part,"
     " with a loop, sections or tasks; or open no team for it",

@@ -133,6 +133,13 @@ KINDS = (
         " receive: each prepares its own piece",
     ),
     Kind(
+        "micro-batches",
+        "order:MicroBatches",
+        "K|many",
+        "K times as many micro-batches, each the K-th part as long, through the stages of a training job; as much is gained with K parts of"
+        " the model on each rank, interleaved; many: no bubbles",
+    ),
+    Kind(
         "scale",
         "computation:Scale",
         "REGION[@rank:R]=FACTOR",

@@ -52,6 +52,12 @@ KINDS = (
         "launches of kernels take no time, as with CUDA graphs; in tables of operations, they are never late",
         ("program",),
     ),
+    Kind(
+        "pipeline",
+        "devices:pipeline",
+        "more and smaller micro-batches through the stages of a training job, or parts of the model interleaved",
+        ("program",),
+    ),
     Kind("order", "order:changes", "what is waited for runs earlier on its own process", ("call", "site")),
     Kind(
         "wait",

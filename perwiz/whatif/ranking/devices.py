@@ -1,4 +1,5 @@
-"""What devices of a training job wait for: launches that take time or come late, and communication that no kernel hides."""
+"""What devices of a training job wait for: launches that take time or come late, communication that no kernel hides, and
+stages of a pipeline before theirs."""
 
 from __future__ import annotations
 
@@ -6,12 +7,17 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import Mask
+from perwiz.trace.parts.pipeline import pipelines
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.waits import hidden
 from perwiz.whatif.ranking.change import Asker, Change, NoneThereError
 
 _LAUNCH, _IDLE = operations.OP["device_launch"], operations.OP["device_idle"]
 _TALKS = operations.DIST & operations.OF_PROCESSES
+_SCHEDULES = (
+    ("micro-batches 2", "twice as many micro-batches of half the length, or two parts of the model on each rank, interleaved", False),
+    ("micro-batches many", "pipelines fill and drain in no time: a schedule without bubbles", True),
+)
 
 
 def launches(asker: Asker) -> list[Change]:
@@ -39,6 +45,14 @@ def overlap(asker: Asker) -> list[Change]:
         question = f"hide {asked.replace(',op:', ',')}"
         out += _gaining(asker, "overlap", question, f"{asked.replace('op:', '')} hidden behind computation", np.isin(trace.calls.op, made))
     return out
+
+
+def pipeline(asker: Asker) -> list[Change]:
+    """Return what gains with other schedules of pipelines."""
+    if pipelines(asker.run.trace) is None:
+        raise NoneThereError("no pipeline of stages is told")
+    found = [asker.change("pipeline", "program", question, what, at_most) for question, what, at_most in _SCHEDULES]
+    return [change for change in found if change.makespan < asker.run.makespan]
 
 
 def _gaining(asker: Asker, kind: str, question: str, what: str, calls: Mask) -> list[Change]:

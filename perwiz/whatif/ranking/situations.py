@@ -25,6 +25,7 @@ _OF_KIND = {
     "threads": "thread imbalance",
     "slowest": "slow process",
     "order": "wrong order",
+    "pipeline": "pipeline bubble",
     "protocol": "held sender",
     "algorithm": "algorithm",
     "placement": "placement",

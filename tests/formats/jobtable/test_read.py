@@ -7,10 +7,12 @@ import pytest
 
 import perwiz
 from perwiz.cli import main
-from perwiz.errors import UNREADABLE, ReaderError, TraceError
+from perwiz.errors import UNREADABLE, ReaderError, TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.jobtable.read import last_before
 from perwiz.trace import operations, tables
+from perwiz.trace.parts.iterations import find
+from perwiz.trace.parts.pipeline import bubbles, pipelines
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.computation import without_launches
@@ -241,3 +243,75 @@ def test_read__without_pyarrow(monkeypatch):
 def test_last_before():
     key, end = np.array([1, 1, 2]), np.array([5, 9, 4])
     assert last_before(key, end, np.array([1, 2, 1]), np.array([8, 3, 9])).tolist() == [0, -1, 1]
+
+
+STAGES, BATCHES = 4, 8
+
+
+def one_f_one_b(step=3, forward=1, backward=2):
+    """Return the rows of a step of four stages of one replica that pass eight micro-batches by 1F1B; messages take no time."""
+    ends, rows, orders, done = {}, [], [], [[] for _ in range(STAGES)]
+    for s in range(STAGES):
+        warm = min(STAGES - s, BATCHES)
+        order = [("f", k) for k in range(warm)]
+        for k in range(BATCHES):
+            order.append(("b", k))
+            if k + warm < BATCHES:
+                order.append(("f", k + warm))
+        orders.append(order)
+    free, places = [1.0] * STAGES, [0] * STAGES
+    while any(place < len(order) for place, order in zip(places, orders, strict=True)):
+        for s in range(STAGES):
+            while places[s] < len(orders[s]):
+                kind, k = orders[s][places[s]]
+                before = (kind, k, s - 1) if kind == "f" else (kind, k, s + 1)
+                first = s == 0 if kind == "f" else s == STAGES - 1
+                if not first and before not in ends:
+                    break
+                came = 1.0 if first else ends[before]
+                begin = max(free[s], came)
+                end = begin + (forward if kind == "f" else backward)
+                name, key = ("forward" if kind == "f" else "backward"), (0, s, s, step)
+                if not first:
+                    ahead = ends.get((kind, k - 1, s), done[s][-2] if kind == "b" and len(done[s]) > 1 else 1.0)
+                    rows.append((*key, f"{name}-recv", ahead, max(ahead, came), k))
+                rows.append((*key, f"{name}-compute", begin, end, k))
+                last = s == STAGES - 1 if kind == "f" else s == 0
+                if not last:
+                    rows.append((*key, f"{name}-send", end, end, k))
+                ends[kind, k, s] = free[s] = end
+                done[s].append(end)
+                places[s] += 1
+    return rows
+
+
+def test_bubble__of_equal_stages(tmp_path):
+    """They compute 8 (1 + 2) = 24 s each, of (8 + 4 - 1) (1 + 2) = 33: the bubble is 3 / 11."""
+    trace = perwiz.read(put(tmp_path, one_f_one_b() + one_f_one_b(4)))
+    found = pipelines(trace)
+    assert found.ranks == ((0, 1, 2, 3),)
+    told = bubbles(trace, found, find(trace))
+    columns = (told.stages, told.micro_batches, told.time, told.most, told.mean)
+    assert [column.tolist() for column in columns] == [[4] * 2, [8] * 2, [33 * 10**9] * 2, [24 * 10**9] * 2, [24 * 10**9] * 2]
+    assert (told.bubble, told.uneven, told.ideal) == pytest.approx((3 / 11, 0, 3 / 11))
+
+
+@pytest.mark.parametrize(("argument", "seconds"), [("1", 33), ("2", 28.5), ("3", 27), ("many", 24)])
+def test_micro_batches__of_equal_stages(tmp_path, argument, seconds):
+    """In k times as many pieces the bubble of 9 s is 9 / k."""
+    trace = perwiz.read(put(tmp_path, one_f_one_b()))
+    run = under(replayed(trace, clock="none"), parse_all([f"micro-batches {argument}"], trace))
+    assert run.makespan == pytest.approx(seconds * 1e9, abs=20)
+
+
+def test_micro_batches__refusals(tmp_path):
+    trace = perwiz.read(put(tmp_path, one_f_one_b()))
+    for argument in ("0", "x", "2.5"):
+        with pytest.raises(UsageError) as error:
+            perwiz.predict(trace, f"micro-batches {argument}")
+        assert str(error.value) == f"micro-batches {argument}: must be how many times as many there are, 1 to 1000000, or many"
+    rows = [row for row in one_f_one_b() if "recv" not in row[4]]
+    with pytest.raises(UsageError) as error:
+        perwiz.predict(perwiz.read(put(tmp_path, rows)), "micro-batches 2")
+    told = "no pipeline of stages that send and receive micro-batches, or not told what computes them"
+    assert str(error.value) == f"micro-batches 2: {told}"

@@ -493,7 +493,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 26
+    assert len(KINDS) == len(set(KINDS)) == 27
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -505,8 +505,8 @@ def test_parse__nothing_to_be_about(text):
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
     kinds = "zero-wait, zero-time, zero-poll, alone, hide, eager, progress, balance-time, balance-messages, balance-threads, threads"
-    kinds += ", schedule, parallel, overlap, dynamic, distribute, scale, typical, speed, network, links, placement, collective, nccl"
-    kinds += ", advance, move"
+    kinds += ", schedule, parallel, overlap, dynamic, distribute, micro-batches, scale, typical, speed, network, links, placement"
+    kinds += ", collective, nccl, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)

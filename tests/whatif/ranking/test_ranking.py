@@ -254,7 +254,8 @@ def test_only_some_kinds_or_about_something():
     assert {change.kind for change in ranked(falling(), kinds=["wait"]).changes} == {"wait"}
     assert {change.by for change in ranked(falling(), by="rank").changes} == {"rank"}
     words = (
-        "serving, threads, balance, slowest, launches, order, wait, protocol, algorithm, placement, overlap, collective, messages, network"
+        "serving, threads, balance, slowest, launches, pipeline, order, wait, protocol, algorithm, placement, overlap, collective, messages"
+        ", network"
     )
     with pytest.raises(UsageError, match=f"^kind 'waits': must be one of {words}$"):
         ranked(falling(), kinds=["waits"])
