@@ -42,7 +42,7 @@ examples:
   perwiz predict run.alog --move 'e12..e14 before e9' -o moved.alog
   perwiz predict run.alog --zero-wait e25 -o both.json            the recorded and the predicted run, for ui.perfetto.dev
   perwiz predict run.alog --zero-wait op:MPI_Barrier --speed rank:3=1.5
-  mpiexec -n 4 perwiz predict run.otf2 --zero-wait e25 --draws 0 --keep-matches       each with its part of the run
+  mpiexec -n 4 perwiz predict run.otf2 --zero-wait e25            each with its part of the run
   perwiz predict run.alog --balance-time solve --model cluster.toml -o balanced.alog --plot balanced.png
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
@@ -99,13 +99,14 @@ def _together(args: argparse.Namespace, team: Team | None, windows: files.Window
     asked = {f"--{name}": getattr(args, name) for name in ("iterations", "runs", "log", "topology", "dimemas", "output", "plot")}
     asked |= {f"--engine {args.engine}": args.engine != "sweep", f"--semantics {args.semantics}": args.semantics != "perwiz"}
     files.refuse(asked, team, windows)
-    if args.draws or not args.keep_matches:
-        told = f"{'several processes' if windows is None else 'windows of a run'} draw no runs and keep who got which message"
+    if windows is not None and (args.draws or not args.keep_matches):
+        told = "windows of a run draw no runs and keep who got which message"
         raise UsageError(f"predict: {told}, must be asked so (--draws 0 --keep-matches)")
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     files.check([], [args.trace, args.model, *options.networks(args.hypotheses)])
     if windows is None:
-        prediction = predict(files.read(args.trace, model, team), hypotheses, model, args.clock)
+        trace = files.read(args.trace, model, team)
+        prediction = predict(trace, hypotheses, model, args.clock, args.draws, args.keep_matches)
     else:
         prediction = predict_in_windows(windows.large, hypotheses, model, args.clock, windows.most, windows.folder)
     document = report.document(prediction, 1 if team is None else team.size)

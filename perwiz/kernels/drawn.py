@@ -60,13 +60,14 @@ def place(
                 part[v] = share[p] * scale
 
 
-def reach(start: cython.const[cython.int][::1], source: cython.const[cython.int][::1]) -> cython.longlong:
-    """Return by how many vertices the source of an edge is before its target, at most."""
+def reach(start: cython.const[cython.int][::1], source: cython.const[cython.int][::1], kept: cython.longlong) -> cython.longlong:
+    """Return by how many vertices the source of an edge is before its target, at most; the first `kept` vertices do not count."""
     most: cython.longlong = 0
     with cython.nogil:
-        for v in range(len(start) - 1):
+        for v in range(kept, len(start) - 1):
             for k in range(start[v], start[v + 1]):
-                most = max(most, v - source[k])
+                if source[k] >= kept:
+                    most = max(most, v - source[k])
     return most
 
 
@@ -78,33 +79,37 @@ def sweep(
     more: cython.const[cython.double][::1],
     share: cython.const[cython.double][::1],
     deviation: cython.const[cython.double][:, ::1],
+    kept: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     first: cython.const[cython.int][::1],
     last: cython.const[cython.int][::1],
     time: cython.double[:, ::1],
-    out: cython.double[::1],
+    earliest: cython.double[::1],
+    latest: cython.double[::1],
 ) -> None:
-    """Write the time from the earliest of some vertices to the latest of others, both sorted, in sixteen runs at once.
+    """Make `earliest` and `latest` those, too, of some vertices from `begin` to before `end`, both sorted, in sixteen runs at once.
 
     A vertex with a row of `deviation`, not -1, is later by `more` and `share` times the deviation of the run. Nothing comes before 0.
-    `time` is room for a power of two of vertices, more than `reach`, which the next ones take over; a column for each run.
+    `time` has the first `kept` vertices, and behind these room for a power of two of others, more than `reach`, which the next ones take
+    over; a column for each run.
     """
     best = cython.declare(cython.double[16])
-    earliest = cython.declare(cython.double[16])
-    latest = cython.declare(cython.double[16])
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
+    u: cython.Py_ssize_t
+    v: cython.Py_ssize_t
     begun: cython.Py_ssize_t = 0
     ended: cython.Py_ssize_t = 0
-    mask = len(time) - 1
+    mask: cython.Py_ssize_t = len(time) - kept - 1
     with cython.nogil:
-        for j in range(16):
-            earliest[j] = -NEVER
-            latest[j] = NEVER
-        for v in range(len(row)):
+        for v in range(begin, end):
             for j in range(16):
                 best[j] = NEVER
             for k in range(start[v], start[v + 1]):
-                u = source[k] & mask
+                u = source[k]
+                if u >= kept:
+                    u = kept + ((u - kept) & mask)
                 w: cython.double = weight[k]
                 for j in range(16):
                     best[j] = max(best[j], time[u, j] + w)
@@ -114,7 +119,7 @@ def sweep(
                 b = share[v]
                 for j in range(16):
                     best[j] += a + b * deviation[at, j]
-            u = v & mask
+            u = kept + ((v - kept) & mask)
             for j in range(16):
                 time[u, j] = max(best[j], 0.0)
             if begun < len(first) and v == first[begun]:
@@ -125,5 +130,3 @@ def sweep(
                 ended += 1
                 for j in range(16):
                     latest[j] = max(latest[j], time[u, j])
-        for j in range(16):
-            out[j] = latest[j] - earliest[j]

@@ -70,13 +70,18 @@ class Matching:
 
 
 def matching(base: Run, changed: Run) -> Matching:
-    """Return the choices of a predicted run that differ from those of the recorded one that it is made of, at its recorded times."""
-    times = base.trace.timeline.calls
+    """Return the choices of a predicted run that differ from those of the recorded one that it is made of, at its recorded times.
+
+    Of a part of a run those of its own calls. Raises UsageError as `counters`.
+    """
+    times, share = base.trace.timeline.calls, base.trace.share
+    sides = changed.graph.entered, changed.graph.returned
+    told = Times(*(share.shown(changed.time[side]) for side in sides)) if share.team else None
     old = _Choices(base.weighted, lambda: times)
-    new = _Choices(changed.weighted, lambda: Times(changed.time[changed.graph.entered], changed.time[changed.graph.returned]))
+    new = _Choices(changed.weighted, lambda: told or Times(*(changed.time[side] for side in sides)))
     reached, overtaken, order = old.reached(), old.overtaken(), changed.order
     perhaps, messages, fetched = possible(base.trace), base.trace.messages, counters(base.trace)
-    turned = perhaps.reached(changed.recorded_rows().calls, messages) if len(perhaps.receive) else perhaps.receive
+    turned = perhaps.reached(told or changed.recorded_rows().calls, messages) if len(perhaps.receive) else perhaps.receive
 
     def recorded(calls: Ints) -> Ints:
         return calls if order is None else np.argsort(order.call)[calls]
@@ -149,9 +154,13 @@ def _choosing(trace: Trace) -> tuple[I8, I8, I8]:
     """Return the calls that choose among messages, the message each got, and messages completed by one of several requests; rows."""
     calls, table = trace.calls, trace.messages
     wild = (calls.peer == ANY) | (calls.tag == ANY)
-    taken = np.flatnonzero(wild[table.receive] & _RECEIVES[calls.op[table.receive]]) if wild.any() else np.zeros(0, "i8")
+    here = trace.share.has(calls.location[table.receive]) if len(table) else np.zeros(0, bool)
+    taken = np.flatnonzero(here & wild[table.receive] & _RECEIVES[calls.op[table.receive]]) if wild.any() else np.zeros(0, "i8")
     probe, message = (np.concatenate(columns) for columns in zip(probes(trace), found_by(trace), strict=True))
-    probe, message = probe[wild[probe]], message[wild[probe]]
-    several = CHOOSING[calls.op].any()
-    completed = np.flatnonzero(CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done)) if several else taken[:0]
+    of = wild[probe] & trace.share.has(calls.location[probe])
+    probe, message = probe[of], message[of]
+    several = here[:0]
+    if CHOOSING[calls.op].any():
+        several = here & CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done)
+    completed = np.flatnonzero(several)
     return np.concatenate([table.receive[taken], probe]), np.concatenate([taken, message]), completed

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import UsageError
+from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.weigh import Misfit
 from perwiz.trace.arrays import I8
@@ -16,7 +17,12 @@ from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.hypotheses.waits import ZeroWait
+from perwiz.whatif.matching import matching
+from perwiz.whatif.predict import span_between
 from perwiz.whatif.run import Run, Start, replayed, under
+from perwiz.whatif.sure.doubts import Doubt, doubts_of
+from perwiz.whatif.sure.noise import DRAWS
+from perwiz.whatif.sure.span import Span, answered
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,19 +51,36 @@ class Prediction:
     waiting_predicted: I8
     misfit: Misfit
     health: Health
+    span: Span | None = None
+    """Between which makespans the true one lies, as far as the trace tells; None if that is not asked."""
+    doubts: tuple[Doubt, ...] = ()
+    """As `perwiz.whatif.predict.Prediction` has them, if they are asked for."""
+    held: Held | None = None
 
 
-def predict(trace: Trace, hypotheses: Asked, model: Start, clock: str = "clc") -> Prediction:
-    """Return what a run becomes under hypotheses; messages stay with who got them. Several processes ask each about its part.
+def predict(
+    trace: Trace, hypotheses: Asked, model: Start = None, clock: str = "clc", draws: int = DRAWS, keep_matches: bool = False
+) -> Prediction:
+    """Return what a run becomes under hypotheses. Several processes ask each about its part.
 
-    The makespan and all counts are those that `perwiz.whatif.predict.predict` has of the whole run if it keeps matches.
-    Raises UsageError for a hypothesis that needs more than a part, and as that.
+    The makespan, its span and all counts are those that `perwiz.whatif.predict.predict` has of the whole run, which see for what is given.
+    Raises UsageError as that, for a hypothesis that needs more than a part, and, unless `keep_matches`, where other messages come first.
     """
     asked = checked(hypotheses, trace)
     base = replayed(trace, model, clock, asked)
-    trace, misfit, state = base.trace, base.weighted.misfit, base.health()
-    told, after = tally(base, asked)
-    return prediction(trace, base.machine, asked, after, told.of_all(trace.share), misfit, state)
+    trace, misfit, state, share = base.trace, base.weighted.misfit, base.health(), base.trace.share
+    share.at("how sure it is")
+    doubts = doubts_of(base)
+    known = answered(base, (), draws) if asked else None
+    share.at("predicting")
+    told, changed = tally(base, asked)
+    if not keep_matches and share.any(matching(base, changed).changed):
+        other = "other messages would come first than in the recorded run, and who gets which is found by one process alone"
+        raise UsageError(f"{trace.path}: {other}; must be asked of one (without mpiexec), or kept (--keep-matches)")
+    out = prediction(trace, base.machine, asked, changed.recorded_rows(), told.of_all(share), misfit, state)
+    share.at("how sure it is")
+    span = span_between(base, changed, asked, doubts, known)
+    return dataclasses.replace(out, span=span, doubts=doubts.told((changed.weighted, changed.time)), held=doubts.held)
 
 
 def checked(hypotheses: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
@@ -69,8 +92,8 @@ def checked(hypotheses: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
     return asked
 
 
-def tally(base: Run, asked: tuple[Hypothesis, ...]) -> tuple[Tally, Timeline]:
-    """Return what the rows of this process, or of a window of time, come to of a `Prediction`, and when it happens under hypotheses.
+def tally(base: Run, asked: tuple[Hypothesis, ...]) -> tuple[Tally, Run]:
+    """Return what the rows of this process, or of a window of time, come to of a `Prediction`, and the run under hypotheses.
 
     The recorded run `base` is changed to the predicted one.
     """
@@ -81,8 +104,8 @@ def tally(base: Run, asked: tuple[Hypothesis, ...]) -> tuple[Tally, Timeline]:
             selected |= selectors.calls(trace, one.argument)
     zeroed = waits.time[own][selected[own]]
     changed = under(base, asked)
-    before, after = trace.timeline, changed.recorded_rows()
-    moved = ((before.calls.enter != after.calls.enter) | (before.calls.leave != after.calls.leave))[own]
+    before, graph = trace.timeline.calls, changed.graph
+    moved = ((before.enter != changed.time[graph.entered]) | (before.leave != changed.time[graph.returned]))[own]
     sums = {
         "calls": len(moved),
         "moved": moved.sum(),
@@ -92,21 +115,25 @@ def tally(base: Run, asked: tuple[Hypothesis, ...]) -> tuple[Tally, Timeline]:
         "waiting": _by_location(trace, waits.time),
         "waiting_predicted": _by_location(trace, changed.waits.time),
     }
-    return Tally.of(sums, {"replay_error": off}), after
+    return Tally.of(sums, {"replay_error": off}), changed
 
 
 def prediction(
     trace: Trace, machine: Machine, asked: tuple[Hypothesis, ...], predicted: Timeline, told: Tally, misfit: Misfit, state: Health
 ) -> Prediction:
     """Return a prediction of which is told what all rows come to."""
-    numbers = {name: told[name] for name in ("replay_error", "calls", "moved", "zeroed", "zeroed_waiting", "zeroed_wait")}
     return Prediction(
         trace=trace,
         machine=machine,
         hypotheses=asked,
         recorded=trace.timeline,
         predicted=predicted,
-        **numbers,
+        replay_error=told["replay_error"],
+        calls=told["calls"],
+        moved=told["moved"],
+        zeroed=told["zeroed"],
+        zeroed_waiting=told["zeroed_waiting"],
+        zeroed_wait=told["zeroed_wait"],
         waiting=told.sums["waiting"],
         waiting_predicted=told.sums["waiting_predicted"],
         misfit=misfit,

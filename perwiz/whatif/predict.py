@@ -178,7 +178,7 @@ def between(
     if anew is not None and known is not None and not anew[1].reason:
         span, changed = _span_anew(base, anew[0], hypotheses, doubts, known), anew[0]
     else:
-        span = _span(base, changed, hypotheses, doubts, known)
+        span = span_between(base, changed, hypotheses, doubts, known)
     order, trace, size = changed.order, base.trace, changed.weighted.size
     return Prediction(
         trace=trace,
@@ -257,7 +257,8 @@ def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits
     return Waits(np.where(gone, 0, waits.time), np.where(gone, NONE, waits.partner).astype(waits.partner.dtype))
 
 
-def _span(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:
+def span_between(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:
+    """Return the span of what hypotheses make of a recorded run, given doubts of that and how much it varies; None if nothing is asked."""
     if known is None:
         return exactly(base.trace.timeline.makespan)
     others = possible(base, hypotheses, changed.weighted)

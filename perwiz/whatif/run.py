@@ -278,14 +278,15 @@ class Protocol:
     gaps: bool
     """Whether sends are kept apart."""
 
-    def pairs(self) -> I8:
-        """Return the messages that hold their sender, and until which call, each as one number, ascending."""
+    def pairs(self, share: Share) -> I8:
+        """Return the messages that hold their sender, and until which call of the whole run, each as one number, ascending."""
         waits = np.flatnonzero(self.waits)
-        return distinct(np.concatenate([_paired(waits, self.mover[waits]), _paired(*self.supposed)]))
+        held, supposed = ((rows, share.named(calls)) for rows, calls in ((waits, self.mover[waits]), self.supposed))
+        return distinct(np.concatenate([_paired(*held), _paired(*supposed)]))
 
 
 def _paired(message: I8, mover: Ints) -> I8:
-    return message.astype("i8") << 32 | (mover + 1)
+    return message.astype("i8") << 32 | (mover.astype("i8") + 1)
 
 
 def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Protocol:

@@ -74,27 +74,30 @@ def _of_sites(trace: Trace) -> Possible:
     """Return the messages of call sites, routine, region path, communicator and tag, that may take any source."""
     table, calls = trace.messages, trace.calls
     kind = operations.KIND[calls.op[table.receive]]
-    rows = np.flatnonzero((kind == operations.RECV) | (kind == operations.IRECV))
+    rows = np.flatnonzero(((kind == operations.RECV) | (kind == operations.IRECV)) & trace.share.has(calls.location[table.receive]))
     call = table.receive[rows]
-    site = _numbered(calls.op[call], calls.path[call], table.comm[rows], table.tag[rows])
+    site, count = trace.share.numbered(calls.op[call], calls.path[call])
+    for column in (table.comm, table.tag):
+        site, count = trace.share.numbered(site, column[rows])
     place = _numbered(site, calls.location[call])
     source = trace.locations.process[calls.location[table.send[rows]]]
     order = np.lexsort((call, place))
     order = order[np.isin(place[order], place[order][_switches(place[order], source[order])])]
     rows, site, place, source = rows[order], site[order], place[order], source[order]
     out = Possible(rows, table.receive[rows].astype("i8"), place)
-    count = np.bincount(site)
-    against, switches, repeats, posted = (
-        np.bincount(site[which], minlength=len(count))
+    seen = [
+        np.bincount(site[which], minlength=count)
         for which in (
+            slice(None),
             np.isin(out.receive, out.reached(trace.timeline.calls, table)),
             _switches(place, source),
             _repeats(place, source),
             kind[rows] == operations.IRECV,
         )
-    )
+    ]
+    often, against, switches, repeats, posted = trace.share.reduced(np.stack(seen), "sum")
     in_turn = (posted == 0) & (against == 0)
-    taking_any = (switches >= _LEAST) & np.where(repeats > _REPEATS * count, in_turn, against <= _NOISE * switches)
+    taking_any = (switches >= _LEAST) & np.where(repeats > _REPEATS * often, in_turn, against <= _NOISE * switches)
     kept = taking_any[site]
     return Possible(rows[kept], out.receive[kept], place[kept])
 
@@ -111,7 +114,8 @@ def _of_waits(trace: Trace) -> Possible:
     """
     table, calls = trace.messages, trace.calls
     kind = operations.KIND[calls.op]
-    rows = np.flatnonzero(np.isin(kind[table.receive], (operations.COMPLETE, operations.TEST)))
+    completes = np.isin(kind[table.receive], (operations.COMPLETE, operations.TEST))
+    rows = np.flatnonzero(completes & trace.share.has(calls.location[table.receive]))
     rows = rows[np.argsort(table.receive[rows], kind="stable")]
     call = table.receive[rows].astype("i8")
     location, first = calls.location[call], trace.first_calls

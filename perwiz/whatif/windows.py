@@ -90,7 +90,8 @@ def predict(large: Large, hypotheses: Asked, model: Start, clock: str, most: int
     ends: list[I8] = []
 
     def ask(run: Run) -> Tally:
-        told, after = of_parts.tally(run, asked)
+        told, changed = of_parts.tally(run, asked)
+        after = changed.recorded_rows()
         ends[:] = [after.locations.enter, after.locations.leave]
         return told
 

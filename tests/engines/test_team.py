@@ -35,12 +35,16 @@ from perwiz.report.patterns import document as patterns
 from perwiz.report.predict.document import document as predict_document
 from perwiz.report.records import to_json
 from perwiz.report.together import document as report_together
+from perwiz.trace.parts.iterations import find
 from perwiz.trace.spread.cut import bounds_of, cut
+from perwiz.trace.spread.share import ALONE
 from perwiz.trace.tied import tied_part
 from perwiz.whatif.health import health
+from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.matching import matching
 from perwiz.whatif.of_parts import predict as predict_together
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import replayed
+from perwiz.whatif.run import replayed, under
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = (
@@ -216,6 +220,72 @@ def test_critical_path__random(trace, size):
     assert tuple(map(sum, zip(*found, strict=True))) == path(trace)
 
 
+def steps(ranks, lengths):
+    """Return a run whose ranks compute so long by turns, add up, and pass what they have around a ring; at first two broadcasts each."""
+    b = Builder(ranks)
+    for _ in range(3):
+        b.everyone("Bcast", root=0, bytes=8)
+    for number, length in enumerate(lengths):
+        for rank in range(ranks):
+            b.compute(rank, length + 100 * (rank == number % ranks))
+        for rank in range(ranks):
+            b.sendrecv(rank, (rank + 1) % ranks, (rank - 1) % ranks)
+        b.everyone("Allreduce", bytes=8)
+    return b.trace()
+
+
+@pytest.mark.slow
+def test_predict__how_sure():
+    """Iterations that drift, calls that each process has too seldom alone, and a run that is fitted: drawn alike by all."""
+    trace = steps(5, [1000, 1400, 1300, 900, 1100, 1200, 800, 2400, 1000, 1700])
+    found = predict(tied_part(trace), ["zero-wait rank:1"], draws=40).span
+    assert (found.varies.iterations, found.varies.what, found.gain.draws) == (10, "computation", 40)
+    check_predict(trace, 3, ["zero-wait rank:1"], draws=40, model=None)
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(naive_clock.traces(), st.integers(2, 4), st.sampled_from([["zero-wait all"], ["speed rank:0=2"]]))
+def test_predict__random(trace, size, asked):
+    check_predict(trace, size, asked if len(trace.calls) else [])
+
+
+@pytest.mark.slow
+@settings(max_examples=12)
+@given(build.programs(), st.integers(2, 4))
+def test_iterations_and_choices__random(trace, size):
+    """What repeats, its arrays by location, and the choices among messages under a faster rank."""
+    trace = tied_part(trace)
+
+    def told(part):
+        found, share = find(part), part.share
+        low, end, _ = share.locations.indices(len(part.locations))
+        base = replayed(part, "default")
+        again = replayed(part, "default")
+        choices = matching(base, under(again, [parse("speed rank:0=4")]))
+        calls = [share.named(each).tolist() for each in (choices.receives, choices.completions, choices.possible_receives)]
+        rows = [share.named(column[:, low:end].T.ravel()).tolist() for column in (found.first, found.end - 1)]
+        return (found.kind, found.counts.tolist(), found.incomplete, found.interrupted, found.why), rows, calls
+
+    head, rows, calls = told(trace)
+    found = threaded.parts(size, trace, told)
+    assert {str(each) for each, *_ in found} == {str(head)}
+    for place, alone in enumerate((rows, calls)):
+        several = [[row for one in found for row in one[place + 1][column]] for column in range(len(alone))]
+        assert several == alone
+
+
+def test_weighted():
+    """Worked in the docstring, of two processes."""
+    values, weight, wanted = np.array([5.0, 1, 3]), np.array([2, 4, 1]), np.array([1, 4, 5, 7])
+
+    def work(team):
+        mine = slice(0, 1) if team.rank else slice(1, 3)
+        return share_of(team).weighted(values[mine], weight[mine], wanted).tolist()
+
+    assert [ALONE.weighted(values, weight, wanted).tolist(), *threaded.together(2, work)] == [[1, 1, 3, 5]] * 3
+
+
 QUESTIONS = [
     [],
     ["zero-wait all"],
@@ -225,25 +295,25 @@ QUESTIONS = [
 ]
 
 
-def predicted(trace, asked):
+def predicted(trace, asked, draws=20, model="default"):
     """Return what `mpiexec perwiz predict` says as JSON, and when its own calls are."""
-    found = predict_together(trace, asked, "default")
+    found = predict_together(trace, asked, model, draws=draws, keep_matches=True)
     own = found.trace.share.calls
     return to_json(report_together.document(found, 1)), (found.predicted.calls.enter[own], found.predicted.calls.leave[own])
 
 
-def check_predict(trace, size, asked):
+def check_predict(trace, size, asked, **more):
     """Ask alone and by so many threads: nothing may differ, nor from what one process tells that keeps matches."""
     trace = tied_part(trace)
-    said, times = predicted(trace, asked)
-    found = threaded.parts(size, trace, lambda part: predicted(part, asked))
+    said, times = predicted(trace, asked, **more)
+    found = threaded.parts(size, trace, lambda part: predicted(part, asked, **more))
     assert {each for each, _ in found} == {said}
     for alone, *others in zip(times, *(own for _, own in found), strict=True):
         assert np.array_equal(np.concatenate(others), alone)
-    one = json.loads(to_json(predict_document(predict(trace, asked, "default", draws=0, keep_matches=True), 0)))
-    several = json.loads(said)
+    alone = predict(trace, asked, more.get("model", "default"), draws=more.get("draws", 20), keep_matches=True)
+    one, several = json.loads(to_json(predict_document(alone, 0))), json.loads(said)
     names = several.keys() & one.keys()
-    assert {"recorded_ns", "predicted_ns", "zeroed", "processes", "waiting_predicted_ns", "calls_moved", "health"} <= names
+    assert {"predicted_span", "misfit", "zeroed", "processes", "waiting_predicted_ns", "calls_moved", "health"} <= names
     assert {name: several[name] for name in names} == {name: one[name] for name in names}
 
 

@@ -19,27 +19,37 @@ def weighted_graphs(draw):
 
 @given(weighted_graphs(), st.data())
 def test_sweep__twin(made, data):
+    """Of some vertices the times are known; the others are swept in two pieces."""
     graph, weight = made
     many = graph.vertices
+    kept, until = sorted(data.draw(st.lists(st.integers(0, many), min_size=2, max_size=2)))
     row = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=many, max_size=many)), "i4")
     more, share = (np.array(data.draw(st.lists(st.integers(-50, 50), min_size=many, max_size=many)), "f8") for _ in range(2))
     deviation = np.array(data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=16, max_size=16), min_size=3, max_size=3)), "f8")
-    first, last = (np.array(sorted(data.draw(st.sets(st.integers(0, many - 1), min_size=1))), "i4") for _ in range(2))
-    reach = drawn.reach(graph.start, graph.source)
-    assert reach == max((v - graph.source[k] for v in range(many) for k in range(graph.start[v], graph.start[v + 1])), default=0)
-    time, out = np.empty((1 << int(reach).bit_length(), 16)), np.empty(16)
-    drawn.sweep(graph.start, graph.source, weight, row, more, share, deviation / 4, first, last, time, out)
+    first, last = (np.array(sorted(data.draw(st.sets(st.integers(0, many - 1)))), "i4") for _ in range(2))
+    reach = drawn.reach(graph.start, graph.source, kept)
+    into = [(v, graph.source[k]) for v in range(kept, many) for k in range(graph.start[v], graph.start[v + 1])]
+    assert reach == max((v - u for v, u in into if u >= kept), default=0)
     twin = naive.sweep_drawn(graph.start, graph.source, weight.tolist(), row, more, share, (deviation / 4).tolist())
-    assert out.tolist() == [max(run[v] for v in last) - min(run[v] for v in first) for run in twin]
+    time = np.empty((kept + (1 << int(reach).bit_length()), 16))
+    time[:kept] = np.array(twin).T[:kept]
+    earliest, latest = np.full(16, np.inf), np.full(16, -np.inf)
+    for begin, end in ((kept, until), (until, many)):
+        ends = [each[(each >= begin) & (each < end)] for each in (first, last)]
+        columns = graph.start, graph.source, weight, row, more, share, deviation / 4
+        drawn.sweep(*columns, kept, begin, end, *ends, time, earliest, latest)
+    assert earliest.tolist() == [min([run[v] for v in first if v >= kept], default=np.inf) for run in twin]
+    assert latest.tolist() == [max([run[v] for v in last if v >= kept], default=-np.inf) for run in twin]
 
 
 def test_sweep__worked_by_hand():
     """0 --5--> 1 --3--> 2 and 0 --4--> 2; 1 takes 2 and 10 times the deviation of the run longer, which is 0, 1/2, -1 and 1. From 0 on."""
     start, source, weight = np.array([0, 0, 1, 3], "i4"), np.array([0, 1, 0], "i4"), np.array([5, 3, 4])
-    row, more, share, time = np.array([-1, 0, -1], "i4"), np.array([0.0, 2, 0]), np.array([0.0, 10, 0]), np.empty((4, 16))
-    first, last, out, deviation = np.array([0], "i4"), np.array([2], "i4"), np.empty(16), np.array([[0, 0.5, -1, 1] * 4])
-    drawn.sweep(start, source, weight, row, more, share, deviation, first, last, time, out)
-    assert out.tolist() == [10, 15, 4, 20] * 4
+    row, more, share, time = np.array([-1, 0, -1], "i4"), np.array([0.0, 2, 0]), np.array([0.0, 10, 0]), np.zeros((3, 16))
+    ends, deviation = (np.array([1], "i4"), np.array([2], "i4")), np.array([[0, 0.5, -1, 1] * 4])
+    earliest, latest = np.full(16, np.inf), np.full(16, -np.inf)
+    drawn.sweep(start, source, weight, row, more, share, deviation, 1, 1, 3, *ends, time, earliest, latest)
+    assert (earliest.tolist(), latest.tolist()) == ([7, 12, 0, 17] * 4, [10, 15, 4, 20] * 4)
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 5), st.integers(-9, 9), min_size=1), min_size=1, max_size=4), st.data())

@@ -7,13 +7,28 @@ from typing import Literal
 from msgspec.structs import asdict
 
 from perwiz import words
-from perwiz.report import blocks
+from perwiz.report import blocks, misfit, spans
+from perwiz.report import machine as machines
 from perwiz.report.predict.document import Process, Zeroed
 from perwiz.report.predict.text import process_lines, zeroed
-from perwiz.report.records import Health, Makespan, Model, Natural, Positive, ReplayError, SharesOf, TraceDocument
+from perwiz.report.records import (
+    Health,
+    Machine,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Positive,
+    ReplayError,
+    SharesOf,
+    Span,
+    TraceDocument,
+)
+from perwiz.whatif import selectors
 from perwiz.whatif.of_parts import Prediction
 
-_UNTOLD = "asked in parts, a run tells neither how sure this is nor what to do instead, and keeps who got which message"
+_WINDOWS = "asked in windows, a run tells neither how sure this is nor what to do instead, and keeps who got which message"
+_UNTOLD = "asked by several processes; what to do instead is told by one alone"
 
 
 class TogetherDocument(TraceDocument, kw_only=True):
@@ -30,6 +45,10 @@ class TogetherDocument(TraceDocument, kw_only=True):
     gain_ns: int
     """Recorded minus predicted."""
     shares_of_ns: SharesOf
+    init_moves: bool
+    """Whether the change moves the end of MPI_Init, too, by more than a hundredth of what follows: then shares are of the makespan."""
+    predicted_span: Span | None
+    """Without hypotheses the recorded makespan; null of a run that is asked in windows."""
     replay_error_ns: ReplayError
     calls: Natural
     calls_moved: Natural
@@ -39,10 +58,9 @@ class TogetherDocument(TraceDocument, kw_only=True):
     """Of all processes together, recorded."""
     waiting_predicted_ns: Natural
     model: Model
-    messages: Natural
-    """That the model says something about."""
-    messages_lowered: Natural
-    """Those that came sooner than it says."""
+    machine: Machine
+    misfit: Misfit
+    """Of a run that is asked in windows its doubts are not looked for."""
     health: Health
     processes: list[Process]
 
@@ -50,6 +68,8 @@ class TogetherDocument(TraceDocument, kw_only=True):
 def document(prediction: Prediction, team: int) -> TogetherDocument:
     """Return the prediction of so many processes."""
     trace, recorded, predicted = prediction.trace, prediction.recorded, prediction.predicted
+    shares_of, span = blocks.shares_of(trace, recorded.makespan), prediction.span
+    moves = span is not None and 100 * selectors.init_moves(trace, predicted) > shares_of
     return TogetherDocument(
         **blocks.head(trace),
         team=team,
@@ -57,7 +77,9 @@ def document(prediction: Prediction, team: int) -> TogetherDocument:
         recorded_ns=recorded.makespan,
         predicted_ns=predicted.makespan,
         gain_ns=recorded.makespan - predicted.makespan,
-        shares_of_ns=blocks.shares_of(trace, recorded.makespan),
+        shares_of_ns=recorded.makespan if moves else shares_of,
+        init_moves=moves,
+        predicted_span=spans.span(span) if span else None,
         replay_error_ns=prediction.replay_error,
         calls=prediction.calls,
         calls_moved=prediction.moved,
@@ -65,8 +87,8 @@ def document(prediction: Prediction, team: int) -> TogetherDocument:
         waiting_ns=int(prediction.waiting.sum()),
         waiting_predicted_ns=int(prediction.waiting_predicted.sum()),
         model=blocks.model(prediction.machine.model),
-        messages=prediction.misfit.messages,
-        messages_lowered=prediction.misfit.messages_lowered,
+        machine=machines.machine(prediction.machine),
+        misfit=misfit.misfit(prediction.misfit, prediction.held, prediction.doubts),
         health=blocks.health(prediction.health),
         processes=_processes(prediction),
     )
@@ -94,21 +116,25 @@ def text(told: TogetherDocument) -> str:
     subject = "; ".join(map(words.shown, told.hypotheses)) or "no hypothesis"
     change = blocks.gained(told.recorded_ns, told.predicted_ns, told.shares_of_ns)
     waits = f"{words.duration(told.waiting_ns)} recorded, {words.duration(told.waiting_predicted_ns)} predicted"
+    span, asked = told.predicted_span, bool(told.hypotheses)
+    if told.gain_ns > 0 and not spans.sure(span, told.recorded_ns):
+        change += ", not sure to gain"
     facts = [
         ("recorded", blocks.recorded(told.recorded_ns, told.health)),
         ("predicted", f"{words.duration(told.predicted_ns)}, {change}"),
         *blocks.share_facts(told.shares_of_ns, told.recorded_ns, told.part),
-        ("", _UNTOLD),
+        *([("", "percentages are of the whole run, as the change moves the end of MPI_Init")] if told.init_moves else []),
+        *([("", line) for line in spans.texts(span, told.predicted_ns)] if span and asked else []),
+    ]
+    facts = [
+        *blocks.lacking(told.health),
+        *misfit.beside(facts, told, told.shares_of_ns),
+        ("", _WINDOWS if span is None else _UNTOLD),
         ("waiting", f"{waits}{words.together([row.thread for row in told.processes])}"),
         *blocks.unrecorded_waits(told.health),
         *([("zeroed", zeroed(told.zeroed))] if told.zeroed.calls else []),
         ("moved", f"{told.calls_moved} of {words.several(told.calls, 'call')}"),
     ]
-    off = f"at most {words.duration(told.replay_error_ns)} off" if told.replay_error_ns else "exactly"
-    model = [
-        *blocks.model_facts(told.model),
-        ("replay", f"the unchanged run is {off} the recorded one"),
-        ("misfit", f"messages that came faster than the model says: {told.messages_lowered} of {told.messages}"),
-    ]
+    model = [*machines.facts(told.machine, told.model), *misfit.facts(told.misfit, told.model, told.replay_error_ns)]
     lines = [*blocks.title(told.trace, subject, told.health), "", *words.facts(facts), "", *process_lines(told.processes, True)]
     return "\n".join([*lines, "", *words.facts(model), "", *blocks.health_lines(told.health)])

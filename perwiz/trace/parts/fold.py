@@ -127,14 +127,15 @@ class _Fold:
         return self._new + self._words.number(ends, period).astype("i8")
 
     def _alone(self, gram: I4, length: int, start: I8, period: I8, span: I8, word: I8) -> tuple[I8, I8, I8, I8]:
-        """Return stretches with those added, of one word each, where a word that repeats elsewhere stands once."""
+        """Return stretches with those added, of one word each, where a word that repeats elsewhere in its lane stands once."""
         taken = np.zeros(len(self._letter) + 1, "i4")
         np.add.at(taken, start, 1)
         np.add.at(taken, start + span // period * period, -1)
         np.cumsum(taken, out=taken)
         free = np.zeros(len(taken), "i4")
         np.cumsum(taken[:-1] > 0, out=free[1:])
-        known, where = np.unique(word, return_index=True)
+        size = int(self._lane.max(initial=0)) + 1
+        known, where = np.unique(word.astype("i8") * size + self._lane[start], return_index=True)
         parts = [(start, period, span, word)]
         for one in np.unique(period).tolist():
             place = np.flatnonzero((gram[: len(gram) + length - one] >= 0) & (gram[one - length :] >= 0))
@@ -143,7 +144,8 @@ class _Fold:
             first = np.unique(gram[start[where[period[where] == one]]])
             place = place[np.isin(gram[place], first)]
             its = self._number(gram, place, np.full(len(place), one), length)
-            place, its = place[np.isin(its, wanted)], its[np.isin(its, wanted)]
+            again = np.isin(its * size + self._lane[place], wanted)
+            place, its = place[again], its[again]
             parts.append((place, np.full(len(place), one), np.full(len(place), one), its))
         start, period, span, word = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(start, kind="stable")

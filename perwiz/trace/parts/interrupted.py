@@ -16,6 +16,7 @@ import numpy as np
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.parts.loops import Folded, Loop, Tokens, folded, outermost
+from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import Times
 
 _LITTLE = 0.1
@@ -34,12 +35,16 @@ class Finer:
     """Per location."""
 
 
-def finer(whole: Folded, chosen: dict[int, Loop]) -> Finer | None:
-    """Return the loop that is nearly all of the chosen one of each location: one inside it, or itself; None if there is none."""
+def finer(whole: Folded, chosen: dict[int, Loop], share: Share) -> Finer | None:
+    """Return the loop that is nearly all of the chosen one of each location: one inside it, or itself; None if there is none.
+
+    Of a part of a trace the locations are those of this process, and all are asked.
+    """
     inside = _inside(whole, chosen)
     itself = {at: loop.rows for at, loop in chosen.items()}
-    for rows in (inside, itself if any(len(loop.rows) > 1 for loop in chosen.values()) else None):
-        if rows is not None and (out := _without(whole, chosen, rows)):
+    several = share.any(any(len(loop.rows) > 1 for loop in chosen.values()))
+    for rows in (None if share.any(inside is None) else inside, itself if several else None):
+        if rows is not None and (out := _without(whole, chosen, rows, share)):
             return out
     return None
 
@@ -48,7 +53,7 @@ def _inside(whole: Folded, chosen: dict[int, Loop]) -> dict[int, I8] | None:
     """Return, per location, the rows of what repeats that are the loop in the chosen one with most of its time; None if one has none."""
     given, found = whole.given, whole.found
     begin, end = found.begin[found.first[:-1]], found.end
-    outer = np.concatenate([loop.rows for loop in chosen.values()])
+    outer = np.concatenate([found.word[:0], *(loop.rows for loop in chosen.values())])
     outer = outer[np.argsort(begin[outer])]
     within = np.searchsorted(begin[outer], begin, "right") - 1
     inside = (within >= 0) & (end <= end[outer][within])
@@ -70,27 +75,29 @@ def _inside(whole: Folded, chosen: dict[int, Loop]) -> dict[int, I8] | None:
     return out
 
 
-def _without(whole: Folded, chosen: dict[int, Loop], rows: dict[int, I8]) -> Finer | None:
+def _without(whole: Folded, chosen: dict[int, Loop], rows: dict[int, I8], share: Share) -> Finer | None:
     """Return the loop that some rows of each location are, if others of its tokens do not count; None if it is not nearly all."""
     given, found = whole.given, whole.found
     often = {at: int(found.words[its].sum()) for at, its in rows.items()}
     kept = _kept(whole, chosen, rows)
-    if kept.all():
+    if not share.any(not kept.all()):
         return None
     place = np.flatnonzero(kept)
     alone = folded(_some(given, place))
-    if not all(at in alone.loops and len(alone.loops[at][0].first) >= often[at] for at in chosen):
+    if share.any(not all(at in alone.loops and len(alone.loops[at][0].first) >= often[at] for at in chosen)):
         return None
     its = {at: alone.loops[at][0] for at in chosen}
-    lasts, more, interrupted = sum(loop.lasts for loop in its.values()), 0.0, 0
-    for at, loop in its.items():
+    longer, interrupted = np.zeros(len(its)), 0
+    for row, (at, loop) in enumerate(its.items()):
         has, _ = interruptions(given, alone.given, loop, at)
         interrupted += int(has.sum())
         time = loop.stop - loop.begin
         if not has.all():
-            more += float(np.maximum(time[has] - np.median(time[~has]), 0).sum())
-    count = sum(len(loop.first) for loop in its.values())
-    enough = lasts >= (1 - _LITTLE) * sum(loop.lasts for loop in chosen.values())
+            longer[row] = np.maximum(time[has] - np.median(time[~has]), 0).sum()
+    more = sum(share.rows(longer).tolist())
+    whole_lasts, lasts = (share.total(sum(loop.lasts for loop in loops.values())) for loops in (chosen, its))
+    interrupted, count = share.total(interrupted), share.total(sum(len(loop.first) for loop in its.values()))
+    enough = lasts >= (1 - _LITTLE) * whole_lasts
     return Finer(alone, its) if enough and interrupted <= _SELDOM * count and more <= _LITTLE * lasts else None
 
 

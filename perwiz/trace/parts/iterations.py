@@ -21,6 +21,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.parts.interrupted import finer, interruptions
 from perwiz.trace.parts.loops import LEAST, Folded, Kind, Loop, folded, processes, tokens
 from perwiz.trace.resources import remembered
+from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -46,7 +47,10 @@ class Other:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Iterations:
-    """The iterations that all processes have: arrays of two dimensions, a row an iteration, a column a location."""
+    """The iterations that all processes have: arrays of two dimensions, a row an iteration, a column a location.
+
+    Of a part of a trace the columns are those of its own locations, and the process that has the first location tells what it does by name.
+    """
 
     kind: Literal["regions", "calls", "steps"] | None
     """What repeats: regions, calls, or collective calls of all processes, with which each ends; None if there are no iterations."""
@@ -87,16 +91,17 @@ class Iterations:
 @remembered(1)
 def find(trace: Trace) -> Iterations:
     """Return the iterations of a trace; none, and why, if it has none."""
-    where = processes(trace)
-    if (told := _named(trace, where)) is not None:
+    where, share = processes(trace), trace.share
+    mine = where[share.has(where)]
+    if (told := _named(trace, where, mine)) is not None:
         return told
     ends = trace.timeline.locations
     run = int((ends.leave - ends.enter)[where].sum())
     found = []
-    for given in tokens(trace, where):
+    for given in tokens(trace, mine):
         whole = folded(given)
-        chosen = _chosen(whole.loops, where)
-        found.append((sum(loop.lasts for loop in chosen.values()), whole, chosen))
+        chosen = _chosen(whole.loops, mine, share)
+        found.append((share.total(sum(loop.lasts for loop in chosen.values())), whole, chosen))
         if given.kind != "steps" and comes_first([lasts for lasts, *_ in found], run):
             result = _finest(trace, whole, where, chosen)
             if isinstance(result, Iterations):
@@ -115,21 +120,24 @@ def find(trace: Trace) -> Iterations:
     return _none(trace, whys[0])
 
 
-def _named(trace: Trace, where: I8) -> Iterations | None:
+def _named(trace: Trace, where: I8, mine: I8) -> Iterations | None:
     """Return the steps of a training job, if all processes name as many, two or more."""
-    if not operations.DIST[trace.calls.op].any():
+    share = trace.share
+    if not share.any(operations.DIST[trace.calls.op[share.calls]].any()):
         return None
     named = np.isin(trace.region_names, [row for row, name in enumerate(trace.names) if name in _STEPS])
-    rows = [np.flatnonzero(named & (trace.regions.location == at)) for at in where.tolist()]
-    count = len(rows[0]) if rows else 0
-    if count < _FEWEST_STEPS or any(len(one) != count for one in rows):
+    rows = [np.flatnonzero(named & (trace.regions.location == at)) for at in mine.tolist()]
+    counts = share.rows(np.array([len(one) for one in rows], "i8"))
+    count = int(counts[0]) if len(counts) else 0
+    if count < _FEWEST_STEPS or (counts != count).any():
         return None
-    row, times, shape = np.stack(rows, axis=1), trace.timeline.regions, (count, len(trace.locations))
+    row = np.stack(rows, axis=1) if rows else np.zeros((count, 0), "i8")
+    times, shape = trace.timeline.regions, (count, len(trace.locations))
     first, end, begin, stop = (np.zeros(shape, "i8") for _ in range(4))
-    first[:, where], end[:, where] = trace.regions.first_call[row], trace.regions.end_call[row]
-    begin[:, where], stop[:, where] = times.enter[row], times.leave[row]
-    counts = np.full(len(where), count)
-    steps = Iterations("regions", (trace.names[trace.region_names[row[0, 0]]],), first, end, begin, stop, where, counts, 0, ())
+    first[:, mine], end[:, mine] = trace.regions.first_call[row], trace.regions.end_call[row]
+    begin[:, mine], stop[:, mine] = times.enter[row], times.leave[row]
+    names = tuple(trace.names[name] for name in trace.region_names[row[:1, :1].ravel()].tolist())
+    steps = Iterations("regions", names, first, end, begin, stop, where, counts, 0, ())
     _follow(trace, steps)
     return steps
 
@@ -144,16 +152,19 @@ def comes_first(lasts: list[int], run: int) -> bool:
 
 def _finest(trace: Trace, whole: Folded, where: I8, chosen: dict[int, Loop]) -> Iterations | str:
     """Return the iterations that a loop of each process makes, or one that is nearly all of it; or why it makes none."""
-    kind, at = whole.given.kind, int(where[0])
+    kind, at, share = whole.given.kind, int(where[0]), trace.share
     result = _together(trace, kind, where, chosen)
     now, its, taken = whole, chosen, chosen.get(at)
-    while kind != "routines" and len(its) == len(where) and (inner := finer(now, its)):
+    while kind != "routines" and share.total(len(its)) == len(where) and (inner := finer(now, its, share)):
         now, its = inner.folded, inner.chosen
         better = _together(trace, kind, where, its)
         if isinstance(better, Iterations):
-            taken = its[at]
-            more, rows = interruptions(whole.given, now.given, taken, at)
-            result = dataclasses.replace(better, interrupted=int(more.sum()), between=tuple(dict.fromkeys(_names(trace, kind, rows))))
+            interrupted, between = 0, tuple[str, ...]()
+            if at in its:
+                taken = its[at]
+                more, rows = interruptions(whole.given, now.given, taken, at)
+                interrupted, between = int(more.sum()), tuple(dict.fromkeys(_names(trace, kind, rows)))
+            result = dataclasses.replace(better, interrupted=share.total(interrupted), between=between)
     if isinstance(result, str) or taken is None:
         return result
     return dataclasses.replace(result, others=_others(trace, kind, whole.loops[at], taken))
@@ -161,9 +172,10 @@ def _finest(trace: Trace, whole: Folded, where: I8, chosen: dict[int, Loop]) -> 
 
 def _computed(trace: Trace, where: I8) -> int:
     """Return how long processes are not in MPI_Init and MPI_Finalize, all together, ns."""
-    times, ends = trace.timeline.calls, trace.timeline.locations
-    edge = np.isin(trace.calls.op, _EDGES) & np.isin(trace.calls.location, where)
-    return int((ends.leave - ends.enter)[where].sum() - (times.leave - times.enter)[edge].sum())
+    times, ends, own = trace.timeline.calls, trace.timeline.locations, trace.share.calls
+    edge = np.isin(trace.calls.op[own], _EDGES) & np.isin(trace.calls.location[own], where)
+    inside = int((times.leave[own] - times.enter[own])[edge].sum())
+    return int((ends.leave - ends.enter)[where].sum()) - trace.share.total(inside)
 
 
 def _none(trace: Trace, why: str) -> Iterations:
@@ -171,27 +183,30 @@ def _none(trace: Trace, why: str) -> Iterations:
     return Iterations(None, (), empty, empty, empty, empty, nobody, nobody, 0, (), why)
 
 
-def _chosen(its: dict[int, list[Loop]], where: I8) -> dict[int, Loop]:
+def _chosen(its: dict[int, list[Loop]], mine: I8, share: Share) -> dict[int, Loop]:
     """Return the loop of each process: of the first that has any the longest, of the others that which is made most of that time."""
-    reference = next((its[at][0] for at in where.tolist() if at in its), None)
-    if reference is None:
+    first = next((its[at][0] for at in mine.tolist() if at in its), None)
+    told = share.rows(np.array([] if first is None else [first.begin[0], first.stop[-1]], "i8"))
+    if not len(told):
         return {}
-    begin, end = reference.begin[0], reference.stop[-1]
+    begin, end = told[:2].tolist()
 
     def shared(loop: Loop) -> int:
         return min(loop.lasts, int(min(end, loop.stop[-1]) - max(begin, loop.begin[0])))
 
-    return {at: max(its[at], key=shared) for at in where.tolist() if at in its}
+    return {at: max(its[at], key=shared) for at in mine.tolist() if at in its}
 
 
 def _together(trace: Trace, kind: Kind, where: I8, chosen: dict[int, Loop]) -> Iterations | str:
     """Return the iterations that all processes have, or why these are none."""
-    if len(chosen) < len(where):
-        return f"{words.several(len(where) - len(chosen), 'process')} of {len(where)} repeat nothing"
-    all_ = [chosen[at] for at in where.tolist()]
-    shorter = [kind == "regions" and _shorter(trace, at, loop) for at, loop in zip(where.tolist(), all_, strict=True)]
-    counts = np.array([len(loop.first) - less for loop, less in zip(all_, shorter, strict=True)])
-    shift = _shifts(all_, counts)
+    share, mine = trace.share, where[trace.share.has(where)]
+    lacking = len(where) - share.total(len(chosen))
+    if lacking:
+        return f"{words.several(lacking, 'process')} of {len(where)} repeat nothing"
+    own = [chosen[at] for at in mine.tolist()]
+    shorter = [kind == "regions" and _shorter(trace, at, loop) for at, loop in zip(mine.tolist(), own, strict=True)]
+    counts = share.rows(np.array([len(loop.first) - less for loop, less in zip(own, shorter, strict=True)], "i8"))
+    shift = share.rows(_shifts(own, counts, share))
     low = int(shift.max(initial=0))
     number = int((counts + shift).min()) - low
     often = f"from {counts.min()} to {counts.max()} times"
@@ -199,16 +214,17 @@ def _together(trace: Trace, kind: Kind, where: I8, chosen: dict[int, Loop]) -> I
         return f"processes repeat what they do unequally often, {often}"
     shape = number, len(trace.locations)
     first, end, begin, stop = (np.zeros(shape, "i8") for _ in range(4))
-    for at, loop, behind in zip(where.tolist(), all_, shift.tolist(), strict=True):
+    for at, loop, behind in zip(mine.tolist(), own, shift[share.has(where)].tolist(), strict=True):
         rows = slice(low - behind, low - behind + number)
         first[:, at], end[:, at], begin[:, at], stop[:, at] = loop.first[rows], loop.end[rows], loop.begin[rows], loop.stop[rows]
-    incomplete = sum(loop.cut or less for loop, less in zip(all_, shorter, strict=True))
-    told, names = "calls" if kind == "routines" else kind, _names(trace, kind, all_[0].body)
+    incomplete = share.total(sum(loop.cut or less for loop, less in zip(own, shorter, strict=True)))
+    names = _names(trace, kind, chosen[int(where[0])].body) if where[0] in mine else ()
+    told = "calls" if kind == "routines" else kind
     out = Iterations(told, names, first, end, begin, stop, where, counts, incomplete, others=())
     _follow(trace, out)
-    if (share := _shared(trace, out)) < _NEARLY:
+    if (joined := _shared(trace, out)) < _NEARLY:
         unequal = f", {often}" if counts.min() < counts.max() else ""
-        return f"processes repeat what they do, but not together{unequal}: {1 - share:.0%} of messages and collectives join different ones"
+        return f"processes repeat what they do, but not together{unequal}: {1 - joined:.0%} of messages and collectives join different ones"
     return out
 
 
@@ -219,22 +235,32 @@ def _shorter(trace: Trace, location: int, loop: Loop) -> bool:
     return bool(ends and len(calls) > LEAST and calls[-1] < calls[:-1].min())
 
 
-def _shifts(all_: list[Loop], counts: I8) -> I8:
-    """Return by how many iterations each process begins behind the first one: none if all iterate equally often, else as times tell."""
-    out = np.zeros(len(all_), "i8")
+def _shifts(own: list[Loop], counts: I8, share: Share) -> I8:
+    """Return by how many iterations each process here begins behind the first of all, given how often all iterate.
+
+    None if all iterate equally often, else as times tell.
+    """
+    out = np.zeros(len(own), "i8")
     if counts.min() < counts.max():
-        for k, loop in enumerate(all_):
+        lengths = share.rows(np.array([len(loop.begin) for loop in own[:1]], "i8"))
+        first = share.rows(own[0].begin if own else out)[: lengths[0]]
+        for k, loop in enumerate(own):
             middle = (loop.begin + loop.stop) // 2
-            out[k] = round(float(np.median(np.searchsorted(all_[0].begin, middle, "right") - 1 - np.arange(len(middle)))))
+            out[k] = round(float(np.median(np.searchsorted(first, middle, "right") - 1 - np.arange(len(middle)))))
     return out
 
 
 def _follow(trace: Trace, its: Iterations) -> None:
     """Let threads and streams iterate when their process does, and processes that do nothing when others do."""
-    enter, bounds, process = trace.timeline.calls.enter, trace.first_calls, trace.locations.process
+    enter, bounds, process, share = trace.timeline.calls.enter, trace.first_calls, trace.locations.process, trace.share
     of = dict(zip(process[its.processes].tolist(), its.processes.tolist(), strict=True))
-    silent = its.begin[:, its.processes].min(axis=1), its.stop[:, its.processes].max(axis=1)
-    for at in np.setdiff1d(np.arange(len(process)), its.processes).tolist():
+    mine, every = its.processes[share.has(its.processes)], np.arange(len(process))
+    ends = np.iinfo("i8")
+    silent = (
+        share.reduced(its.begin[:, mine].min(axis=1, initial=ends.max), "min"),
+        share.reduced(its.stop[:, mine].max(axis=1, initial=ends.min), "max"),
+    )
+    for at in np.setdiff1d(every[share.has(every)], its.processes).tolist():
         owner = of.get(int(process[at]))
         begin, stop = silent if owner is None else (its.begin[:, owner], its.stop[:, owner])
         low, high = bounds[at], bounds[at + 1]
@@ -243,9 +269,9 @@ def _follow(trace: Trace, its: Iterations) -> None:
 
 
 def iteration_of(iterations: Iterations, trace: Trace) -> I8:
-    """Return the iteration of each call, int64 per row of calls, -1 outside of all."""
+    """Return the iteration of each call, int64 per row of calls, -1 outside of all; of a part of a trace of its own."""
     out, first_calls = np.full(len(trace.calls), NONE, "i8"), trace.first_calls
-    for at in range(iterations.first.shape[1]):
+    for at in range(*trace.share.locations.indices(iterations.first.shape[1])):
         first, end = iterations.first[:, at], iterations.end[:, at]
         rows = np.arange(*first_calls[at : at + 2])
         place = np.searchsorted(first, rows, "right") - 1
@@ -256,11 +282,16 @@ def iteration_of(iterations: Iterations, trace: Trace) -> I8:
 
 def _shared(trace: Trace, iterations: Iterations) -> float:
     """Return which part of the messages and members of collectives in iterations join the same one, or neighbours."""
-    number, members = iteration_of(iterations, trace), trace.members
-    one = np.concatenate([trace.messages.send, members.call[trace.collectives.first_member[members.collective]]])
-    other = np.concatenate([trace.messages.receive_done, members.call])
-    inside = (number[one] >= 0) & (number[other] >= 0)
-    return float(np.mean(np.abs(number[one] - number[other])[inside] <= 1)) if inside.any() else 1.0
+    number, members, messages, share = iteration_of(iterations, trace), trace.members, trace.messages, trace.share
+    leading = share.leading(trace.collectives.first_member)
+    first = np.full(len(trace.collectives), NONE, "i8")
+    first[members.collective[leading]] = number[members.call[leading]]
+    sent = share.told_by_senders(number[messages.send])[share.messages]
+    one = np.concatenate([sent, share.over_instances(first, "max")[members.collective]])
+    other = np.concatenate([number[messages.receive_done[share.messages]], number[members.call]])
+    inside = (one >= 0) & (other >= 0)
+    near, all_ = share.total(int((np.abs(one - other)[inside] <= 1).sum())), share.total(int(inside.sum()))
+    return near / all_ if all_ else 1.0
 
 
 def _names(trace: Trace, kind: Kind, rows: I8) -> tuple[str, ...]:

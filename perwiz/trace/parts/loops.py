@@ -73,10 +73,13 @@ class Loop:
 
 def processes(trace: Trace) -> I8:
     """Return the location of each process that did anything: its first. Threads and streams follow it."""
-    places = trace.locations
+    places, share = trace.locations, trace.share
+    does = np.zeros(len(places), bool)
+    does[trace.calls.location[share.calls]] = does[trace.regions.location] = True
+    does = share.of_locations(does)
     order = np.lexsort((places.kind != PROCESS, places.process))
     first = order[np.diff(places.process[order], prepend=NONE - 1) != 0]
-    return np.sort(first[np.isin(first, trace.calls.location) | np.isin(first, trace.regions.location)])
+    return np.sort(first[does[first]])
 
 
 def tokens(trace: Trace, locations: I8) -> Iterator[Tokens]:
@@ -126,13 +129,17 @@ def _with_teams(trace: Trace, given: Tokens) -> Tokens:
 
 
 def _of_all(trace: Trace, here: Mask) -> I8:
-    """Return, per call, the most bytes that any sends in its collective, if all processes take part; -1 else, and of one process alone."""
+    """Return, per call, the most bytes that any sends in its collective, if all processes take part; -1 else, and of one process alone.
+
+    `here` are those of this process.
+    """
     members = trace.members
     rows = np.flatnonzero(here[trace.calls.location[members.call]])
     number, call = members.collective[rows], members.call[rows]
     size = np.zeros(len(trace.collectives), "i8")
     np.maximum.at(size, number, trace.calls.bytes_sent[call])
-    size[np.bincount(number, minlength=len(size)) != max(int(here.sum()), 2)] = NONE
+    size, count = (trace.share.over_instances(*each) for each in ((size, "max"), (np.bincount(number, minlength=len(size)), "sum")))
+    size[count != max(trace.share.total(int(here.sum())), 2)] = NONE
     out = np.full(len(trace.calls), NONE, "i8")
     out[call] = size[number]
     return out
@@ -143,12 +150,13 @@ def _tokens(kind: Kind, letter: I4, late: Mask, row: Ints, location: I4, first: 
 
 
 def _top(trace: Trace, here: Mask) -> Mask:
-    """Return which paths a process comes to LEAST times or more, and to none above so often, bool per path."""
+    """Return which paths a process, of all, comes to LEAST times or more, and to none above so often, bool per path."""
     rows = np.flatnonzero(here[trace.regions.location])
     numbers = Numbers()
     count = np.bincount(numbers.number(trace.regions.location[rows], trace.regions.path[rows]), minlength=numbers.count)
     often = np.zeros(len(trace.paths), bool)
     often[numbers.pairs[count >= LEAST, 1]] = True
+    often = trace.share.reduced(often.view("u1"), "max").view(bool)
     inside = np.zeros(len(often), bool)
     for path, parent in enumerate(trace.paths.parent.tolist()):
         inside[path] = parent >= 0 and bool(inside[parent] or often[parent])

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace.arrays import F8, I8, Ints, Mask
+from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
+from perwiz.trace.numbers import Numbers, distinct_pairs
 from perwiz.trace.spread.team import How, Team, gathered
 
 Rows = slice | Mask
@@ -88,6 +89,14 @@ class Share:
         """Return the value with so many before it among those of all processes in order: there must be one."""
         return int(np.partition(values, rank)[rank])
 
+    def weighted(self, values: F8, weight: I8, wanted: I8) -> F8:
+        """Return the least of some values of all processes up to which their weights add up to as much as each that is wanted.
+
+        values 5 1 3   weights 2 4 1   wanted 1 4 5 7   out 1 1 3 5
+        """
+        order = np.argsort(values)
+        return values[order][np.searchsorted(weight[order].cumsum(), wanted)]
+
     def shortest(self, times: F8) -> float:
         """Return the least of some times of all processes; infinite without any."""
         return float(self.reduced(np.array([times.min(initial=np.inf)]), "min")[0])
@@ -95,6 +104,18 @@ class Share:
     def distinct(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values that there are on any process, in order."""
         return np.unique(self.rows(np.unique(values)))
+
+    def numbered(self, first: Ints, second: Ints) -> tuple[I4, int]:
+        """Return a number per pair, the same for the same on all processes, and how many there are: 0, 1, 2 ... in order of the pairs.
+
+        Of few different ones: each process tells all others its own.
+        """
+        numbers = Numbers()
+        row = numbers.number(first, second)
+        own = numbers.pairs
+        told = np.concatenate([own, self.rows(own.ravel()).reshape(-1, 2)]) if self.team else own
+        known, number = distinct_pairs(*told.T)
+        return number[: len(own)][row], len(known)
 
     def by_key(self, key: Ints, rows: NDArray[Any]) -> NDArray[Any]:
         """Return rows, each on one process: those of one key, 0 or more, together, in no order that says anything."""
@@ -212,6 +233,12 @@ def _neutral(how: How, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
     return np.full(count, bounds.min if how == "max" else bounds.max, kind)
 
 
+def _in_order(numbers: F8 | I8) -> I8:
+    """Return whole numbers in the order of floating ones, and these, as their bits, given those: 0 and -0 apart, none that is no number."""
+    bits = numbers.view("i8")
+    return np.where(bits < 0, bits ^ np.iinfo("i8").max, bits)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Part(Share):
     """The rows of one of several processes, and those of the partners of its calls."""
@@ -317,6 +344,18 @@ class Part(Share):
             first = int(np.argmax(before > rank))
             low, high = pivots[first - 1] + 1 if first else low, pivots[first]
         return low
+
+    def weighted(self, values: F8, weight: I8, wanted: I8) -> F8:
+        """Return the least of some values of all processes up to which their weights add up to as much as each that is wanted."""
+        order = np.argsort(values)
+        ordered, below = _in_order(values[order]), np.append(0, weight[order].cumsum())
+        low = np.full(len(wanted), self.least(int(ordered.min(initial=np.iinfo("i8").max))))
+        high = np.full(len(wanted), self.most(int(ordered.max(initial=np.iinfo("i8").min))))
+        while (low < high).any():
+            middle = (low & high) + ((low ^ high) >> 1)
+            enough = self.reduced(below[np.searchsorted(ordered, middle, "right")], "sum") >= wanted
+            low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
+        return _in_order(low).view("f8")
 
     def by_key(self, key: Ints, rows: NDArray[Any]) -> NDArray[Any]:
         """Return rows, each on one process: those of one key, 0 or more, together, in no order that says anything."""

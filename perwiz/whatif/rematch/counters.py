@@ -10,6 +10,7 @@ import dataclasses
 
 import numpy as np
 
+from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.tables import NONE, Times
@@ -50,8 +51,14 @@ class Counters:
 
 
 def counters(trace: Trace) -> Counters:
-    """Return the fetches by which tasks are handed out; those after which a process meets others before it is entered again end a round."""
+    """Return the fetches by which tasks are handed out; those after which a process meets others before it is entered again end a round.
+
+    Raises UsageError for a part of a run in which there may be any.
+    """
     fetch = _fetches(trace)
+    if trace.share.team and trace.share.any(len(fetch)):
+        tasks = "counters hand out its tasks, and who gets which is found by one process alone"
+        raise UsageError(f"{trace.path}: {tasks}; must be asked of one (without mpiexec), or kept (--keep-matches)")
     if not len(fetch):
         return Counters(fetch, fetch, fetch.astype(bool), fetch)
     calls, times = trace.calls, trace.timeline.calls

@@ -62,29 +62,37 @@ def chance(noise: Noise, recorded: Weighted, changed: Weighted, now: int, mean: 
     """Return what explains that a changed run gains `now`, ns, and drawn ones another `mean`: the piece on a critical path, of the changed
     run if it hides a gain, of the recorded one alone if it makes it, that takes longest beyond what is usual, if that is half of it.
     """
-    hides = mean > now
+    hides, share = mean > now, recorded.trace.share
     piece = _on_path(noise, changed)
     if not hides:
         piece = np.setdiff1d(_on_path(noise, recorded), piece)
     longer = -noise.more[piece]
-    most = int(longer.argmax()) if len(longer) else 0
-    if not len(longer) or longer[most] < _HALF * abs(mean - now):
+    most = float(share.reduced(np.array([longer.max(initial=-np.inf)]), "max")[0])
+    if most < _HALF * abs(mean - now):
         return Chance(hides)
-    return Chance(hides, _told(noise, recorded.trace, int(piece[most]), round(float(longer[most]))))
+    return Chance(hides, _told(noise, recorded.trace, piece[longer == most], round(most)))
 
 
-def _told(noise: Noise, trace: Trace, row: int, longer: int) -> Piece:
-    """Return a piece, given its row in the noise."""
-    calls, computations = trace.calls, len(trace.calls) + len(trace.locations)
-    computes, call = row < computations, row - computations
-    if computes:
-        location = int(np.searchsorted(trace.first_calls + np.arange(len(trace.first_calls)), row, "right")) - 1
-        call = row - location if row - location < trace.first_calls[location + 1] else NONE
-    else:
-        location = int(calls.location[call])
-    routine = operations.OPS[calls.op[call]] if call != NONE else ""
-    rank, thread = int(trace.locations.process[location]), int(trace.locations.thread[location])
-    return Piece(rank, thread, call, routine, computes, int(noise.whole[row]), longer)
+def _told(noise: Noise, trace: Trace, rows: I8, longer: int) -> Piece:
+    """Return the first of some pieces of all processes, given those here, rows in the noise: computation before calls, both by location."""
+    calls, first, share = trace.calls, trace.first_calls + np.arange(len(trace.first_calls)), trace.share
+    computations = len(calls) + len(trace.locations)
+    computes, call = rows < computations, rows - computations
+    location = np.where(computes, np.searchsorted(first, rows, "right") - 1, 0)
+    location[~computes] = calls.location[call[~computes]]
+    call[computes] = (rows - location)[computes]
+    place = call - trace.first_calls[location]
+    call[computes & (call == trace.first_calls[location + 1])] = NONE
+    key = (~computes).astype("i8") << 62 | location << 32 | place
+    least = share.least(int(key.min(initial=np.iinfo("i8").max)))
+    told = np.full(6, np.iinfo("i8").min)
+    for row in np.flatnonzero(key == least).tolist():
+        at, its, places = call[row], location[row], trace.locations
+        op = calls.op[at] if at != NONE else NONE
+        number = share.named(call[row : row + 1])[0]
+        told[:] = places.process[its], places.thread[its], number, op, computes[row], noise.whole[rows[row]]
+    rank, thread, number, op, is_computation, took = share.reduced(told, "max").tolist()
+    return Piece(rank, thread, number, operations.OPS[op] if op != NONE else "", bool(is_computation), took, longer)
 
 
 def _on_path(noise: Noise, weighted: Weighted) -> I8:

@@ -25,6 +25,7 @@ on the other (common random numbers: Law, Simulation Modeling and Analysis, 11.2
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -33,21 +34,21 @@ from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask, chunks
-from perwiz.trace.numbers import Numbers
-from perwiz.trace.parts.iterations import Iterations, find
-from perwiz.trace.resources import at_once, map_threads, remembered, thread_count
+from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.resources import map_threads, remembered, thread_count
+from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import BLOCKS, FEW, LEAST, Parts, parts_of
+from perwiz.whatif.sure.repeating import Same, lengths, repeating
 from perwiz.whatif.sure.stretches import Stretches, mixed, stretches_of
+from perwiz.whatif.sure.swept import TOGETHER, Sweeps, passed
 
 DRAWS, FEWEST = 200, 20
 """Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
 EDGES = 1_100_000_000
-TOGETHER = 16
-"""Runs swept at once."""
 _ROOM = 1 << 19
 """Vertices whose times a sweep keeps at most, 64 MiB, for several threads to have such room each."""
 STUDENT = (
@@ -128,22 +129,22 @@ class Noise:
         """Return what `drawn` does of each of several weighted graphs; what differs between runs is drawn once for all of them."""
         if self.varies is None or not self.draws:
             return [np.zeros(0) for _ in several]
-        drawn = [_Drawn(weighted, self._of(weighted), min(max(EDGES // weighted.graph.edges, FEWEST), self.draws)) for weighted in several]
-        most, room = max(one.count for one in drawn), max(one.room for one in drawn)
-        edges = max(one.weighted.graph.edges for one in drawn)
-        begins = range(0, most, TOGETHER)
-        threads = min(thread_count(most * edges // TOGETHER), len(begins)) if room <= _ROOM else 1
+        drawn = [_Drawn(weighted, self._of(weighted), self.draws) for weighted in several]
+        share, most, kept = several[0].trace.share, max(one.count for one in drawn), max(one.sweeps.room for one in drawn)
+        edges, begins = max(one.edges for one in drawn), range(0, most, TOGETHER)
+        threads = 1 if share.team or kept > _ROOM else min(thread_count(most * edges // TOGETHER), len(begins))
 
-        def draw(share: int) -> None:
-            time = np.empty((room, TOGETHER))
-            for begin in begins[share::threads]:
+        def draw(part: int) -> None:
+            room = np.empty((max(one.sweeps.rows for one in drawn), TOGETHER))
+            for begin in begins[part::threads]:
                 deviation = self._deviations(begin)
                 for one in drawn:
                     if begin < one.count:
-                        one.sweep(deviation, time, begin // TOGETHER)
+                        row = begin // TOGETHER
+                        one.sweeps.through(deviation, room[: one.sweeps.rows], one.earliest[row], one.latest[row])
 
         map_threads(draw, range(threads), threads)
-        return [one.ends.ravel()[: one.count] for one in drawn]
+        return [one.lasts() for one in drawn]
 
     def weights(self, weighted: Weighted, count: int) -> Iterator[I8]:
         """Yield the weights of so many runs drawn of a weighted graph, those that `drawn` sweeps, rounded to ns."""
@@ -189,18 +190,16 @@ class Noise:
 class _Drawn:
     """A weighted graph of which runs are drawn."""
 
-    def __init__(self, weighted: Weighted, pieces: tuple[I4, F8, F8], count: int) -> None:
-        graph = weighted.graph
-        self.weighted, self._pieces, self.count = weighted, pieces, count
-        self.room = 1 << int(kernel.reach(graph.start, graph.source)).bit_length()
-        """Vertices whose times a sweep keeps: a power of two."""
-        self._first, self._last = np.sort(graph.begun), np.sort(graph.ended)
-        self.ends = np.empty((-(-count // TOGETHER), TOGETHER))
+    def __init__(self, weighted: Weighted, pieces: tuple[I4, F8, F8], draws: int) -> None:
+        self.sweeps, self._share = Sweeps(weighted, *pieces), weighted.trace.share
+        self.edges = passed(weighted.graph, self._share)
+        self.count = min(max(EDGES // self.edges, FEWEST), draws)
+        rows = -(-self.count // TOGETHER)
+        self.earliest, self.latest = (np.full((rows, TOGETHER), end) for end in (np.inf, -np.inf))
 
-    def sweep(self, deviation: F8, time: F8, row: int) -> None:
-        """Sweep runs with these deviations, in that room; write how long they last."""
-        graph, weight = self.weighted.graph, self.weighted.weight
-        kernel.sweep(graph.start, graph.source, weight, *self._pieces, deviation, self._first, self._last, time, self.ends[row])
+    def lasts(self) -> F8:
+        """Return how long the runs last, ns."""
+        return (self._share.reduced(self.latest, "max") - self._share.reduced(self.earliest, "min")).ravel()[: self.count]
 
 
 _NO_TIMES, _NO_PIECES = np.zeros(0), np.zeros(0, "i8")
@@ -228,36 +227,37 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
 
     A process that computes 10 14 12 10 14 ns between the same two calls, 12 on average: as few are a stretch each, which took
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
+    Of a part of a trace nothing else than what is of its own calls and locations is drawn.
     """
-    trace, origin = run.trace, run.trace.timeline.origin
-    gaps = len(trace.calls) + len(trace.locations)
-    its, own, like = _repeating(trace, _lengths(trace), iterations)
-    whole, length = _recorded(run)
-    computes = np.arange(len(whole)) < gaps
-    count = np.bincount(own)
-    usual = np.where(count >= LEAST, np.bincount(own, length) / np.maximum(count, 1), 0)[own]
+    trace, share, gaps = run.trace, run.trace.share, len(run.trace.calls) + len(run.trace.locations)
+    origin, computed, process = trace.timeline.origin, lengths(trace), _processes(trace)
+    here = share.has(process)
+    its, same = repeating(trace, computed, here, iterations)
+    whole, length = _recorded(run, computed)
+    computes = np.arange(len(whole)) < len(computed)
+    count, usual = _usual(same, length, here, share)
     kind = operations.KIND[trace.calls.op]
-    usual[gaps:][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
-    told = (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
-    locations = np.arange(len(trace.locations), dtype="i4")
-    process = np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
-    parts = parts_of(trace, process, np.where(told, length - usual, 0), int(like.max(initial=-1) + 1) * len(trace.locations), its)
-    stretches, stretch = stretches_of(like, process, told, length, usual, parts)
-    deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[own[told]] ** 0.5
-    any_, common = _of_any(deviation[computes[told]], usual[told & computes])
+    usual[len(computed) :][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
+    told = here & (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
+    parts = parts_of(trace, process, np.where(told, length - usual, 0), same.kinds * len(trace.locations), its)
+    stretches, stretch = stretches_of(same.like, process, told, length, usual, parts)
+    deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[told] ** 0.5
+    told_computes = computes[told]
+    any_, common = _of_any(deviation[told_computes], usual[told & computes], process[told & computes], trace)
     stretch[~computes & ~told] = NONE
-    seldom = computes & (stretch < 0) & (len(any_) > 0)
+    seldom = computes & here & (stretch < 0) & (len(any_) > 0)
     stretch[seldom] = len(stretches.times) + np.arange(seldom.sum())
     times = stretches.times[stretch[told]]
-    varies = _varies(deviation, usual[told], computes[told], np.diff(stretches.first)[stretches.pool[stretch[told]]], parts)
+    often = np.diff(stretches.first)[stretches.pool[stretch[told]]]
+    varies = _varies(deviation * usual[told], usual[told], told_computes, process[told], often, parts, trace)
     drawn = (stretch >= 0) & (stretch < len(stretches.times))
     stretch[drawn] = np.argsort(stretches.order)[stretch[drawn]]
-    more, share = _shares(length, usual, told, times, seldom, common)
+    more, part = _shares(length, usual, told, times, seldom, common)
     return Noise(
         whole=whole,
         stretch=stretch,
         more=more,
-        share=share,
+        share=part,
         stretches=stretches,
         seldom=_keys(trace, whole[:gaps], np.flatnonzero(seldom[:gaps])),
         any=any_,
@@ -266,11 +266,11 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     )
 
 
-def _recorded(run: Run) -> tuple[I8, F8]:
+def _recorded(run: Run, computed: I8) -> tuple[I8, F8]:
     """Return how long each computation is, and behind them all calls work, ns, and how much of that the model does not explain."""
     trace, graph = run.trace, run.graph
     worked = run.weighted.weight[graph.start[graph.returned]]
-    whole = np.concatenate([_lengths(trace), worked])
+    whole = np.concatenate([computed, worked])
     length = whole.astype("f8")
     worked -= work(trace, run.weighted.model)
     np.maximum(worked, 0, out=length[len(whole) - len(worked) :])
@@ -290,108 +290,58 @@ def _shares(length: F8, usual: F8, told: Mask, times: F8, seldom: Mask, common: 
     return more, share
 
 
-def _varies(deviation: F8, usual: F8, computes: Mask, stretches: I8, parts: Parts) -> Varies | None:
-    """Return what varies most, given per row of what repeats by how much, and of how many stretches it is."""
-    if not len(usual):
+def _processes(trace: Trace) -> I4:
+    """Return the location of each row."""
+    locations = np.arange(len(trace.locations), dtype="i4")
+    return np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
+
+
+def _usual(same: Same, length: F8, here: Mask, share: Share) -> tuple[F8, F8]:
+    """Return how often each row is repeated, and how long it usually is, ns; 0 if it is not repeated often enough.
+
+    Those of a group that several processes have are added up over all of them.
+    """
+    count = np.bincount(same.own, here).astype("i8")
+    total = np.bincount(same.own, np.where(here, length, 0)).astype("i8")
+    rows = np.flatnonzero(same.routine >= 0)
+    counted, added = np.zeros((2, same.routines), "i8")
+    np.add.at(counted, same.routine[rows], 1)
+    np.add.at(added, same.routine[rows], length[rows].astype("i8"))
+    sums = share.reduced(np.stack([counted, added]), "sum")
+    count[same.own[rows]], total[same.own[rows]] = sums[:, same.routine[rows]]
+    usual = np.where(count >= LEAST, total / np.maximum(count, 1), 0)
+    return count[same.own].astype("f8"), usual[same.own]
+
+
+def _added(values: F8, process: I4, trace: Trace) -> float:
+    """Return the sum of values, those of a location first: of a whole trace and of its parts the same to the last digit."""
+    return float(trace.share.of_locations(np.bincount(process, values, len(trace.locations))).sum())
+
+
+def _varies(longer: F8, usual: F8, computes: Mask, process: I4, stretches: I8, parts: Parts, trace: Trace) -> Varies | None:
+    """Return what varies most, given per row of what repeats by how much, ns, of which location and of how many stretches it is."""
+    share = trace.share
+    if not share.any(len(usual)):
         return None
-    square = (deviation * usual) ** 2
-    most = computes.any() and square[computes].sum() >= square[~computes].sum()
-    rows = computes if most else ~computes
-    relative = float(np.sqrt(square[rows].sum() / np.sum(usual[rows] ** 2)))
-    number = int(np.median(stretches))
+    sums = [[_added(each[rows] ** 2, process[rows], trace) for each in (longer, usual)] for rows in (computes, ~computes)]
+    most = share.any(computes.any()) and sums[0][0] >= sums[1][0]
+    rows, (square, all_) = (computes, sums[0]) if most else (~computes, sums[1])
+    often = share.reduced(np.bincount(stretches[rows], minlength=parts.number + 1), "sum").cumsum()
+    middle = np.searchsorted(often, [(often[-1] - 1) // 2, often[-1] // 2], "right")
+    number = int(middle.sum()) // 2
     blocks = max(min((parts.number if 2 * number > parts.number else number) // parts.block, BLOCKS), LEAST)
-    return Varies("computation" if most else "calls", relative, blocks, parts.iterations)
+    return Varies("computation" if most else "calls", math.sqrt(square / all_), blocks, parts.iterations)
 
 
-def _of_any(deviation: F8, usual: F8) -> tuple[F8, float]:
+def _of_any(deviation: F8, usual: F8, process: I4, trace: Trace) -> tuple[F8, float]:
     """Return deviations of computation of any kind, each as often as it takes time, and how long it usually is: by time, too."""
-    if not len(usual):
+    weight = np.maximum(np.rint(usual), 1).astype("i8")
+    total = trace.share.total(int(weight.sum()))
+    if not total:
         return np.zeros(0), 0.0
-    order = np.lexsort((usual, deviation))
-    time = usual[order].cumsum()
-    chosen = np.searchsorted(time, (np.arange(ANY) + 0.5) / ANY * time[-1])
-    return np.maximum(deviation[order][chosen], -1), float(np.sum(usual**2) / np.sum(usual))
-
-
-def _repeating(trace: Trace, computed: I8, iterations: Iterations | None) -> tuple[Iterations, I4, I4]:
-    """Return the iterations, looked for if not given, and which rows are the same and which alike, given how long each computation is."""
-    tasks = (
-        lambda: find(trace) if iterations is None else iterations,
-        lambda: _computation(trace, computed),
-        lambda: _calls(trace),
-    )
-    found, computation, calls = at_once(tasks, len(trace.calls))
-    own, like = (_behind(*columns) for columns in zip(computation, calls, strict=True))
-    return found, own, like
-
-
-def _behind(first: I4, second: I4) -> I4:
-    """Return numbers, and behind them others that are none of these."""
-    return np.concatenate([first, second + (first.max(initial=-1) + np.int32(1))])
-
-
-def _alike(group: I4, length: I8) -> I4:
-    """Return groups split where one takes a multiple of the other: then it has more to do. Steps of a factor 2 around the geometric mean.
-
-    lengths 10 14 12 of one group stay together, of 10 14 12 200 the last is on its own.
-    """
-    log = np.log2(np.maximum(length, 1))
-    mean = np.bincount(group, log) / np.maximum(np.bincount(group), 1)
-    return Numbers().number(group, np.rint(log - mean[group]).astype("i8"))
-
-
-def _lengths(trace: Trace) -> I8:
-    """Return the time up to each call, and behind the last of each location, ns."""
-    times, first = trace.timeline, trace.first_calls
-    row, last = np.arange(len(trace.calls)) + trace.calls.location, first[1:] + np.arange(len(trace.locations))
-    out = np.zeros(len(trace.calls) + len(trace.locations), "i8")
-    out[row], out[last] = times.calls.enter, times.locations.leave
-    before = np.zeros(len(out), "i8")
-    before[row + 1] = times.calls.leave
-    before[first[:-1] + np.arange(len(trace.locations))] = times.locations.enter
-    return out - before
-
-
-def _computation(trace: Trace, length: I8) -> tuple[I4, I4]:
-    """Return which computation is the same, and which is like it, a number each per computation.
-
-    The same: on one location, between calls of one routine, place and partner, and about as long. Alike: on any, with any partner.
-    """
-    calls, first = trace.calls, trace.first_calls
-    site = trace.site if len(trace.site) else np.full(len(calls), NONE, "i4")
-    place = Numbers().number(_routines(trace), site.astype("i8"))
-    kind = Numbers().number(place, calls.peer.astype("i8"))
-    location = np.repeat(np.arange(len(trace.locations)), np.diff(first) + 1)
-    own = Numbers().number(location, _around(trace, kind))
-    return _alike(own, length), _around(trace, place)
-
-
-def _around(trace: Trace, kind: I4) -> I4:
-    """Return a number per computation of the kinds of calls before and behind it."""
-    here = np.arange(len(kind)) + trace.calls.location
-    until, since = np.zeros((2, len(kind) + len(trace.locations)), "i4")
-    until[here] = since[here + 1] = kind + 1
-    since[trace.first_calls[:-1] + np.arange(len(trace.locations))] = 0
-    return Numbers().number(since, until)
-
-
-def _calls(trace: Trace) -> tuple[I4, I4]:
-    """Return which calls do the same work, and which do work like it, a number each per call.
-
-    The same: of one routine and region on one location, or where that has too few of them on any; but the first there may also set up
-    what the others use, and is on its own.
-    """
-    like = Numbers().number(_routines(trace), np.zeros(len(trace.calls), "u1"))
-    own = Numbers().number(trace.calls.location, like)
-    often = np.bincount(own)[own] - 1
-    often[np.unique(own, return_index=True)[1]] = 0
-    out = np.where(often >= LEAST, own, np.where(often > 0, -1 - like, -1 - len(like) - np.arange(len(like))))
-    return Numbers().number(out, np.zeros(len(out), "u1")), like
-
-
-def _routines(trace: Trace) -> I8:
-    """Return a number per call that stands for its routine and region."""
-    return trace.calls.op + (trace.calls.path.astype("i8") + 1 << 16)
+    wanted = [((2 * number + 1) * total + 2 * ANY - 1) // (2 * ANY) for number in range(ANY)]
+    common = _added(usual**2, process, trace) / _added(usual, process, trace)
+    return np.maximum(trace.share.weighted(deviation, weight, np.array(wanted, "i8")), -1), common
 
 
 def _keys(trace: Trace, length: I8, rows: I8) -> U8:

@@ -14,6 +14,7 @@ import numpy as np
 
 from perwiz.trace.arrays import F8, I4, Mask
 from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.trace import Trace
 
 FEW = 8
@@ -52,18 +53,20 @@ def parts_of(trace: Trace, process: I4, varied: F8, pools: int, found: Iteration
     if many < FEW:
         return Parts(BLOCKS, 1, np.zeros(rows, "i4"), np.zeros(rows, bool), many)
     of, inside = _iteration(found, trace)
-    longer = np.bincount(of[inside].astype("i8") * len(trace.locations) + process[inside], varied[inside], many * len(trace.locations))
+    low, end, _ = trace.share.locations.indices(len(trace.locations))
+    at = (process[inside] - np.int64(low)) * many + of[inside]
+    longer = np.bincount(at, varied[inside], (end - low) * many).astype("f8").reshape(end - low, many)
     number = min(many, max(CELLS // max(pools, 1), BLOCKS))
-    block = max(round(block_length(longer.reshape(many, -1).astype("f8")) * number / many), 1)
+    block = max(round(block_length(longer, trace.share) * number / many), 1)
     number_of = np.arange(many) * number // many
     return Parts(number, block, number_of.astype("i4")[of], inside, many)
 
 
 def _iteration(found: Iterations, trace: Trace) -> tuple[I4, Mask]:
     """Return per row of Noise the nearest iteration, and whether it is in it; computation is where the call behind it is."""
-    calls, many = np.empty(len(trace.calls), "i4"), len(found)
-    inside = np.empty(len(calls), bool)
-    for at in range(len(trace.locations)):
+    calls, many = np.zeros(len(trace.calls), "i4"), len(found)
+    inside = np.zeros(len(calls), bool)
+    for at in range(*trace.share.locations.indices(len(trace.locations))):
         rows = np.arange(*trace.first_calls[at : at + 2])
         place = np.searchsorted(found.first[:, at], rows, "right") - 1
         calls[rows] = np.maximum(place, 0)
@@ -74,16 +77,17 @@ def _iteration(found: Iterations, trace: Trace) -> tuple[I4, Mask]:
     return np.concatenate([computed, calls]), np.concatenate([within, inside])
 
 
-def block_length(series: F8) -> int:
-    """Return how many consecutive values of series, a column each, are drawn together, so that the variance of their sum is told best.
+def block_length(series: F8, share: Share = ALONE) -> int:
+    """Return how many consecutive values of series, a row each, are drawn together, so that the variance of their sum is told best.
 
-    The correlation is that of all columns together. Values that have none are drawn one or two at a time.
+    The correlation is that of all rows together, of all processes. Values that have none are drawn one or two at a time.
     """
-    many = len(series)
+    many = series.shape[1]
     most = min(math.ceil(min(3 * many**0.5, many / 3)), max(many // LEAST, 1))
-    off = series - series.mean(axis=0)
+    off = series - series.mean(axis=1, keepdims=True)
     lags = min(math.ceil(many**0.5) + max(5, math.ceil(math.log10(many) ** 0.5)), many - 1)
-    covariance = np.array([np.sum(off[: many - lag] * off[lag:]) for lag in range(lags + 1)])
+    own = np.stack([np.sum(off[:, : many - lag] * off[:, lag:], axis=1) for lag in range(lags + 1)], axis=1)
+    covariance = share.rows(own.ravel()).reshape(-1, lags + 1).sum(axis=0)
     if covariance[0] <= 0:
         return 1
     several = max(5, math.ceil(math.log10(many) ** 0.5))

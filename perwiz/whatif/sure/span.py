@@ -22,6 +22,7 @@ from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.chance import Chance, chance, differs
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
+from perwiz.whatif.sure.swept import passed
 from perwiz.whatif.sure.variations import HELD, Unknown, Variation, held, single, varied, weighed
 
 CLEAR = 0.05
@@ -193,7 +194,7 @@ def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Ans
 
 def draws_of(run: Run, questions: int = 0, draws: int = DRAWS) -> int:
     """Return how many runs are drawn for the answers to so many questions."""
-    return min(draws, max(EDGES_OF_ALL // (max(run.graph.edges, 1) * (questions + 1)), FEWEST))
+    return min(draws, max(EDGES_OF_ALL // (passed(run.graph, run.trace.share) * (questions + 1)), FEWEST))
 
 
 @remembered(1)
@@ -255,7 +256,7 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         *(partial(otherwise, made) for _, made in unknown),
         *(partial(cheaper, model) for model in run.machine.off),
     ]
-    several = len(found) >= thread_count(run.graph.edges)
+    several = len(found) >= thread_count(run.graph.edges) or run.trace.share.team  # who asks others does so in one order
     outcomes = [task() for task in tasks] if several else at_once(tasks, run.graph.edges)
     for (key, _), several in zip(unknown, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):

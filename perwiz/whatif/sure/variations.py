@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from perwiz.loggps.inner import with_awaited
 from perwiz.loggps.model import Model
+from perwiz.loggps.progress import with_movers
 from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.trace.resources import remembered
 from perwiz.whatif.hypotheses.base import Hypothesis
@@ -52,7 +54,7 @@ def held(run: Run) -> Variation | None:
     kept = known(run, (HELD,))
     if kept:
         return kept()
-    if not len(in_place(run.weighted)[0]):
+    if run.trace.share.team or not len(in_place(run.weighted)[0]):  # of a part of a run no other order is asked about
         return None
     return Variation((HELD,), dataclasses.replace(weighed(run, run.machine.model), held=True))
 
@@ -68,19 +70,23 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
 
     Where other messages are synchronous, or progress is another one and that matters, it has a graph of its own.
     """
-    trace, old = run.trace, run.machine.model
+    trace, old, share = run.trace, run.machine.model, run.trace.share
     kept = known(run, changes)
     if kept and settled(trace, old, hypotheses):
         return kept()
     model = functools.reduce(Model.with_changes, changes, old)
-    before, now = _before(run, tuple(hypotheses)), protocol(trace, model, hypotheses)
-    more = bool(np.setdiff1d(now.pairs(), before.pairs(), assume_unique=True).size)
+    known_there = with_movers(trace, model)
+    before, now = _before(run, tuple(hypotheses)), protocol(known_there, model, hypotheses)
+    pairs = now.pairs(known_there.share)
+    more = share.any(np.setdiff1d(pairs, before.pairs(share), assume_unique=True).size)
     anew = more or now.gaps > before.gaps or model.interfaces != old.interfaces
-    same = (now.waits == before.waits).all() and np.array_equal(now.supposed, before.supposed)
-    if not anew and same and _same_costs(old, model):
+    other = (now.waits != before.waits).any() or not np.array_equal(pairs, before.pairs(share))
+    if not anew and not share.any(other) and _same_costs(old, model):
         return None
-    graph = graph_of(trace, model, hypotheses) if anew else run.graph
-    return Variation(changes, weigh(trace, trace.timeline, graph, model))
+    if not anew:
+        return Variation(changes, weigh(trace, trace.timeline, run.graph, model))
+    trace = with_awaited(known_there, model)
+    return Variation(changes, weigh(trace, trace.timeline, graph_of(trace, model, hypotheses), model))
 
 
 @remembered(1)

@@ -71,7 +71,7 @@ def series(phi, many=400, columns=1, seed=3):
     noise = np.random.default_rng(seed).standard_normal((many, columns))
     for k in range(1, many):
         noise[k] += phi * noise[k - 1]
-    return noise
+    return noise.T
 
 
 def test_block_length__of_chance_and_of_drift():
@@ -84,11 +84,11 @@ def test_block_length__of_chance_and_of_drift():
 def test_block_length__of_processes_that_take_turns():
     """What one has more the other has less: their sum never varies, but each of them drifts."""
     drift = series(0.9)
-    assert block_length(np.hstack([drift, -drift])) == block_length(drift) > 10
+    assert block_length(np.vstack([drift, -drift])) == block_length(drift) > 10
 
 
 def test_block_length__bounds():
     """At least five blocks; what never varies has none."""
-    assert block_length(np.arange(20.0)[:, None]) == 4
-    assert block_length(np.arange(60.0)[:, None]) == 12
-    assert block_length(np.ones((20, 1))) == 1
+    assert block_length(np.arange(20.0)[None]) == 4
+    assert block_length(np.arange(60.0)[None]) == 12
+    assert block_length(np.ones((1, 20))) == 1

@@ -1,0 +1,124 @@
+"""What repeats in a run: which computation, and which calls, are the same, and which are alike; in a part of it as in the whole."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.numbers import Numbers
+from perwiz.trace.parts.iterations import Iterations, find
+from perwiz.trace.resources import at_once
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+from perwiz.whatif.sure.parts import LEAST
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Same:
+    """What is the same and what is alike, per row of Noise."""
+
+    own: I4
+    """The same: a group each."""
+    routine: I4
+    """Of what is in a group of calls that several processes may have: a number of it, the same everywhere; -1 elsewhere."""
+    routines: int
+    """How many of these numbers there may be."""
+    like: I4
+    """Alike: a number each; -1 of what another process has."""
+    kinds: int
+    """How many kinds are not alike, on all processes."""
+
+
+def repeating(trace: Trace, computed: I8, here: Mask, iterations: Iterations | None) -> tuple[Iterations, Same]:
+    """Return the iterations, looked for if not given, and what is the same and alike, given how long computation is, and what is here."""
+    tasks = (
+        lambda: find(trace) if iterations is None else iterations,
+        lambda: _computation(trace, computed, here[: len(computed)]),
+        lambda: _calls(trace, here[len(computed) :]),
+    )
+    found, (own, like, kinds), (own_calls, routine, like_calls, routines) = at_once(tasks, 0 if trace.share.team else len(trace.calls))
+    away = np.full(len(computed), NONE, "i4")
+    calls = np.where(here[len(computed) :], _behind(like_calls, like), NONE)
+    same = Same(
+        np.concatenate([own, _behind(own_calls, own)]),
+        np.concatenate([away, routine]),
+        routines,
+        np.concatenate([like, calls]).astype("i4"),
+        kinds + routines,
+    )
+    return found, same
+
+
+def _behind(numbers: I4, others: I4) -> I4:
+    """Return numbers that are none of these others."""
+    return numbers + (others.max(initial=-1) + np.int32(1))
+
+
+def _alike(group: I4, length: I8) -> I4:
+    """Return groups split where one takes a multiple of the other: then it has more to do. Steps of a factor 2 around the geometric mean.
+
+    lengths 10 14 12 of one group stay together, of 10 14 12 200 the last is on its own.
+    """
+    log = np.log2(np.maximum(length, 1))
+    mean = np.bincount(group, log) / np.maximum(np.bincount(group), 1)
+    return Numbers().number(group, np.rint(log - mean[group]).astype("i8"))
+
+
+def lengths(trace: Trace) -> I8:
+    """Return the time up to each call, and behind the last of each location, ns."""
+    times, first = trace.timeline, trace.first_calls
+    row, last = np.arange(len(trace.calls)) + trace.calls.location, first[1:] + np.arange(len(trace.locations))
+    out = np.zeros(len(trace.calls) + len(trace.locations), "i8")
+    out[row], out[last] = times.calls.enter, times.locations.leave
+    before = np.zeros(len(out), "i8")
+    before[row + 1] = times.calls.leave
+    before[first[:-1] + np.arange(len(trace.locations))] = times.locations.enter
+    return out - before
+
+
+def _computation(trace: Trace, length: I8, here: Mask) -> tuple[I4, I4, int]:
+    """Return which computation is the same, and which is like it, a number each per computation, and how many kinds are not alike.
+
+    The same: on one location, between calls of one routine, place and partner, and about as long. Alike: on any, with any partner.
+    """
+    calls, first = trace.calls, trace.first_calls
+    site = trace.site if len(trace.site) else np.full(len(calls), NONE, "i4")
+    place, _ = trace.share.numbered(_routines(trace), site.astype("i8"))
+    kind = Numbers().number(place, calls.peer.astype("i8"))
+    location = np.repeat(np.arange(len(trace.locations)), np.diff(first) + 1)
+    own = Numbers().number(location, Numbers().number(*_around(trace, kind)))
+    like = np.full(len(own), NONE, "i4")
+    since, until = _around(trace, place)
+    like[here], kinds = trace.share.numbered(since[here], until[here])
+    return _alike(own, length), like, kinds
+
+
+def _around(trace: Trace, kind: I4) -> tuple[I4, I4]:
+    """Return, per computation, the kinds of the calls before and behind it: from 1 on, 0 is none."""
+    here = np.arange(len(kind)) + trace.calls.location
+    until, since = np.zeros((2, len(kind) + len(trace.locations)), "i4")
+    until[here] = since[here + 1] = kind + 1
+    since[trace.first_calls[:-1] + np.arange(len(trace.locations))] = 0
+    return since, until
+
+
+def _calls(trace: Trace, here: Mask) -> tuple[I4, I4, I4, int]:
+    """Return which calls do the same work, and which do work like it, a number each per call, and as `Same` has it of which routine.
+
+    The same: of one routine and region on one location, or where that has too few of them on any; but the first there may also set up
+    what the others use, and is on its own.
+    """
+    like, count = trace.share.numbered(_routines(trace), np.zeros(len(trace.calls), "u1"))
+    own = Numbers().number(trace.calls.location, like)
+    often = np.bincount(own)[own] - 1
+    often[np.unique(own, return_index=True)[1]] = 0
+    seldom = here & (often > 0) & (often < LEAST)
+    out = np.where(often >= LEAST, own, np.where(seldom, -1 - like, -1 - count - np.arange(len(like))))
+    return Numbers().number(out, np.zeros(len(out), "u1")), np.where(seldom, like, NONE).astype("i4"), like, count
+
+
+def _routines(trace: Trace) -> I8:
+    """Return a number per call that stands for its routine and region."""
+    return trace.calls.op + (trace.calls.path.astype("i8") + 1 << 16)
