@@ -330,6 +330,11 @@ TERMS = (
     Term(
         "lower bound", "what no program of this work beats; it knows no order of calls, so none may reach it", ("lower bounds", "at least")
     ),
+    Term(
+        "grows by",
+        "how much longer the run takes per unit by which a parameter of the network grows",
+        ("ns per ns of L", "ns per ns of g", "ns per ns/B of G", "ns per ns/B of O"),
+    ),
     Term("tolerance", "how far a parameter of the network may grow before the run is a given part slower", ("slower by",)),
     Term("error", "predicted minus measured: + is predicted too long", plain=True),
     Term("change", "of two measured runs: second minus first; in a list: how to ask for it", plain=True),
