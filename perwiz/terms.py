@@ -113,6 +113,11 @@ TERMS = (
         "in which messages a collective is made; as a change: in those that take least for its processes and bytes",
         ("algorithms",),
     ),
+    Term(
+        "pipeline",
+        "stages of a training job that pass micro-batches on; while it fills and drains, stages idle (the bubble)",
+        ("micro-batches", "pipeline bubble"),
+    ),
     Term("distribute", "as a change: what a process computes ahead of sends to several others is computed by those who receive"),
     Term("dynamic", "as a change: whichever process is free takes the next task of a loop, as from a queue"),
     Term("placement", "on which node each rank runs; as a change: on other ones", ("placed",)),
