@@ -29,7 +29,8 @@ _ASIDE = re.compile(r" \([^()]*\)")
 def answer(domino: DominoDocument) -> Facts:
     """Return the first screen."""
     facts = [("recorded", _recorded(domino)), *(limits(domino.limits) if domino.limits else []), *_not_gained(domino), *goes_to(domino)]
-    facts += [*stands_out(domino), *for_devices(domino), *serving(domino), *handed(domino), *best(domino), *hot_spots(domino)]
+    facts += [*stands_out(domino), *for_devices(domino), *serving(domino), *pipeline(domino), *handed(domino)]
+    facts += [*best(domino), *hot_spots(domino)]
     return blocks.lacking(domino.health) + misfit.beside(facts, domino, domino.shares_of_ns, doubts(domino))
 
 
@@ -169,6 +170,17 @@ def serving(domino: DominoDocument) -> Facts:
     where = f" ({', '.join(words.shown(site, _PATH) for site in found.sites[:1])})" if found.sites else ""
     waits = f"{words.duration(found.waited_ns)} ({_share(found.waited_ns, domino.shares_of_ns)})"
     return [("serving", f"rank {found.rank} serves {found.others} others in turn{where}: those not yet served wait {waits}")]
+
+
+def pipeline(domino: DominoDocument) -> Facts:
+    """Return in words what the pipelines of a training job lose as they fill and drain, and as stages are uneven."""
+    found = domino.pipeline
+    if not found or not domino.answerable:
+        return []
+    whose = f"stages of {words.several(found.pipelines, 'pipeline')} of {found.stages}"
+    idle = f"{words.percent(found.bubble, 1)} of each step as they fill and drain (of equal stages {words.percent(found.ideal, 1)})"
+    uneven = f", {words.percent(found.uneven, 1)} as others compute longer" if found.uneven else ""
+    return [("pipeline", f"{whose} idle {idle}{uneven}")]
 
 
 def handed(domino: DominoDocument) -> Facts:

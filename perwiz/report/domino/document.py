@@ -107,6 +107,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         for_devices=limits.for_devices(ranking.asker),
         handed_out=limits.tasks(trace),
         serving=limits.served(ranking.asker),
+        pipeline=limits.pipeline(trace),
         launches=_launches(ranking, lines),
         best=[_ranked(run, change) for change in best],
         best_spans=[told[change] for change in best],

@@ -215,6 +215,20 @@ class Serving(Record):
     remedy: str
 
 
+class Pipeline(Record):
+    """What stages of a training job do between the first micro-batch of a step and the last."""
+
+    pipelines: Natural
+    stages: Natural
+    """Of the longest."""
+    bubble: float
+    """Part of the time in which even the stage that computes longest does not."""
+    ideal: float
+    """The bubble of equal stages with as many micro-batches, as part of the time."""
+    uneven: float
+    """Part of the time that the other stages compute less."""
+
+
 class HandedOut(Record):
     """Work that processes get as they come for it."""
 
@@ -386,9 +400,11 @@ class DominoDocument(TraceDocument, kw_only=True):
     for_devices: ForDevices | None
     """Null if nobody computes for devices."""
     handed_out: HandedOut | None
+    """Null if no work is."""
     serving: Serving | None
     """The process that is waited for longest because it serves in turn; null if none does."""
-    """Null if no work is."""
+    pipeline: Pipeline | None
+    """Null if there is none, or the trace does not tell what computes its micro-batches."""
     launches: Launches | None
     """Null if it gains no more than the first of `ranked`."""
     best: list[Ranked]

@@ -18,6 +18,7 @@ _BOUND = {
     "network": "no network is for free",
     "hide": "only as far as nobody needs what it brings before",
     "scale": "only as far as kernels are there to hide it",
+    "micro-batches": "pieces may be only so small",
 }
 """Why nobody can keep what is promised at best, by what is asked."""
 

@@ -15,7 +15,7 @@ from perwiz.whatif.ranking.change import Asker, Change, NoneThereError
 _LAUNCH, _IDLE = operations.OP["device_launch"], operations.OP["device_idle"]
 _TALKS = operations.DIST & operations.OF_PROCESSES
 _SCHEDULES = (
-    ("micro-batches 2", "twice as many micro-batches of half the length, or two parts of the model on each rank, interleaved", False),
+    ("micro-batches 2", "twice as many micro-batches, or two parts of the model on each rank", False),
     ("micro-batches many", "pipelines fill and drain in no time: a schedule without bubbles", True),
 )
 

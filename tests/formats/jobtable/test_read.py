@@ -296,6 +296,13 @@ def test_bubble__of_equal_stages(tmp_path):
     assert (told.bubble, told.uneven, told.ideal) == pytest.approx((3 / 11, 0, 3 / 11))
 
 
+def test_bubble__in_the_answer(tmp_path, capsys):
+    path = put(tmp_path, one_f_one_b() + one_f_one_b(4))
+    assert main(["domino", path, "--draws", "0", "-q"]) == 0
+    said = "pipeline      stages of 1 pipeline of 4 idle 27.3 % of each step as they fill and drain (of equal stages 27.3 %)\n"
+    assert said in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("argument", "seconds"), [("1", 33), ("2", 28.5), ("3", 27), ("many", 24)])
 def test_micro_batches__of_equal_stages(tmp_path, argument, seconds):
     """In k times as many pieces the bubble of 9 s is 9 / k."""
