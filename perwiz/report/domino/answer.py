@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.change import gains, shown
+from perwiz.report.domino.change import gains, parts_of, shown
 from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending, first_bound, first_line, hidden, pays
 from perwiz.report.info import iterations
 
@@ -292,7 +292,8 @@ def _at_best(domino: DominoDocument) -> Facts:
     if bound is None:
         every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
         return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
-    told = [("at best", f"{_asked(bound)}: {gains(domino, bound.head.makespan_ns)}; nobody gets it all")]
+    had = "nobody gets it all" if parts_of(bound) else "nothing tried gets a tenth"
+    told = [("at best", f"{_asked(bound)}: {gains(domino, bound.head.makespan_ns)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy
     return [*told, *([] if same else [("toward it", in_short(bound.head.remedy))])]
 

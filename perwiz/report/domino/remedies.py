@@ -153,5 +153,5 @@ def straggler(trace: Trace) -> str:
         return ""
     count, rank = len(used.steps), int(used.rank[first.row])
     longest = "every step" if first.longest == count else f"{first.longest} of {count} steps"
-    told = f"rank {rank} computes {first.of_mean:.2f} of the mean, longest in {longest}"
+    told = f"rank {rank} computes {first.of_mean:.2f} times the mean, longest in {longest}"
     return f"{told}: replace or drain it, see --typical rank:{rank} and info --devices; else "

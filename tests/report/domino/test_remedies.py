@@ -274,7 +274,8 @@ def test_waits__of_a_thread_for_its_own_process():
 def test_a_straggler_is_named_first():
     """Of a job in which rank 0 was made slow, where work is to be balanced; else, and of other remedies, nothing is."""
     job = files.read(str(TRACES / "training-job" / "steps.parquet"))
-    first = "rank 0 computes 2.17 of the mean, longest in every step: replace or drain it, see --typical rank:0 and info --devices; else "
+    first = "rank 0 computes 2.17 times the mean, longest in every step: replace or drain it, see --typical rank:0 and "
+    first += "info --devices; else "
     assert remedy(job, "imbalance") == f"{first}{OF_TRAINING['imbalance']}"
     assert remedy(job, "messages") == OF_TRAINING["messages"]
     assert straggler(files.read(str(TRACES / "training-slow"))) == ""
@@ -283,8 +284,8 @@ def test_a_straggler_is_named_first():
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ([[30, 10, 10, 10]] * 2, "2.00 of the mean, longest in every step"),
-        ([[30, 10, 10, 10]] * 3 + [[10, 12, 10, 10]], "1.80 of the mean, longest in 3 of 4 steps"),
+        ([[30, 10, 10, 10]] * 2, "2.00 times the mean, longest in every step"),
+        ([[30, 10, 10, 10]] * 3 + [[10, 12, 10, 10]], "1.80 times the mean, longest in 3 of 4 steps"),
         ([[30, 10, 10, 10], [10, 12, 10, 10]], ""),
         ([[20, 18, 10, 10]] * 2, ""),
         ([[11, 10, 10, 10]] * 2, ""),
