@@ -31,7 +31,9 @@ def explains(asker: Asker, rank: int, makespan: int) -> bool:
 
 def sites_of(trace: Trace, one: Serving) -> list[str]:
     """Return the call sites that send what a process serves, most sends first; none if others send there, too."""
-    sends = np.unique(trace.messages.send)
+    sent = np.zeros(len(trace.calls), bool)
+    sent[trace.messages.send] = True
+    sends = np.flatnonzero(sent)
     site_of, names = selectors.sites(trace)
     own = trace.processes_of_calls[sends] == one.process
     others, served = (np.bincount(site_of[calls], minlength=len(names)) for calls in (sends[~own], one.sends))
