@@ -18,6 +18,8 @@ from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.weigh import CUT
 from perwiz.report.predict.document import document
 from perwiz.report.predict.text import text
+from perwiz.whatif.hypotheses.base import apply, join
+from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.links import settled
 from perwiz.whatif.overload import on_links
 from perwiz.whatif.predict import predict
@@ -271,3 +273,23 @@ def test_what_passes_interfaces_is_told(monkeypatch):
     told = text(document(found, 1))
     assert "interfaces    the messages inside of 1 collective are among those on them" in told
     assert "those inside of 2 collectives share none, as they would be too many" in told
+
+
+def test_rounds_are_put_in_once():
+    """A question asked on top of other algorithms finds their rounds there; put in once more they ended in a kernel that wrote outside."""
+    run = replayed(collective("Alltoall", [9000] * 4, 1000), ONE, clock="none")
+    made = apply(run.weighted, [Collective("alltoall=pairwise")])
+    again = apply(made, [])
+    assert made.rounds is not None
+    assert (again.graph, again.weight.tolist()) == (made.graph, made.weight.tolist())
+
+
+def test_algorithms_are_asked_together():
+    """Those of two routines are one question, also if one is of a kind that knows its answer; alone that one stays."""
+
+    class Known(Collective):
+        """The same."""
+
+    linear, ring = Known("alltoall=linear"), Collective("allreduce=ring")
+    assert join([linear])[0] is linear
+    assert [(type(one), one.argument) for one in join([linear, ring])] == [(Collective, "alltoall=linear, allreduce=ring")]

@@ -161,12 +161,15 @@ def in_order(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
 
 def join(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
     """Return hypotheses in the order they are applied, those that are joined as one."""
-    arguments: dict[type[Hypothesis], list[str]] = {}
+    alike: dict[type[Hypothesis], list[Hypothesis]] = {}
     for hypothesis in hypotheses:
         if hypothesis.joined:
-            arguments.setdefault(type(hypothesis), []).append(hypothesis.argument)
+            kind = next(kind for kind in type(hypothesis).__mro__ if "joined" in vars(kind))
+            alike.setdefault(kind, []).append(hypothesis)
     single = [hypothesis for hypothesis in hypotheses if not hypothesis.joined]
-    return in_order([*single, *(kind(", ".join(several)) for kind, several in arguments.items())])
+    single += [several[0] for several in alike.values() if len(several) == 1]
+    together = ((kind, [one.argument for one in several]) for kind, several in alike.items() if len(several) > 1)
+    return in_order([*single, *(kind(", ".join(arguments)) for kind, arguments in together)])
 
 
 def apply(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
@@ -181,7 +184,7 @@ def change(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     for hypothesis in [one for one in asked if one.stage <= PLACES]:
         weighted = hypothesis.change(weighted)
     elsewhere = weighted.places is not recorded.places or weighted.network.interfaces != recorded.network.interfaces
-    if share(weighted) and not any(one.in_rounds for one in asked):
+    if weighted.rounds is None and share(weighted) and not any(one.in_rounds for one in asked):
         weighted = unchanged(weighted)
     if elsewhere and weighted.rounds is None:
         weighted = rewired(weighted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +25,6 @@ _UNTOLD, _LEAST = 0.1, 0.001
 class _Planned(Collective):
     """The same with its plan made, for the model it was made for."""
 
-    joined: ClassVar[bool] = False
     made: Plan
     model: Model
 
