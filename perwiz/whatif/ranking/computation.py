@@ -141,11 +141,20 @@ def _alone(asker: Asker) -> list[str]:
 
 
 def slowest(asker: Asker) -> list[Change]:
+    """Return what `as_the_mean` returns, but of processes that serve the others in turn."""
+    return [change for change in as_the_mean(asker) if not serves(asker, change)]
+
+
+def serves(asker: Asker, change: Change) -> bool:
+    """Return whether a change of what one process computes is of one that serves the others in turn (`serving.explains`)."""
+    return change.by == "rank" and explains(asker, _rank(change), change.makespan)
+
+
+def as_the_mean(asker: Asker) -> list[Change]:
     """Return what gains if a process, those next to each other that are slow together, or those of a node computed the mean of all.
 
     Slow together are at most two thirds of all: more of them as fast as the mean is what balancing says (`balance`).
-    Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task;
-    nor of one that serves the others in turn (`serving.explains`).
+    Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task.
     """
     trace = asker.run.trace
     ranks, computed = computing(asker)
@@ -168,8 +177,7 @@ def slowest(asker: Asker) -> list[Change]:
         for row, factor in _slow(sums, count):
             asked.append(("node", f"speed node:{trace.nodes[row]}={factor}", f"node {trace.nodes[row]}, {factor} times as fast"))
     asked += [(by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in _stragglers(asker)]
-    found = [change for change in asker.changes("slowest", asked) if change.makespan < asker.run.makespan]
-    return [change for change in found if change.by != "rank" or not explains(asker, _rank(change), change.makespan)]
+    return [change for change in asker.changes("slowest", asked) if change.makespan < asker.run.makespan]
 
 
 def _rank(change: Change) -> int:

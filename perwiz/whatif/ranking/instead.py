@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
+from itertools import dropwhile
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
 from perwiz.whatif.order.ordering_rules import why_fixed
 from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.change import Asker, Change
-from perwiz.whatif.ranking.computation import slowest
+from perwiz.whatif.ranking.computation import as_the_mean, serves
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run, swept_makespan
 
@@ -57,12 +59,15 @@ def instead(run: Run, text: str, calls: I8) -> Instead:
 
 @remembered(1)
 def balanced(run: Run) -> tuple[Change, ...]:
-    """Return what makes processes come to any wait of a run at the same time: found once, before its weights are taken over."""
+    """Return what makes processes come to any wait of a run at the same time: found once, before its weights are taken over.
+
+    Those that serve the others in turn are left out where they gain most: only what gains most is named.
+    """
     trace = run.trace
     if len(np.unique(trace.locations.process)) < 2:
         return ()
     asker = Asker(run)
-    found = slowest(asker)
+    found = list(dropwhile(partial(serves, asker), sorted(as_the_mean(asker), key=lambda change: change.makespan)))
     if len(handed_out(trace).masters):
         return tuple(found)  # who hands out tasks has no work to be balanced with that of others
     found += _asked(asker, BALANCE, f"balance-time {WHOLE}", "computation of the whole program")
