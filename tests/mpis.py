@@ -26,6 +26,8 @@ from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "scripts" / "programs"
+AHEAD = "perwiz record --build PREFIX on a login node makes the recorder ahead, then here PERWIZ_RECORDERS=PREFIX"
+"""What ends the refusal of a machine that cannot compile a recorder."""
 _ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 

@@ -114,6 +114,11 @@ def unfit(recorder: Recorder, sources: str) -> str:
     return ""
 
 
+def again(recorder: Recorder) -> str:
+    """Return the command that builds a recorder anew where it is."""
+    return f"perwiz record --build {recorder.folder.parents[2]}{f' --mpicc {recorder.mpicc}' if recorder.mpicc else ''}"
+
+
 def mpicc_for(command: Sequence[str]) -> str:
     """Return the mpicc that belongs to a command, as `programs.mpicc_for` does.
 

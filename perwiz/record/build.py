@@ -60,7 +60,7 @@ def built(mpicc: str | None, what: str = LIBRARY) -> pathlib.Path:
     """
     if ready := ahead.found(mpicc, sources()):
         return ready / what
-    with _told_what_is_there(mpicc):
+    with _with_way_out(mpicc):
         recipe = _recipe(mpicc)
         folder = cache() / recipe.name
         if not (folder / what).exists():
@@ -72,7 +72,7 @@ def measuring(mpicc: str) -> pathlib.Path:
     """Return the program that measures round trips, compiled for the MPI of `mpicc`. Raises UsageError as `built` does."""
     if ready := ahead.found(mpicc, sources()):
         return ready / MEASURING
-    with _told_what_is_there(mpicc):
+    with _with_way_out(mpicc):
         compiler = _compiler(mpicc)
         header = _run([compiler, "-E", "-dD", "-include", "mpi.h", "-x", "c", os.devnull], compiler, f"{MEASURING}.c")
         key = hashlib.sha256("\0".join([os.path.realpath(compiler), header]).encode() + (HERE / f"{MEASURING}.c").read_bytes())
@@ -102,14 +102,13 @@ def readiness(mpicc: str | None) -> Readiness:
         return Readiness(next(one.mpi for one in known if one.folder == ready), ready, "")
     mpi = ""
     try:
-        with _told_what_is_there(mpicc):
-            recipe = _recipe(mpicc)
-            mpi, folder = recipe.mpi, cache() / recipe.name
-            if (folder / LIBRARY).exists():
-                return Readiness(mpi, folder, "")
-            with _beside(folder) as place:
-                (place / "empty.c").touch()
-                _run([recipe.compiler, "-shared", "-fPIC", "-o", str(place / LIBRARY), str(place / "empty.c")], recipe.compiler)
+        recipe = _recipe(mpicc)
+        mpi, folder = recipe.mpi, cache() / recipe.name
+        if (folder / LIBRARY).exists():
+            return Readiness(mpi, folder, "")
+        with _beside(folder) as place:
+            (place / "empty.c").touch()
+            _run([recipe.compiler, "-shared", "-fPIC", "-o", str(place / LIBRARY), str(place / "empty.c")], recipe.compiler)
     except UsageError as error:
         return Readiness(mpi, None, str(error))
     return Readiness(mpi, None, "")
@@ -137,13 +136,14 @@ def sources() -> str:
 
 
 @contextlib.contextmanager
-def _told_what_is_there(mpicc: str | None) -> Iterator[None]:
-    """Say of recorders built ahead why they were not taken, where none can be compiled either."""
+def _with_way_out(mpicc: str | None) -> Iterator[None]:
+    """Say where no recorder can be compiled how one is built elsewhere, and why one that was built was not taken."""
     try:
         yield
     except UsageError as error:
-        why = next((f"{one.folder} {ahead.unfit(one, sources())}" for one in ahead.of(mpicc)), "")
-        raise UsageError(f"{error}; {why}: perwiz record --build" if why else str(error)) from None
+        here = f"perwiz record --build PREFIX on a login node makes the recorder ahead, then here {ahead.VARIABLE}=PREFIX"
+        old = (f"{one.folder} {ahead.unfit(one, sources())}: {ahead.again(one)} on a login node makes it anew" for one in ahead.of(mpicc))
+        raise UsageError(f"{error}; {next(old, here)}") from None
 
 
 def _compiler(mpicc: str) -> str:
@@ -179,7 +179,7 @@ def _run(command: list[str], mpicc: str, what: str = "the recorder") -> str:
     except OSError as error:
         raise UsageError(f"{mpicc}: {(error.strerror or str(error)).lower()}") from None
     if done.returncode:
-        lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if re.search(r"\w", line)]
         why = next((line for line in lines if "error" in line), lines[0] if lines else f"exit code {done.returncode}")
         raise UsageError(f"{mpicc}: cannot compile {what}: {why}")
     return done.stdout

@@ -58,6 +58,7 @@ def test_mpi__no_compiler_and_no_home(mpi, built, tmp_path, capsys):
     done = record("other", *mpi.command(6, *program))
     assert done.returncode == 2
     assert done.stderr.startswith(f"perwiz: {mpi.mpicc}: cannot compile the recorder: ")
+    assert done.stderr.endswith(f"; {mpis.AHEAD}\n")
     library.rename(of_mpi)
     told = json.loads((of_mpi / ahead.INDEX).read_text(encoding="utf-8"))
     assert (told["mpicc"], told["bytes"]) == (mpi.mpicc, os.path.getsize(told["library"]))
@@ -101,7 +102,8 @@ def test_refused__one_that_does_not_fit_and_no_compiler(monkeypatch, tmp_path, c
     none = "/opt/mpi/bin/mpicc: not found, must be the compiler wrapper of the program's MPI (--mpicc)"
     with pytest.raises(UsageError) as refused:
         build.built("/opt/mpi/bin/mpicc")
-    assert str(refused.value) == f"{none}; {folder} {why}: perwiz record --build"
+    again = f"perwiz record --build {tmp_path / 'prefix'} --mpicc /opt/mpi/bin/mpicc on a login node makes it anew"
+    assert str(refused.value) == f"{none}; {folder} {why}: {again}"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", json.dumps(TOLD), json.dumps(TOLD | {"sources": 3}), "[" * 60_000, '{"format": 1}'])

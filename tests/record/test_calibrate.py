@@ -84,7 +84,7 @@ def refused(words, message, capsys, code=2):
         (["-o", "no/mine.toml", "--", "ls"], "no/mine.toml: there is no directory no, must be in one that exists"),
         (
             ["-o", "mine.toml", "--mpicc", "./nocc", "--", "ls"],
-            "./nocc: not found, must be the compiler wrapper of the program's MPI (--mpicc)",
+            f"./nocc: not found, must be the compiler wrapper of the program's MPI (--mpicc); {mpis.AHEAD}",
         ),
         (
             ["-o", "mine.toml", "--rounds", "2", "--", "ls"],
@@ -110,7 +110,7 @@ def test_refused__no_permission_to_write__as_a_system_says_it(monkeypatch, capsy
 def test_refused__compiler_that_fails(capsys):
     mpicc = script("bin/mpicc", "echo 'x.c:1: fatal error: mpi.h: No such file or directory' >&2; exit 1")
     why = "x.c:1: fatal error: mpi.h: No such file or directory"
-    message = f"{mpicc}: cannot compile calibrate.c: {why}"
+    message = f"{mpicc}: cannot compile calibrate.c: {why}; {mpis.AHEAD}"
     refused(["-o", "mine.toml", "--mpicc", mpicc, "--", "ls"], message, capsys)
 
 

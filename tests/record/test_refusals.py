@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import mpis
 from perwiz import cli
 from perwiz.record import programs
 from perwiz.record.regions import parallel_region, region
@@ -34,7 +35,7 @@ def script(name, text="exit 0"):
         (["-o", "run", "--", "./nowhere"], "./nowhere: not found, must be a command such as mpiexec"),
         (
             ["-o", "run", "--mpicc", "./nocc", "--", "ls"],
-            "./nocc: not found, must be the compiler wrapper of the program's MPI (--mpicc)",
+            f"./nocc: not found, must be the compiler wrapper of the program's MPI (--mpicc); {mpis.AHEAD}",
         ),
         *(
             (
@@ -52,11 +53,11 @@ def test_refused(words, message, capsys):
     assert not os.path.exists("run")
 
 
-def test_refused__compiler_that_fails(capsys):
-    mpicc = script("bin/mpicc", "echo 'x.c:1: fatal error: mpi.h: No such file or directory' >&2; exit 1")
+@pytest.mark.parametrize("why", ["x.c:1: fatal error: mpi.h: No such file or directory", "The wrapper was unable to find gcc."])
+def test_refused__compiler_that_fails(capsys, why):
+    mpicc = script("bin/mpicc", f"echo '-----' >&2; echo '{why}' >&2; exit 1")
     assert cli.main(["record", "-o", "run", "--mpicc", mpicc, "--", "ls"]) == 2
-    why = "x.c:1: fatal error: mpi.h: No such file or directory"
-    assert capsys.readouterr().err == f"perwiz: {mpicc}: cannot compile the recorder: {why}\n"
+    assert capsys.readouterr().err == f"perwiz: {mpicc}: cannot compile the recorder: {why}; {mpis.AHEAD}\n"
 
 
 def test_refused__directory_that_exists(monkeypatch, capsys):

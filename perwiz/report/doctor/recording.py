@@ -78,8 +78,7 @@ def recorder() -> Iterator[Finding]:
             yield Finding("recorder", WORKS, f"{of}: is compiled when first used, by {mpicc or 'the C compiler'}")
     for one in ahead.recorders():
         if why := ahead.unfit(one, build.sources()):
-            again = f"perwiz record --build {one.folder.parents[2]}{f' --mpicc {one.mpicc}' if one.mpicc else ''}"
-            yield Finding("recorder", LIMITED, f"{one.folder} {why}, and is not used", again)
+            yield Finding("recorder", LIMITED, f"{one.folder} {why}, and is not used", ahead.again(one))
 
 
 def cache() -> Iterator[Finding]:
