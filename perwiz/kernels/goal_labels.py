@@ -5,8 +5,8 @@ import cython
 
 I8 = cython.typedef(cython.longlong)
 
-_HASH = cython.declare(I8, 2**61 - 1)
 _LOW = cython.declare(I8, 2**50 - 1)
+_SPREAD = cython.declare(I8, 1640531527)
 
 
 @cython.cfunc
@@ -20,12 +20,18 @@ def _in_word(c: cython.uchar) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _hash(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, rank: cython.int) -> I8:
-    value: I8 = cython.cast(cython.longlong, rank)
+def _home(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, rank: cython.int) -> I8:
+    """Return where a label of a rank is looked for first: those of one stem whose numbers follow each other stand side by side."""
+    stem: I8 = (cython.cast(cython.longlong, rank) * _SPREAD) & _LOW
+    number: I8 = 0
     while _in_word(text[i]):
-        value = ((value & _LOW) * 1021 + cython.cast(cython.longlong, text[i])) & _HASH
+        if ord("0") <= text[i] <= ord("9"):
+            number = ((number & _LOW) * 10 + cython.cast(cython.longlong, text[i]) - ord("0")) & _LOW
+        else:
+            stem = ((stem ^ number) * 1021 + cython.cast(cython.longlong, text[i])) & _LOW
+            number = 0
         i += 1
-    return value ^ (value >> 17)
+    return (stem ^ (stem >> 17)) + number
 
 
 @cython.cfunc
@@ -52,10 +58,13 @@ def _slot(
     word: cython.Py_ssize_t,
     of: cython.int,
 ) -> cython.Py_ssize_t:
-    """Return the slot that has the label at `word` of a rank, or the free one that it is to have."""
-    k: cython.Py_ssize_t = _hash(text, word, of) & (len(slots) - 1)
+    """Return the slot that has the label at `word` of a rank, or the free one that it is to have.
+
+    Where one is another's, the next lies far away, for beside it the run of the other goes on; that way all are come by once.
+    """
+    k: cython.Py_ssize_t = _home(text, word, of) & (len(slots) - 1)
     while slots[k] >= 0 and not (rank[slots[k]] == of and _same(text, place[slots[k]], word)):
-        k = (k + 1) & (len(slots) - 1)
+        k = (k * 1021 + 1) & (len(slots) - 1)
     return k
 
 
