@@ -14,7 +14,8 @@ FUNCTION = np.dtype(
 )
 """A function: where its name is in all names, where its arguments begin, how many they are, -1 any number that nobody needs."""
 ARGUMENT = np.dtype([("kind", "i4"), ("column", "i4")], align=True)
-"""An argument: what it is, and the column of its value; of a communicator its rank and size are in the two behind that."""
+"""An argument: what it is, and the column of its value: of a number that may be an address among those of 8 bytes, else of 4. Of a
+communicator its handle is in the first of 8 bytes, its rank and size in `column` and the one behind that."""
 READ = np.dtype([("lines", "i8"), ("bad", "i8"), ("backwards", "i8"), ("last", "i8"), ("finalized", "i8")], align=True)
 """One row: lines written, lines that cannot be read, times earlier than one before them, the latest time; whether MPI_Finalize is among
 them."""
@@ -94,7 +95,7 @@ def _time(text: cython.const[U1][::1], at: I8, end: I8) -> I8:
 @cython.exceptval(check=False)
 @cython.nogil
 def _argument(
-    text: cython.const[U1][::1], at: I8, end: I8, argument: Argument, value: I8[:, ::1], row: I8, columns: cython.Py_ssize_t
+    text: cython.const[U1][::1], at: I8, end: I8, argument: Argument, value: I4[:, ::1], wide: I8[:, ::1], row: I8
 ) -> cython.bint:
     """Write the value of an argument to its column; return whether it is one."""
     kind = argument.kind
@@ -113,8 +114,10 @@ def _argument(
         found = number.value
         if kind > _TEXT and not (kind == _COMM and part == 0) and (found > MOST or found < (-MOST if kind == _NUMBER else 0)):
             return False
-        if kind == _COMM and part < 3:
-            value[argument.column + part, row] = found
+        if kind == _COMM and part == 0:
+            wide[0, row] = found
+        elif kind == _COMM and part < 3:
+            value[argument.column + part - 1, row] = cython.cast(I4, found)
         total += found
         part += 1
         if comma == end or (kind == _TYPE and part == 3):
@@ -122,8 +125,13 @@ def _argument(
         at = comma + 1
     if kind == _COMM:
         return part == 3
-    value[argument.column, row] = total
-    return (part == 1 or kind == _SUM or (kind == _TYPE and part == 3)) and (kind == _TEXT or total <= MOST)
+    if kind == _TEXT:
+        wide[argument.column, row] = total
+        return part == 1
+    if total > MOST:
+        return False
+    value[argument.column, row] = cython.cast(I4, total)
+    return part == 1 or kind == _SUM or (kind == _TYPE and part == 3)
 
 
 @cython.cfunc
@@ -181,7 +189,8 @@ def _line(
     end: I8,
     function: Function,
     arguments: cython.const[Argument][::1],
-    value: I8[:, ::1],
+    value: I4[:, ::1],
+    wide: I8[:, ::1],
     enter: I8[::1],
     leave: I8[::1],
     row: I8,
@@ -192,7 +201,6 @@ def _line(
         last -= 1
     if last == begin:
         return False
-    columns = value.shape[0]
     entered: I8 = -1
     at = begin + 1
     field: I4 = 0
@@ -206,7 +214,7 @@ def _line(
             if field > function.arguments:
                 return False
             argument = arguments[function.first + field - 1]
-            if argument.kind != _SKIPPED and not _argument(text, at, stop, argument, value, row, columns):
+            if argument.kind != _SKIPPED and not _argument(text, at, stop, argument, value, wide, row):
                 return False
         field += 1
         if stop == last:
@@ -231,11 +239,13 @@ def read(
     does: U1[::1],
     enter: I8[::1],
     leave: I8[::1],
-    value: I8[:, ::1],
-    plain: cython.const[I8][::1],
+    value: I4[:, ::1],
+    wide: I8[:, ::1],
+    plain: cython.const[I4][::1],
     out: Read[::1],
 ) -> None:
-    """Write the lines that can be read to rows, which there are for all; `value` has a row per column, `plain` what it has for none.
+    """Write the lines that can be read to rows, which there are for all; `value` has a row per column of 4 bytes, `plain` what it has for
+    none, `wide` a row per column of 8 bytes, with 0 for none.
 
     Times do not run backwards: one that does is that before it. Row 0 of `functions` is that of names not known, which begin `MPI_`.
     """
@@ -255,8 +265,10 @@ def read(
                 if good:
                     for column in range(value.shape[0]):
                         value[column, row] = plain[column]
+                    for column in range(wide.shape[0]):
+                        wide[column, row] = 0
                     which = _function(text, i, colon, names, functions, table)
-                    good = _line(text, colon, end, functions[which], arguments, value, enter, leave, row)
+                    good = _line(text, colon, end, functions[which], arguments, value, wide, enter, leave, row)
                 if good:
                     op[row], does[row] = cython.cast(U2, functions[which].op), functions[which].does
                     out[0].backwards += (enter[row] < out[0].last) + (leave[row] < max(enter[row], out[0].last))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perwiz.formats.allprof import functions
-from perwiz.formats.allprof.lines import VALUES, Lines
+from perwiz.formats.allprof.lines import VALUES, WIDE, Lines
 from perwiz.trace import operations
 
 MOST = 2**31 - 1
@@ -49,7 +49,7 @@ def argument(slot, text):
     else:
         value = number(text)
     least = None if slot == "request" else -MOST if slot in ("peer", "peer2", "tag", "tag2", "root") else 0
-    return None if value is None or (least is not None and not least <= value <= MOST) else {slot: value}
+    return None if value is None or (least is not None and not least <= value <= MOST) else {slot.replace("sum", "count"): value}
 
 
 def naive(text):
@@ -62,7 +62,7 @@ def naive(text):
             continue
         times = [time(fields[0]), time(fields[-1])] if len(fields) > 1 else [None, None]
         times = times[1:] * 2 if name in ("MPI_Init", "MPI_Init_thread") else times[:1] * 2 if name == "MPI_Finalize" else times
-        layout, values = functions.layouts().get(name), {slot: -1 if slot in UNTOLD else 0 for slot in VALUES}
+        layout, values = functions.layouts().get(name), {slot: -1 if slot in UNTOLD else 0 for slot in VALUES + WIDE}
         good = name.startswith("MPI_") and None not in times and (layout is None or len(layout) == len(fields) - 2)
         for slot, field in zip(layout, fields[1:-1], strict=True) if good and layout else ():
             told = argument(slot, field) if slot != "-" else {}
@@ -71,7 +71,7 @@ def naive(text):
         if good:
             enter = max(times[0], last)
             last = max(enter, times[1])
-            rows.append((operations.OP.get(name, 0), functions.does().get(name, 0), enter, last, [values[slot] for slot in VALUES]))
+            rows.append((operations.OP.get(name, 0), functions.does().get(name, 0), enter, last, [values[slot] for slot in VALUES + WIDE]))
         bad += not good
     return rows, bad
 
@@ -79,7 +79,7 @@ def naive(text):
 def read(text):
     """Return the same of the kernel."""
     lines = Lines(text.encode("ascii"))
-    columns = (lines.op, lines.does, lines.enter, lines.leave, np.array([lines.value[name] for name in VALUES]).T)
+    columns = (lines.op, lines.does, lines.enter, lines.leave, np.array([(lines.value | lines.wide)[name] for name in VALUES + WIDE]).T)
     return [*zip(*(column.tolist() for column in columns), strict=True)], lines.bad
 
 

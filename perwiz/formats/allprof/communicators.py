@@ -18,7 +18,7 @@ from perwiz.formats.allprof import functions
 from perwiz.formats.allprof.lines import Lines
 from perwiz.kernels import records
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8
+from perwiz.trace.arrays import I4
 from perwiz.trace.numbers import distinct_pairs
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Communicators
@@ -89,7 +89,7 @@ class Comms:
     def _run(self, lines: Lines, rank: int, world: int | None, out: I4) -> Generator[_Making, int, None]:
         """Note which group each line names; yield what makes one, and be told that."""
         value = lines.value
-        _, handle = distinct_pairs(value["comm"], value["rank"] * (1 << 31) + value["of"])
+        _, handle = distinct_pairs(lines.wide["comm"], value["rank"].astype("i8") * (1 << 31) + value["of"])
         changes = np.flatnonzero(np.isin(lines.does, (functions.MAKES, functions.FREES)))
         told = value["of"] > 0
         era = np.searchsorted(changes, np.arange(len(lines)))
@@ -98,11 +98,11 @@ class Comms:
         stands, made, waiting, handles = dict[int, int](), dict[int, int](), dict[int, None](), dict[int, list[int]]()
         uses = [(int(first[k]), 0, int(k)) for k in np.flatnonzero(told[first]).tolist()]
         for line, changing, k in sorted(uses + [(line, 1, 0) for line in changes.tolist()]):
-            own, size, address = int(value["rank"][line]), int(value["of"][line]), int(value["request"][line])
+            own, size, address = int(value["rank"][line]), int(value["of"][line]), int(lines.wide["request"][line])
             if not changing:
                 known = stands.get(int(handle[line]))
                 if known is None:
-                    known = self._first_use(rank, own, size, world is not None and int(value["comm"][line]) == world, waiting)
+                    known = self._first_use(rank, own, size, world is not None and int(lines.wide["comm"][line]) == world, waiting)
                     stands[int(handle[line])] = known
                     handles.setdefault(known, []).append(int(handle[line]))
                 group[k] = known
@@ -193,7 +193,7 @@ class Comms:
         """Return the row of the communicator that each line of a process names, -1 for none and for one that is not known."""
         return self._of[process]
 
-    def peers(self, process: int, peer: I8, mpich: bool) -> I8:
+    def peers(self, process: int, peer: I4, mpich: bool) -> I4:
         """Return partners as ranks of the world, -1 for nobody, ANY, or that of a stranger."""
         anybody, nobody = (-2, -1) if mpich else (-1, -2)
         row, first = self._of[process], self.table.first
@@ -201,4 +201,4 @@ class Comms:
         known = (row >= 0) & (peer >= 0) & (peer < first[np.maximum(row, 0) + 1] - begin)
         world = self.table.ranks[np.where(known, begin + peer, 0)]
         cases = [known, peer == anybody, peer == nobody]
-        return np.select(cases, [world.astype("i8"), np.int64(ANY), np.int64(NONE)], np.int64(records.STRANGER))
+        return np.select(cases, [world, np.int32(ANY), np.int32(NONE)], np.int32(records.STRANGER))

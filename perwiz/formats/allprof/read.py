@@ -17,9 +17,8 @@ from perwiz.formats.allprof.requests import World
 from perwiz.formats.assembly import Assembly
 from perwiz.formats.format import Progress
 from perwiz.formats.source import content
-from perwiz.formats.traffic import Rows
 from perwiz.trace import defects, operations, resources
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I4, I8, U2, Mask
 from perwiz.trace.tables import ANY, NONE, Calls, Locations, Times
 from perwiz.trace.trace import Trace
 from perwiz.words import several
@@ -39,6 +38,24 @@ _FROM_ROOT, _TO_ROOT = _CASTS | _of("Scatter Scatterv"), _REDUCES | _of("Gather 
 _TO_EACH, _FROM_EACH = _of("Alltoall Ialltoall Scatter"), _of("Allgather Iallgather Alltoall Ialltoall Gather")
 _BOTH = _CASTS | _REDUCES | _of("Allreduce Iallreduce Scan Exscan")
 _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
+_MOVES = _RECEIVES | np.isin(operations.KIND, (operations.SEND, operations.ISEND))
+_TALKS = operations.POINT_TO_POINT & (operations.KIND != operations.COMPLETE) & (operations.KIND != operations.TEST)
+_FINALIZE = operations.OP["MPI_Finalize"]
+
+
+def _bytes(op: U2, value: dict[str, I4]) -> tuple[I8, I8]:
+    """Return the bytes that calls send and receive, messages and collectives alike."""
+    one = value["count"].astype("i8") * value["type"]
+    two = np.where(_BOTH[op], one, value["count2"].astype("i8") * value["type2"])
+    each = np.flatnonzero(_TO_EACH[op] | _FROM_EACH[op])
+    of = np.clip(value["of"][each], 0, files.MOST_RANKS).astype("i8")
+    most = np.int64(1 << 60) // np.maximum(of, 1)
+    is_root = value["root"] == value["rank"]
+    sent, received = np.where((_FROM_ROOT[op] & ~is_root) | _RECEIVES[op] | (_REDUCES[op] & is_root), 0, one), two
+    sent[each] = np.where(_TO_EACH[op[each]] & (sent[each] != 0), np.minimum(one[each], most) * of, sent[each])
+    received[each] = np.where(_FROM_EACH[op[each]], np.minimum(two[each], most) * of, two[each])
+    received[(_TO_ROOT[op] & ~is_root) | (_CASTS[op] & is_root)] = 0
+    return np.minimum(sent, 1 << 60), np.minimum(received, 1 << 60)
 
 
 class Process:
@@ -55,16 +72,37 @@ class Process:
         """Take what the world is."""
         value = self.lines.value
         mine = np.flatnonzero((value["of"] == ranks) & (value["rank"] == self.rank))
-        self.world = World(int(value["comm"][mine[0]]) if len(mine) else None)
+        self.world = World(int(self.lines.wide["comm"][mine[0]]) if len(mine) else None)
 
     def settle(self, comms: Comms, row: int) -> None:
-        """Take what calls do on their communicators; `row` is that of this process among all."""
-        self.comm = comms.of(row)
-        self.peer, other = (comms.peers(row, self.lines.value[name], self.world.mpich) for name in ("peer", "peer2"))
-        self.root = comms.peers(row, self.lines.value["root"], self.world.mpich)
-        found = requests.uses(self.lines, self.world.stride)
-        self.actions = requests.actions(self.lines, found, self.comm, self.peer, other)
+        """Take what calls do on their communicators; `row` is that of this process among all. The arguments of its lines are used up."""
+        lines, comm = self.lines, comms.of(row)
+        peer, other, root = (comms.peers(row, lines.value[name], self.world.mpich) for name in ("peer", "peer2", "root"))
+        found = requests.uses(lines, self.world.stride)
+        self.actions = requests.actions(lines, found, comm, peer, other)
         self.inferred, self.posts = found.inferred, len(found.posting)
+        used = (lines.value["of"] >= 0) & (comm < 0)
+        self.strange = len(np.unique(lines.wide["comm"][used]))
+        """Communicators it names of which nobody tells who is in them."""
+        self._columns(comm, peer, root)
+        lines.value, lines.wide = {}, {}
+
+    def _columns(self, comm: I4, peer: I4, root: I4) -> None:
+        """Take the columns of its calls. Those on communicators of which no line tells who is in it have none."""
+        op, tag = self.lines.op, self.lines.value["tag"]
+        comm = np.where(op == _FINALIZE, 0, comm).astype("i4")
+        talks, on = _TALKS[op], comm >= 0
+        self.to_nobody = int((_MOVES[op] & on & (peer == NONE)).sum())
+        sent, received = _bytes(op, self.lines.value)
+        self.columns = {
+            "op": op,
+            "peer": np.where(talks & on & (peer >= ANY), peer, NONE).astype("i4"),
+            "tag": np.where(talks, np.where(tag < 0, ANY, tag), NONE).astype("i4"),
+            "comm": comm,
+            "root": np.where(operations.ROOTED[op] & on & (root >= 0), root, NONE).astype("i4"),
+            "bytes_sent": sent,
+            "bytes_received": received,
+        }
 
     def faults(self) -> list[str]:
         """Return what could not be read."""
@@ -132,7 +170,6 @@ class _Builder:
         traffic, untold = assembly.tied(actions, posts, self.rank, enter, False)
         node, nodes = assembly.placed([process.host for process in self.processes])
         zero = np.zeros(len(node), "i4")
-        talks = (_RECEIVES | np.isin(operations.KIND, (operations.SEND, operations.ISEND)))[calls.op]
         return Assembly(
             path=self.path,
             format="liballprof",
@@ -148,55 +185,16 @@ class _Builder:
             faults=self.faults,
             properties=self._properties(start, untold.assumed),
             records=len(calls) + sum(process.lines.bad for process in self.processes),
-            to_nobody=int((talks & (calls.comm >= 0) & (calls.peer == NONE)).sum()),
+            to_nobody=sum(process.to_nobody for process in self.processes),
             silent=self.ranks - len(self.processes),
         ).trace()
 
-    def _column(self, name: str) -> I8:
-        return np.concatenate([process.lines.value[name] for process in self.processes])
-
     def _calls(self) -> Calls:
-        """Return the calls. Those on communicators of which no line tells who is in it have none."""
-        op, comm, peer, root = (
-            np.concatenate(columns)
-            for columns in zip(*((one.lines.op, one.comm, one.peer, one.root) for one in self.processes), strict=True)
-        )
-        comm[op == operations.OP["MPI_Finalize"]] = 0
-        on = comm >= 0
-        talks = (operations.POINT_TO_POINT & (operations.KIND != operations.COMPLETE) & (operations.KIND != operations.TEST))[op]
-        tag = self._column("tag")
-        sent, received = self._bytes(op)
-        return Calls(
-            location=np.repeat(np.arange(len(self.processes), dtype="i4"), np.diff(self.first)),
-            op=op,
-            path=np.full(len(op), NONE, "i4"),
-            peer=np.where(talks & on & (peer >= ANY), peer, NONE).astype("i4"),
-            tag=np.where(talks, np.where(tag < 0, ANY, tag), NONE).astype("i4"),
-            comm=comm,
-            root=np.where(operations.ROOTED[op] & on & (root >= 0), root, NONE).astype("i4"),
-            bytes_sent=sent,
-            bytes_received=received,
-        )
-
-    def _bytes(self, op: Rows) -> tuple[I8, I8]:
-        """Return the bytes that calls send and receive, messages and collectives alike."""
-        type1, type2 = self._column("type"), self._column("type2")
-        one = (self._column("count") + self._column("sum")) * type1
-        two = np.where(_BOTH[op], one, (self._column("count2") + self._column("sum2")) * type2)
-        each = np.flatnonzero(_TO_EACH[op] | _FROM_EACH[op])
-        of = np.clip(self._column("of")[each], 0, files.MOST_RANKS)
-        most = np.int64(1 << 60) // np.maximum(of, 1)
-        is_root = self._column("root") == self._column("rank")
-        sent, received = np.where((_FROM_ROOT[op] & ~is_root) | _RECEIVES[op] | (_REDUCES[op] & is_root), 0, one), two
-        sent[each] = np.where(_TO_EACH[op[each]] & (sent[each] != 0), np.minimum(one[each], most) * of, sent[each])
-        received[each] = np.where(_FROM_EACH[op[each]], np.minimum(two[each], most) * of, two[each])
-        received[(_TO_ROOT[op] & ~is_root) | (_CASTS[op] & is_root)] = 0
-        return np.minimum(sent, 1 << 60), np.minimum(received, 1 << 60)
-
-    def _strange(self, process: Process) -> int:
-        """Return how many communicators a process names of which nobody tells who is in them."""
-        used = (process.lines.value["of"] >= 0) & (process.comm < 0)
-        return len(np.unique(process.lines.value["comm"][used]))
+        """Return the calls; the columns of the processes are used up."""
+        names = tuple(self.processes[0].columns)
+        columns = {name: np.concatenate([process.columns.pop(name) for process in self.processes]) for name in names}
+        location = np.repeat(np.arange(len(self.processes), dtype="i4"), np.diff(self.first))
+        return Calls(location=location, path=np.full(len(location), NONE, "i4"), **columns)
 
     def _defects(self, not_members: int) -> defects.DefectList:
         out = defects.DefectList()
@@ -204,7 +202,7 @@ class _Builder:
             if process.lines.bad or not process.lines.finalized:
                 out.add(NONE, defects.UNREADABLE, location)
             out.add(np.full(process.lines.backwards, NONE), defects.BACKWARDS, location)
-            out.add(np.full(self._strange(process), NONE), defects.UNDEFINED_COMMUNICATOR, location)
+            out.add(np.full(process.strange, NONE), defects.UNDEFINED_COMMUNICATOR, location)
         out.add(np.full(not_members, NONE), defects.NOT_A_MEMBER)
         return out
 

@@ -111,12 +111,12 @@ def _events(lines: Lines, stride: int) -> tuple[I8, I8, I8]:
     """Return every use of a place for a request: the place, the call, and which."""
     kinds = np.array([_KINDS.get(what, NONE) for what in range(functions.FREES + 1)])
     call = np.flatnonzero(kinds[lines.does] >= 0)
-    kind, place = kinds[lines.does[call]], lines.value["request"][call]
+    kind, place = kinds[lines.does[call]], lines.wide["request"][call]
     listed = _LISTS[lines.op[call]]
     many = np.flatnonzero(listed)
     known = np.unique(place[(kind == _POST) | (kind == _INIT)])
     first = np.searchsorted(known, place[many])
-    count = np.searchsorted(known, place[many] + lines.value["listed"][call[many]] * stride) - first
+    count = np.searchsorted(known, place[many] + lines.value["listed"][call[many]].astype("i8") * stride) - first
     count[np.cumsum(np.maximum(count, 0)) > _SPARSE * len(lines) + _LEAST] = 0
     count = np.maximum(count, 0)
     of = np.repeat(np.arange(len(many)), count)
@@ -127,16 +127,16 @@ def _events(lines: Lines, stride: int) -> tuple[I8, I8, I8]:
     return tuple(np.concatenate(pair) for pair in ((place[alone], inside), (call[alone], call[of]), (kind[alone], kind[of])))  # type: ignore[return-value]
 
 
-def actions(lines: Lines, found: Uses, comm: I4, peer: I8, peer2: I8) -> Rows:
+def actions(lines: Lines, found: Uses, comm: I4, peer: I4, peer2: I4) -> Rows:
     """Return what the calls do, in their order, as rows of ACTION: `call` is the row of the line.
 
     `comm` is the communicator of each, -1 for one that is not known, `peer` and `peer2` its partners as ranks in the world.
     """
     value, rows = lines.value, []
-    size = np.minimum(value["count"] * value["type"], 1 << 60)
+    size = np.minimum(value["count"].astype("i8") * value["type"], 1 << 60)
     mode = operations.MODE[lines.op].astype("i4") << records.MODE_SHIFT
 
-    def add(call: I8, bits: int, at: I8, partner: I8, tag: I8, amount: I8 | int, request: I8 | int) -> None:
+    def add(call: I8, bits: int, at: I8, partner: I4, tag: I4, amount: I8 | int, request: I8 | int) -> None:
         made = np.zeros(len(call), ACTION)
         speaks = (comm[at] >= 0) & (partner != NONE)
         sends = bits & records.SENDS
