@@ -16,6 +16,8 @@ from perwiz.trace.tables import NONE
 
 TOGETHER = 16
 """Runs swept at once."""
+AT_ONCE = 1 << 10
+"""Where edges reach less far, as many vertices are swept in one step all the same: their times stay in the cache."""
 
 
 @remembered(4)
@@ -32,7 +34,7 @@ class Sweeps:
         graph, own = weighted.graph, weighted.trace.share.locations
         self._weighted, self._pieces, self._rounds = weighted, (row, more, share), graph.rounds
         self._kept = self._rounds.own
-        self.room = 1 << int(kernel.reach(graph.start, graph.source, self._kept)).bit_length()
+        self.room = 1 << max(int(kernel.reach(graph.start, graph.source, self._kept)), AT_ONCE).bit_length()
         """Vertices whose times are kept at once, beside those of others."""
         self._first, self._last = np.sort(graph.begun[own]), np.sort(graph.ended[own])
         out = (bundle.vertices for step in self._rounds.steps for bundle in step.out)

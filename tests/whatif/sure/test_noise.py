@@ -11,6 +11,7 @@ from build import Builder, hand_model
 from perwiz.whatif.hypotheses.computation import Speed
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under
+from perwiz.whatif.sure import swept
 from perwiz.whatif.sure.noise import Around, Varies, noise_of
 
 
@@ -50,6 +51,18 @@ def test_by_hand():
     assert noise.more[:7].tolist() == pytest.approx([0, 2, -2, 0, 2, -2, 0])
     assert noise.stretches.deviation.tolist() == pytest.approx([part * 1.25**0.5 / 6 for part in (-1, 1, 0, -1, 1)])
     assert noise.varies == Varies("computation", pytest.approx(1 / 6), 5, 6)
+
+
+def test_drawn__in_steps(monkeypatch):
+    """Runs of many calls, of which each hangs on the one before alone, are swept in few steps; in more of them they are the same."""
+    run, sizes, sweep = replayed(steps(*[10, 14, 12] * 500), hand_model()), [], swept.kernel.sweep
+    monkeypatch.setattr(swept.kernel, "sweep", lambda *args: sizes.append(args[9] - args[8]) or sweep(*args))
+    many = noise_of(run).drawn(run.weighted)
+    assert sizes[:2] == [2048, run.weighted.graph.vertices - 1 - 2048]
+    sizes.clear()
+    monkeypatch.setattr(swept, "AT_ONCE", 63)
+    assert np.array_equal(noise_of(run).drawn(run.weighted), many)
+    assert max(sizes) == 64
 
 
 def test_longer_than_what_repeats():
