@@ -103,6 +103,11 @@ def _not_too_many(instances: Instances, rows: I8, ways: Mapping[int, Way]) -> I8
     return np.sort(order[np.cumsum(each[instances.kind[order]]) <= MOST])
 
 
+def in_rounds(weighted: Weighted) -> Weighted:
+    """Return the graph that questions on one network, with ranks where they are, are asked of: with rounds where their messages share."""
+    return unchanged(weighted) if weighted.rounds is None and share(weighted) else weighted
+
+
 def unchanged(weighted: Weighted) -> Weighted:
     """Return the graph with rounds whose messages share in place of the hubs of collectives, made as in the recorded run."""
     moved = weighted.places is not weighted.trace.locations

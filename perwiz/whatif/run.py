@@ -33,6 +33,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.trace.windows.window import Window
+from perwiz.whatif import rounds
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, in_order, parse_all
 from perwiz.whatif.order.reorder import Reordered
@@ -105,6 +106,15 @@ def replay_error(run: Run) -> int:
     graph, recorded, own = run.graph, run.trace.timeline.calls, run.trace.share.calls
     sides = ((graph.entered, recorded.enter), (graph.returned, recorded.leave))
     return run.trace.share.most(max(int(np.abs(run.time[vertex[own]] - times[own]).max(initial=0)) for vertex, times in sides))
+
+
+@remembered(2)
+def in_rounds(run: Run) -> Run:
+    """Return the run of which questions on its network are asked: with rounds in place of hubs of collectives whose messages share links or
+    interfaces, and with the waits of these; the same where none do. Found once, and nobody may take over its weights.
+    """
+    weighted = rounds.in_rounds(run.weighted)
+    return run if weighted is run.weighted else run_of(run.clocks, run.machine, weighted, run.origin)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

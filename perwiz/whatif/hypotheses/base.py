@@ -17,7 +17,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
 from perwiz.whatif import hypotheses as registry
 from perwiz.whatif.links import settled
-from perwiz.whatif.rounds import share, unchanged
+from perwiz.whatif.rounds import in_rounds
 from perwiz.whatif.sharing import rewired
 
 PLACES = 1
@@ -184,8 +184,8 @@ def change(weighted: Weighted, hypotheses: Sequence[Hypothesis]) -> Weighted:
     for hypothesis in [one for one in asked if one.stage <= PLACES]:
         weighted = hypothesis.change(weighted)
     elsewhere = weighted.places is not recorded.places or weighted.network.interfaces != recorded.network.interfaces
-    if weighted.rounds is None and share(weighted) and not any(one.in_rounds for one in asked):
-        weighted = unchanged(weighted)
+    if not any(one.in_rounds for one in asked):
+        weighted = in_rounds(weighted)
     if elsewhere and weighted.rounds is None:
         weighted = rewired(weighted)
     for hypothesis in [one for one in asked if one.stage > PLACES]:

@@ -12,6 +12,7 @@ import numpy as np
 from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.resources import map_threads, remembered, thread_count
+from perwiz.whatif import rounds
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change, join, parse
 from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.hypotheses.computation import Computation
@@ -22,8 +23,8 @@ from perwiz.whatif.hypotheses.placement import Placement
 from perwiz.whatif.hypotheses.stretch import Segments, edges, segments_of
 from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
 from perwiz.whatif.limits.serving import Serving, serving
-from perwiz.whatif.links import has_links
-from perwiz.whatif.run import Run, graph_of, protocol, swept_makespan
+from perwiz.whatif.links import has_links, settled
+from perwiz.whatif.run import Run, graph_of, in_rounds, protocol, swept_makespan
 
 
 class NotTriedError(Exception):
@@ -115,6 +116,8 @@ class Asker:
     """Answers what `predict` answers, of a run whose computation is cut into segments once.
 
     `weighted` is its graph under other weights, if the answers are to be of these; `asked` are the hypotheses that made the weights.
+    Where messages inside of collectives share links or interfaces, the run has these in rounds, as `predict` does; but for questions that
+    change the network, algorithms or places of ranks, which put them in themselves.
 
     A message that waits for a call of its receiver which it did not wait for as recorded needs a graph with that edge: questions that
     change messages so are asked of a graph of their own. With `once` nobody asks the same changes of messages again: their weights are not
@@ -129,7 +132,8 @@ class Asker:
         once: bool = False,
         again: _Again | None = None,
     ) -> None:
-        self.run, self.weighted, self._asked, self._once = run, weighted or run.weighted, tuple(asked), once
+        self.run, self._hubs, self._asked, self._once = in_rounds(run), weighted or run.weighted, tuple(asked), once
+        self.weighted = self.run.weighted if weighted is None else rounds.in_rounds(weighted)
         self._messages: dict[tuple[Hypothesis, ...], Weighted] = {}
         self._others: dict[tuple[Hypothesis, ...], Asker | None] = {}
         """What answers questions with these changes of messages; None, this one, where the graph has all that they need."""
@@ -164,9 +168,13 @@ class Asker:
         other = self._for(messages)
         if other is not self:
             return other.changed(hypotheses)
-        if any(isinstance(hypothesis, Move | Advance | Collective | Placement) for hypothesis in hypotheses):
+        if any(isinstance(hypothesis, Move | Advance | Collective | Placement) for hypothesis in in_turn):
             return self._in_order(in_turn)
+        if messages and has_links(self._hubs):
+            return apply(self._hubs, in_turn)  # delays on links are those of the whole
         weighted = self._under(messages)
+        if messages and rounds.share(self._hubs):
+            return change(weighted, in_turn[len(messages) :])  # whose edges are others
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
             weight, edge = self._computed(computation), edges(self.weighted)
@@ -177,7 +185,7 @@ class Asker:
         for hypothesis in in_turn:
             if not isinstance(hypothesis, Messages | Computation):
                 weighted = hypothesis.change(weighted)
-        return weighted
+        return settled(weighted)
 
     def _computed(self, computation: Sequence[Computation]) -> I8:
         """Return the weights of the edges that hold computation."""
@@ -197,13 +205,13 @@ class Asker:
 
     def _in_order(self, in_turn: Sequence[Hypothesis]) -> Weighted:
         """Return the graph under hypotheses that change its edges; what an order is asked on top of is made once for several in a row."""
-        *before, last = in_turn
-        if not before or not isinstance(last, Advance):
-            return apply(self.weighted, in_turn)
+        anew = any(isinstance(hypothesis, Messages | Collective | Placement) for hypothesis in in_turn)
+        begin, (*before, last) = self._hubs if anew else self.weighted, in_turn
+        if not before or not isinstance(last, Advance) or has_links(begin):
+            return apply(begin, in_turn)
         if self._before[0] != before:
-            self._before = before, apply(self.weighted, before)
-        under = self._before[1]
-        return apply(self.weighted, in_turn) if has_links(under) else apply(under, [last])  # delays on links are those of the whole
+            self._before = before, apply(begin, before)
+        return apply(self._before[1], [last])
 
     def _for(self, messages: tuple[Hypothesis, ...]) -> Asker:
         """Return what answers questions that change messages: this, or the same of a graph with the edges that only they suppose."""
@@ -217,7 +225,7 @@ class Asker:
                 anew = dataclasses.replace(weigh(weighted.trace, weighted.timeline, graph, weighted.model), held=weighted.held)
                 if not self._asked:
                     keep_as_measured(anew)  # whom it answers has a copy of the weights
-                other = Asker(self.run, change(anew, self._asked), self._asked, self._once)
+                other = Asker(self.run, change(anew, self._asked) if self._asked else anew, self._asked, self._once)
                 other._others[messages] = None
             self._others[messages] = other
         return self._others[messages] or self
@@ -225,9 +233,9 @@ class Asker:
     def _under(self, messages: tuple[Hypothesis, ...]) -> Weighted:
         """Return the graph on another network, weighted anew only when one change of it is asked for the first time."""
         if len(messages) > 1 or (messages and self._once):
-            return apply(self.weighted, messages)
+            return apply(self._hubs, messages)
         if messages and messages not in self._messages:
-            self._messages[messages] = apply(self.weighted, messages)
+            self._messages[messages] = apply(self._hubs, messages)
         weighted = self._messages[messages] if messages else self.weighted
         return dataclasses.replace(weighted, weight=weighted.weight.copy())
 
@@ -261,6 +269,13 @@ class Asker:
             self.segments, self.for_devices  # noqa: B018 what they share is made once
         threads = min(thread_count(self.run.graph.edges), max(len(several), 1))
         return map_threads(self.makespan, several, threads)
+
+    def as_predicted(self, changes: Sequence[Change]) -> list[Change]:
+        """Return changes that sweeps of the run alone told, those that gain: on links messages then meet others, so there each is asked."""
+        if not has_links(self.weighted):
+            return list(changes)
+        asked = [dataclasses.replace(change, makespan=self.makespan(change.hypothesis)) for change in changes]
+        return [change for change in asked if change.makespan < self.run.makespan]
 
     def change(self, kind: str, by: str, question: str, what: str, at_most: bool = False) -> Change:
         """Return a change with what it is worth."""

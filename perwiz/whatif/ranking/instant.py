@@ -37,7 +37,7 @@ def _instant(asker: Asker, kind: str, calls: Mask) -> list[Change]:
     chosen = dataclasses.replace(sites, class_of=np.where(calls, sites.class_of, -1).astype("i4"))
     times = run.trace.timeline.calls
     makespan = sets.makespans(run.weighted, run.time, chosen, "zero-time", most=_TRIED, weight=times.leave - times.enter)
-    return [
+    changes = [
         Change(
             kind,
             "site",
@@ -49,3 +49,4 @@ def _instant(asker: Asker, kind: str, calls: Mask) -> list[Change]:
         for site in np.flatnonzero(makespan < run.makespan).tolist()
         if sites.selectors[site]
     ]
+    return asker.as_predicted(changes)

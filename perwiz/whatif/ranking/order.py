@@ -44,7 +44,7 @@ def changes(asker: Asker) -> list[Change]:
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):
             if tries > 0:
-                out += _tried(run, call, region)
+                out += _tried(asker, call, region)
                 tries -= 1
     return out + _of_sites(asker, best.tolist())
 
@@ -59,16 +59,15 @@ def _around(run: Run, call: int) -> list[str]:
     return out
 
 
-def _tried(run: Run, call: int, region: str | None) -> list[Change]:
+def _tried(asker: Asker, call: int, region: str | None) -> list[Change]:
     """Return the change of what a call waits for, if it gains."""
-    asked = f"advance by {region}" if region else "advance"
+    run, question = asker.run, worth.hypothesis(f"advance by {region}" if region else "advance", f"e{call}")
     try:
-        weighted = worth.change(run.weighted, asked, [call])
+        weighted = asker.changed([parse(question)])
     except UsageError:
         return []
     name = f"{operations.OPS[run.trace.calls.op[call]]} {named_call(run.trace, call)}"
     what = f"what {name} waits for runs earlier{f', with the {region} around it' if region else ''}"
-    question = worth.hypothesis(asked, f"e{call}")
     return gaining(run, weighted, Change("order", "call", question, what, swept_makespan(weighted), np.array([call], "i8")))
 
 

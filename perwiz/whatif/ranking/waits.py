@@ -41,7 +41,7 @@ def changes(asker: Asker) -> list[Change]:
             if group.choice.hypothesis and (group.wait < waiting or family in ("site", "routine", "pair"))
             if 2 * int(run.waits.time[group.choice.calls][own[group.choice.calls]].sum()) <= group.wait
         ]
-    return out + _polls(asker)
+    return asker.as_predicted(out) + _polls(asker)
 
 
 def _polls(asker: Asker) -> list[Change]:

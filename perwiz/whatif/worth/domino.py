@@ -26,7 +26,7 @@ import numpy as np
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
-from perwiz.whatif.run import Run, Start, replayed
+from perwiz.whatif.run import Run, Start, in_rounds, replayed
 from perwiz.whatif.worth import worth
 
 LISTED = 100
@@ -238,7 +238,7 @@ def _lowest(value: I8, first: I8) -> I8:
 
 def _steps(domino: Domino, most: int) -> list[Step]:
     """Return the first steps of the first path, or if the trigger comes later the last ones up to it."""
-    run, waits, path, steps = domino.run, domino.run.waits, domino.path, []
+    run, waits, path, steps = domino.run, in_rounds(domino.run).waits, domino.path, []
     begin = max(0, path.index(domino.paths.trigger) + 1 - most) if path else 0
     then = worth.after(run, domino.question, [domino.paths.trigger]).waits.time if path else waits.time
     for number, call in enumerate(path[begin : begin + most], begin + 1):
@@ -250,7 +250,7 @@ def _steps(domino: Domino, most: int) -> list[Step]:
             Step(
                 number=number,
                 call=call,
-                partner=int(waits.partner[call]),
+                partner=int(run.waits.partner[call]),
                 wait=int(waits.time[call]),
                 wait_then=int(then[call]),
                 makespan=int(domino.value[call]),

@@ -21,7 +21,7 @@ from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.spread.share import Part
-from perwiz.whatif.run import Run, makespan, swept_makespan
+from perwiz.whatif.run import Run, in_rounds, makespan, swept_makespan
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of
 from perwiz.whatif.worth.singles import avoiding
@@ -80,6 +80,7 @@ def rank_sets(
     longest; the others have the makespan of the run. `tell` is told, after each sweep, how many sets of how many are done.
     Raises UsageError for an unknown family or question.
     """
+    run = in_rounds(run)
     sets = family_of(run, family)
     calls = sets.sums(np.ones(len(run.trace.calls), "i8"))
     kept = np.flatnonzero(calls)

@@ -21,7 +21,7 @@ from perwiz.kernels import order as counting
 from perwiz.kernels import singles as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I4, I8
-from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.run import Run, in_rounds, makespan
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,7 +38,8 @@ class Singles:
 
 def singles(run: Run) -> Singles:
     """Return the makespans of a run if one call did not wait or took no time, for every call, exactly."""
-    return singles_of(run.weighted, run.time)
+    asked = in_rounds(run)
+    return singles_of(asked.weighted, asked.time)
 
 
 def singles_of(weighted: Weighted, time: I8) -> Singles:

@@ -13,12 +13,13 @@ from perwiz.graph.graph import START
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8
 from perwiz.trace.origin import Origin
-from perwiz.whatif import selectors
+from perwiz.whatif import rounds, selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait, release
+from perwiz.whatif.links import settled
 from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.order.ordering_rules import check_movable
 from perwiz.whatif.order.reorder import Reordered, receives
-from perwiz.whatif.run import Run, run_of, swept_makespan
+from perwiz.whatif.run import Run, in_rounds, run_of, swept_makespan
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.span import Span
 from perwiz.whatif.worth.singles import singles
@@ -60,6 +61,7 @@ def values(run: Run, question: str, tell: Tell | None = None) -> tuple[I8, I8]:
     questions move nothing. `tell` is told how many calls of how many are tried. Raises UsageError for an unknown region, and where
     nothing may be moved.
     """
+    run = in_rounds(run)
     if parts(question)[0] == "advance":
         check_movable(run.trace, question)
     region = parts(question)[1]
@@ -76,7 +78,7 @@ def values(run: Run, question: str, tell: Tell | None = None) -> tuple[I8, I8]:
     best = best[np.argsort(promise[best], kind="stable")][:TRIED]
     out, passed = np.full(len(promise), run.makespan, "i8"), np.zeros(len(promise), "i8")
     for number, call in enumerate(best.tolist(), 1):
-        weighted = _advanced(run.weighted, call, region)
+        weighted = settled(_advanced(run.weighted, call, region))
         out[call] = swept_makespan(weighted)
         passed[call] = _passed(weighted, run)
         if tell is not None:
@@ -97,15 +99,19 @@ def _recorded(weighted: Weighted, value: I8) -> I8:
 
 
 def change(weighted: Weighted, question: str, calls: I8 | Sequence[int]) -> Weighted:
-    """Return a graph in which these recorded calls (rows) are changed, the one given as it was; `advance` takes them one by one."""
+    """Return a graph in which these recorded calls (rows) are changed, the one given as it was; `advance` takes them one by one.
+
+    Collectives whose messages share links or interfaces are in rounds there.
+    """
+    weighted = rounds.in_rounds(weighted)
     if question not in QUESTIONS:
         for call in np.asarray(calls, "i8").tolist():
             weighted = _advanced(weighted, call, parts(question)[1])
-        return weighted
+        return settled(weighted)
     rows = np.asarray(calls, "i8")
     chosen = np.zeros(len(weighted.trace.calls), bool)
     chosen[weighted.call[rows] if isinstance(weighted, Reordered) else rows] = True
-    return QUESTIONS[question].of(dataclasses.replace(weighted, weight=weighted.weight.copy()), chosen)
+    return settled(QUESTIONS[question].of(dataclasses.replace(weighted, weight=weighted.weight.copy()), chosen))
 
 
 def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
@@ -120,12 +126,12 @@ def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
 def after(run: Run, question: str, calls: I8 | Sequence[int], name: str = "") -> Run:
     """Return the run in which these recorded calls (rows) are changed, called by the question and what `name` says of them."""
     origin = Origin("predicted", hypotheses=(f"{question} {name}".strip(),), effects_may_precede_causes=question in QUESTIONS)
-    return run_of(run.clocks, run.machine, change(run.weighted, question, calls), origin)
+    return run_of(run.clocks, run.machine, change(in_rounds(run).weighted, question, calls), origin)
 
 
 def makespan_after(run: Run, question: str, calls: I8 | Sequence[int]) -> int:
     """Return the makespan, ns, of the run in which these calls (rows) are changed."""
-    return swept_makespan(change(run.weighted, question, calls))
+    return swept_makespan(change(in_rounds(run).weighted, question, calls))
 
 
 def bound(run: Run, question: str) -> int:
@@ -136,7 +142,7 @@ def bound(run: Run, question: str) -> int:
 def without_gaps(run: Run) -> int:
     """Return the makespan, ns, if no call waited and no send kept the model's distance from the one before."""
     every = np.ones(len(run.trace.calls), bool)
-    weighted = change(run.weighted, "zero-wait", np.flatnonzero(every))
+    weighted = change(in_rounds(run).weighted, "zero-wait", np.flatnonzero(every))
     release(weighted, every, START)
     return swept_makespan(weighted)
 

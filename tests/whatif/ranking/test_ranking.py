@@ -15,6 +15,8 @@ from build import Builder, hand_model
 from falling import falling
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
+from perwiz.loggps.links.shapes import fat_tree
+from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.trace.trace import Counts
 from perwiz.whatif import ranking
@@ -478,6 +480,52 @@ def check(trace, model=None):
     for line in (*found.lines[:3], *found.bounds[:3]):
         fall = found.fall(line.change)
         assert fall is None or 0 <= fall.after < fall.before
+    return found.changes
+
+
+def sharing():
+    """Return a run on three nodes in which most kinds of changes gain, and messages, those of collectives, too, share what they pass.
+
+    The first collective is one of known times: three messages of 1000 into rank 0, then three out, each time at once, and 10 for the way.
+    """
+    b = Builder(4, latency=10, per_byte=1, eager=4000, work=0)
+    b.everyone("Allreduce", bytes=1001, at=[(0, 3010), *[(0, 6020)] * 3])
+    for process in range(4):
+        with b.region(process, "step"):
+            b.compute(process, 9000 if process == 3 else 3000)
+    b.everyone("Alltoall", bytes=8000)
+    for other in (1, 2, 3):
+        with b.region(0, "prepare"):
+            b.compute(0, 500)
+        b.send(0, other, 90)
+        b.recv(other, 0)
+    b.send(1, 2, 5000)
+    b.compute(2, 1000)
+    b.recv(2, 1)
+    b.recv(2, 1)
+    b.compute(1, 5000)
+    b.recv(1, 3)
+    b.compute(3, 4000)
+    b.send(3, 1, 50)
+    b.send(1, 2, 50)
+    b.barrier()
+    return build.placed(b.trace(), [0, 1, 2, 1])
+
+
+OF_DEVICES = {"threads", "launches", "pipeline", "overlap"}
+"""Kinds of changes that only threads and devices have."""
+NO_SHARING = hand_model(o=0, G=1, S=4000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model",
+    [dataclasses.replace(NO_SHARING, interfaces=1), NO_SHARING.on(Topology("t", fat_tree([2, 2], 1.0, [2]), 1.0, 0.0, 0.0, ()))],
+    ids=["interfaces", "links"],
+)
+def test_law__each_line_is_what_predict_says__where_messages_share(model):
+    """Of every kind of change: the messages inside of collectives, which a hub does not have, are among those that share."""
+    assert {change.kind for change in check(sharing(), model)} == set(ranking.WORDS) - OF_DEVICES
 
 
 MODELS = (
