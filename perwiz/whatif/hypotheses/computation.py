@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class Computation(Hypothesis):
     """What makes computation longer or shorter, as its `lengths` say. MPI calls keep their work, others unless it says so, too."""
 
     stage = 2
+    of_calls: ClassVar[bool] = False
+    """Whether it changes what calls take, too (`in_calls`)."""
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return what the hypothesis makes of the lengths of segments, ns. Raises UsageError if it does not fit the trace."""
@@ -155,7 +158,7 @@ class Typical(Computation):
     So straggling operations are made equal (Lin et al., OSDI 2025, 3.2). What the mean and the median are of are all processes and steps.
     """
 
-    word, example = "typical", "all"
+    word, example, of_calls = "typical", "all", True
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths: of each chosen instance, without those in it, the mean."""

@@ -8,12 +8,15 @@ import weakref
 
 import numpy as np
 
+from perwiz.graph.graph import Graph
 from perwiz.kernels import stretch as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import running
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 
 
@@ -29,7 +32,8 @@ class Segments:
         self.edge = edges(weighted)
         """Per gap, the edge that holds it."""
         self._graph = weighted.graph
-        self._whole = whole = weighted.weight[self.edge]
+        self.whole = whole = weighted.weight[self.edge]
+        """Per gap, what that weighs."""
         self._enter, self._leave = weighted.region_enter, weighted.region_leave
         regions, gaps = trace.regions, len(whole)
         order = nesting.boundaries(regions, weighted.timeline.regions)
@@ -56,7 +60,7 @@ class Segments:
     def under(self, weighted: Weighted) -> Segments | None:
         """Return the segments of other weights of the same trace if they are these: the same computation; None if they are not."""
         edge = self.edge if weighted.graph is self._graph else edges(weighted)
-        pairs = (weighted.weight[edge], self._whole), (weighted.region_enter, self._enter), (weighted.region_leave, self._leave)
+        pairs = (weighted.weight[edge], self.whole), (weighted.region_enter, self._enter), (weighted.region_leave, self._leave)
         if weighted.trace is not self.trace or not all(one is own or np.array_equal(one, own) for one, own in pairs):
             return None
         if weighted.graph is self._graph:
@@ -131,7 +135,7 @@ class Segments:
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""
         if length is self.length:
-            return self._whole
+            return self.whole
         return np.add.reduceat(length, self._first) if len(length) > len(self.edge) else length
 
     def stretched(self, weighted: Weighted, length: I8) -> Weighted:
@@ -182,7 +186,11 @@ def segments_of(weighted: Weighted) -> Segments:
 
 def edges(weighted: Weighted) -> I4:
     """Return, per computation between two calls of one location, the edge that holds it."""
-    trace, graph = weighted.trace, weighted.graph
+    return _edges(weighted.graph, weighted.trace)
+
+
+@remembered(1)
+def _edges(graph: Graph, trace: Trace) -> I4:
     calls = trace.calls.location
     vertex = np.empty(len(calls) + len(trace.locations), "i4")
     vertex[np.arange(len(calls)) + calls] = graph.entered

@@ -178,7 +178,7 @@ class Asker:
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
             weight, edge = self._computed(computation), edges(self.weighted)
-            differs = np.ones(len(weight), bool) if messages else weight != self.weighted.weight[edge]
+            differs = np.ones(len(weight), bool) if messages else weight != self._whole
             weighted.weight[edge[differs]] = weight[differs]
         for one in computation:
             one.in_calls(weighted)
@@ -186,6 +186,11 @@ class Asker:
             if not isinstance(hypothesis, Messages | Computation):
                 weighted = hypothesis.change(weighted)
         return settled(weighted)
+
+    @property
+    def _whole(self) -> I8:
+        """The weights of the edges that hold computation."""
+        return self._again.whole if self._again else self.segments.whole
 
     def _computed(self, computation: Sequence[Computation]) -> I8:
         """Return the weights of the edges that hold computation."""
@@ -286,13 +291,13 @@ class _Again:
     """What computation becomes under questions that are asked again of other weights of a run."""
 
     def __init__(self, weighted: Weighted) -> None:
-        self._whole, self._enter, self._leave = weighted.weight[edges(weighted)], weighted.region_enter, weighted.region_leave
+        self.whole, self._enter, self._leave = weighted.weight[edges(weighted)], weighted.region_enter, weighted.region_leave
         self.known: dict[tuple[Hypothesis, ...], I8] = {}
         """The weights of the edges that hold computation."""
 
     def holds(self, weighted: Weighted) -> bool:
         """Return whether computation is the same in other weights of the run."""
-        pairs = (weighted.weight[edges(weighted)], self._whole), (weighted.region_enter, self._enter), (weighted.region_leave, self._leave)
+        pairs = (weighted.weight[edges(weighted)], self.whole), (weighted.region_enter, self._enter), (weighted.region_leave, self._leave)
         return all(one is own or np.array_equal(one, own) for one, own in pairs)
 
 

@@ -141,8 +141,9 @@ def _alone(asker: Asker) -> list[str]:
 
 
 def slowest(asker: Asker) -> list[Change]:
-    """Return what `as_the_mean` returns, but of processes that serve the others in turn."""
-    return [change for change in as_the_mean(asker) if not serves(asker, change)]
+    """Return what gains of what `as_the_mean` returns, but of processes that serve the others in turn."""
+    found = asker.changes("slowest", as_the_mean(asker))
+    return [change for change in found if change.makespan < asker.run.makespan and not serves(asker, change)]
 
 
 def serves(asker: Asker, change: Change) -> bool:
@@ -150,8 +151,9 @@ def serves(asker: Asker, change: Change) -> bool:
     return change.by == "rank" and explains(asker, _rank(change), change.makespan)
 
 
-def as_the_mean(asker: Asker) -> list[Change]:
-    """Return what gains if a process, those next to each other that are slow together, or those of a node computed the mean of all.
+def as_the_mean(asker: Asker) -> list[tuple[str, str, str]]:
+    """Return what to ask of a process, those next to each other that are slow together, and those of a node: that they compute the mean of
+    all; each (what it is about, question, in words).
 
     Slow together are at most two thirds of all: more of them as fast as the mean is what balancing says (`balance`).
     Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task.
@@ -176,8 +178,7 @@ def as_the_mean(asker: Asker) -> list[Change]:
         np.add.at(sums, node_of, computed)
         for row, factor in _slow(sums, count):
             asked.append(("node", f"speed node:{trace.nodes[row]}={factor}", f"node {trace.nodes[row]}, {factor} times as fast"))
-    asked += [(by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in _stragglers(asker)]
-    return [change for change in asker.changes("slowest", asked) if change.makespan < asker.run.makespan]
+    return asked + [(by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in _stragglers(asker)]
 
 
 def _rank(change: Change) -> int:

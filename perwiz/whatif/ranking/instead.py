@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from functools import partial
-from itertools import dropwhile
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 
 import numpy as np
 
+from perwiz.engines.sweep import critical_path
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
 from perwiz.whatif.order.ordering_rules import why_fixed
 from perwiz.whatif.ranking import order
@@ -59,21 +63,45 @@ def instead(run: Run, text: str, calls: I8) -> Instead:
 
 @remembered(1)
 def balanced(run: Run) -> tuple[Change, ...]:
-    """Return what makes processes come to any wait of a run at the same time: found once, before its weights are taken over.
-
-    Those that serve the others in turn are left out where they gain most: only what gains most is named.
+    """Return what gains most of what makes processes come to any wait of a run at the same time, none if nothing does: found once, before
+    its weights are taken over. Those that serve the others in turn are left out.
     """
     trace = run.trace
     if len(np.unique(trace.locations.process)) < 2:
         return ()
     asker = Asker(run)
-    found = list(dropwhile(partial(serves, asker), sorted(as_the_mean(asker), key=lambda change: change.makespan)))
-    if len(handed_out(trace).masters):
-        return tuple(found)  # who hands out tasks has no work to be balanced with that of others
-    found += _asked(asker, BALANCE, f"balance-time {WHOLE}", "computation of the whole program")
-    if len(synchronisations(trace)):
-        found += _asked(asker, BALANCE, f"balance-time {STRETCHES}", "computation in each stretch between collectives of all")
-    return tuple(found)
+    asked = [(SLOWEST, *one) for one in as_the_mean(asker)]
+    if not len(handed_out(trace).masters):  # who hands out tasks has no work to be balanced with that of others
+        asked.append((BALANCE, "program", f"balance-time {WHOLE}", "computation of the whole program"))
+        if len(synchronisations(trace)):
+            asked.append((BALANCE, "program", f"balance-time {STRETCHES}", "computation in each stretch between collectives of all"))
+    gaining = takewhile(lambda change: change.makespan < run.makespan, _best_first(asker, asked))
+    return tuple(islice((change for change in gaining if change.kind != SLOWEST or not serves(asker, change)), 1))
+
+
+def _best_first(asker: Asker, asked: Sequence[tuple[str, str, str, str]]) -> Iterator[Change]:
+    """Yield changes of computation, each (kind, what it is about, question, in words), what gains most first; those that do not fit the
+    run are left out. None is swept that gains too little: one critical path of the run stays a path, and gets no shorter than that.
+    """
+    run, segments = asker.run, asker.segments
+    on_path = np.zeros(run.graph.edges, bool)
+    on_path[critical_path(run.graph, run.weighted.weight, run.time)] = True
+    gap = np.flatnonzero(on_path[segments.edge])
+    waiting = list[tuple[int, int, bool]]()
+    for place, (*_, question, _) in enumerate(asked):
+        with contextlib.suppress(UsageError):
+            least, hypothesis = 0, parse(question)
+            if isinstance(hypothesis, Computation) and not hypothesis.of_calls:
+                least = run.makespan + int((hypothesis.gaps(segments, segments.length)[gap] - segments.whole[gap]).sum())
+            waiting.append((least, place, False))
+    heapq.heapify(waiting)
+    while waiting:
+        makespan, place, known = heapq.heappop(waiting)
+        if known:
+            yield Change(*asked[place], makespan)
+        else:
+            with contextlib.suppress(UsageError):
+                heapq.heappush(waiting, (asker.makespan(parse(asked[place][2])), place, True))
 
 
 def _earlier(asker: Asker, text: str, waiting: I8) -> list[Change]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
+import pytest
 
 from build import Builder, hand_model
+from perwiz.formats.files import read
 from perwiz.trace.tables import NONE
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
-from perwiz.whatif.ranking.instead import instead
+from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking.computation import as_the_mean
+from perwiz.whatif.ranking.instead import balanced, instead
 from perwiz.whatif.run import replayed
+
+TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
 
 def asked(trace, text):
@@ -72,3 +81,15 @@ def test_nobody_waits():
     assert (nothing.location, nothing.waited, nothing.changes) == (NONE, 0, ())
     for texts in ((), ("zero-time e2",), ("zero-wait e2", "zero-wait e1")):
         assert predict(late(), texts, hand_model(), clock="none").instead is None
+
+
+@pytest.mark.parametrize("name", ["fpilog.log", "monte.log", "sync.log", "gmm.log"])
+def test_the_best_of_all_that_balances(name):
+    """What is not swept as it cannot gain most would not have."""
+    run = replayed(read(str(TRACES / name)))
+    asker = Asker(run)
+    questions = [*(question for _, question, _ in as_the_mean(asker)), "balance-time all"]
+    makespan = {question: asker.makespan(parse(question)) for question in questions}
+    (found,) = balanced(run)
+    assert len(questions) > 1
+    assert makespan[found.question] == found.makespan == min(makespan.values()) < run.makespan
