@@ -63,20 +63,22 @@ def main() -> None:
 
 
 def drags(calls: int) -> None:
-    """Print what dragging takes per trace and slider, ms of the page's processor time, and of them those of its script."""
+    """Print what dragging takes per trace and slider, ms of the page's processor time, of them those of its script, and the first drag."""
     with tempfile.TemporaryDirectory() as folder, Chromium() as browser:
         browser.call("Performance.enable", timeDomain="threadTicks")
         for name in _EVENTS:
             trace = pattern(name, 64, int(_EVENTS[name] * calls))
             browser.open(small(pathlib.Path(folder), replayed(trace, clock="none")))
-            browser.until("!!perwiz.live")
+            browser.until("perwiz.live && perwiz.live.rehearsed()")
             for slider in ("bandwidth", "latency", "speed of rank 2"):
-                if not browser.run(_DRAG % (slider, _DRAGS)):
-                    continue
                 before = processor(browser)
+                if not browser.run(_DRAG % (slider, 1)):
+                    continue
+                first = processor(browser)
                 browser.run(_DRAG % (slider, _DRAGS))
-                task, script = ((now - then) / _DRAGS for now, then in zip(processor(browser), before, strict=True))
-                print(f"{name:12}{len(trace.calls):8} calls   {slider:16}{task:7.1f} ms, script {script:5.1f} ms", flush=True)
+                task, script = ((now - then) / _DRAGS for now, then in zip(processor(browser), first, strict=True))
+                told = f"{slider:16}{task:7.1f} ms, script {script:5.1f} ms, the first {first[0] - before[0]:5.1f} ms"
+                print(f"{name:12}{len(trace.calls):8} calls   {told}", flush=True)
 
 
 def processor(browser: Chromium) -> tuple[float, float]:

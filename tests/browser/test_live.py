@@ -69,6 +69,20 @@ def test_ticks__read_as_a_command(browser, tmp_path, capsys):
     assert browser.complaints() == []
 
 
+def test_rehearsal__makes_what_ticks_need_and_shows_nothing(browser, tmp_path):
+    """What the first tick would wait for is there before it; the recorded run stays as it is, and no other timeline comes."""
+    run = replayed(perwiz.read(str(TRACES / "srtest.alog")))
+    opened(browser, tmp_path, run)
+    browser.until("perwiz.live.rehearsed()")
+    kept = "['segments', 'owner', 'work', 'before', 'reweighed', 'computed']"
+    assert browser.run(f"{kept}.filter((one) => !perwiz.live.graph[one])") == []
+    assert browser.run("perwiz.view.data.timelines.length") == 1
+    times = run.trace.timeline.calls
+    first = times.enter.min()
+    assert browser.run("[...perwiz.view.data.timelines[0].leave]") == (times.leave - first).tolist()
+    assert browser.run("+document.getElementById('panel-live').dataset.makespan") == run.makespan
+
+
 def test_choices__keep_what_receives_took(browser, tmp_path):
     """A farm hears whoever comes first: perwiz predict would match anew, the page does not, and its command says so."""
     path = str(TRACES / "farm.alog.gz")

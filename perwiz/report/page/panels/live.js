@@ -74,7 +74,7 @@ function liveQuestion(data, run) {
 }
 
 async function livePanel(box, data) {
-  const {node, time, share} = page, {unit, run, line, add, changed, replace} = await page.timeline;
+  const {node, time, share} = page, {unit, run, line, copy: copied, add, changed, replace} = await page.timeline;
   if (unit !== 1 && !page.served) return liveNone(box, data, "its times had to be rounded to fit into it");
   data.siteOf = await page.column(data.site_of);
   data.sites.forEach((row, k) => { row.number = k + 1; });
@@ -148,7 +148,9 @@ async function livePanel(box, data) {
   const list = (title, said, rows) => rows.length ? node("section", {}, node("h3", {}, title), node("p", {class: "quiet"}, said), node("div", {class: "ticks"}, ...rows)) : null;
   const short = (factor) => +factor.toPrecision(3);
   const row = (...cells) => node("div", {}, ...cells);
-  const alone = graph ? liveAlone(graph, data.siteOf) : () => null;
+  const later = liveLater(), alone = graph ? liveAlone(graph, data.siteOf, later) : () => null;
+  let rehearsing = 1;
+  if (graph) [...liveRehearsed(graph, data, copied()), () => { rehearsing = 0; }].forEach(later);
 
   const sites = data.sites.map((one) => row(node("label", {}, tick(ticked.sites, one, one.name + " does not wait"), one.name),
     node("span", {class: "quiet"}, one.calls + (one.calls === 1 ? " call waits " : " calls wait ") + time(one.waits) + " in all"), alone(one)));
@@ -172,23 +174,37 @@ async function livePanel(box, data) {
     if (value && value.run === 0) chosen.append(node("label", {}, tick(ticked.calls, value.id, "e" + value.id + " does not wait"), " e" + value.id + ", the chosen call, does not wait"));
   });
   page.on("tick", ({call}) => { ticked.calls.add(call); widgets.forEach((reset) => reset()); update(); });
-  page.live = {graph, question, update, quoted: liveQuoted, ask: (asked) => liveSwept(graph, asked), show: (swept, one) => liveShow(graph, swept, one)};
+  page.live = {graph, question, update, quoted: liveQuoted, rehearsed: () => !rehearsing, ask: (asked) => liveSwept(graph, asked), show: (swept, one) => liveShow(graph, swept, one)};
   update();
 }
 
-// What each site gains alone, asked when nothing else is to be done.
-function liveAlone(graph, siteOf) {
-  const {node, time} = page, jobs = [];
+// Does one job after the other when nothing else is to be done.
+function liveLater() {
+  const jobs = [];
   const next = () => {
     const job = jobs.shift();
     if (!job) return;
     job();
-    setTimeout(next, 30);
+    setTimeout(next, 20);
   };
-  setTimeout(next, 300);
+  setTimeout(next, 20);
+  return (job) => jobs.push(job);
+}
+
+// Ticks and drags before the first one: what is kept between sweeps is made, and the browser has compiled what it runs often.
+function liveRehearsed(graph, data, line) {
+  const nothing = {speeds: [], scales: []}, asked = [{...nothing, waits: new Uint8Array(graph.calls)}];
+  if (data.bounded) asked.push({...nothing, speeds: [{rank: data.ranks[0], factor: 2}]});
+  if (!data.graph.network.why) asked.push({...nothing, G: 1});
+  return [...asked, ...asked, ...asked].map((one) => () => liveShow(graph, liveSwept(graph, one), line));
+}
+
+// What each site gains alone.
+function liveAlone(graph, siteOf, later) {
+  const {node, time} = page;
   return (one) => {
     const out = node("span", {class: "quiet"}, "");
-    jobs.push(() => {
+    later(() => {
       const mask = new Uint8Array(graph.calls);
       for (let call = 0; call < graph.calls; call++) mask[call] = siteOf[call] === one.number ? 1 : 0;
       const gain = graph.line.makespan - liveMakespan(graph, liveSwept(graph, {waits: mask, speeds: [], scales: []}).time);

@@ -62,8 +62,9 @@ page.panel("timeline", {async draw(box, doc) {
   tl.map = tlMap(tl);
   Object.assign(tl, tlTeller(tl), tlLink(tl));
   // A timeline that a panel makes of the first run: a copy of the recorded one, to be written over.
+  const copy = (name) => tlCopy(lines[0], name);
   const add = (name) => {
-    const one = tlCopy(lines[0], name), index = lines.push(one) - 1;
+    const one = copy(name), index = lines.push(one) - 1;
     panes.forEach((some) => some.choice.append(node("option", {value: index}, name)));
     set(panes[1], index);
     return one;
@@ -325,7 +326,7 @@ page.panel("timeline", {async draw(box, doc) {
     fresh.version = {};
     changed(one, name);
   };
-  page.answering({unit, run: data.runs[0], line: lines[0], add, changed, replace});
+  page.answering({unit, run: data.runs[0], line: lines[0], copy, add, changed, replace});
   page.tell("select", null);
   tl.recall();
   grow();
