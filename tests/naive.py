@@ -103,8 +103,10 @@ def measure_waits(start, source, kind, weight, time, returning, owner):
 
 
 def count(key, size):
-    """Return how often each number below size occurs."""
-    return [list(key).count(number) for number in range(size)]
+    """Return (how often each number below size occurs before the first that is not, the row of that, -1 none)."""
+    bad = next((row for row, number in enumerate(key) if not 0 <= number < size), -1)
+    known = list(key)[: bad if bad >= 0 else None]
+    return [known.count(number) for number in range(size)], bad
 
 
 def group(key):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz.errors import GraphError
 from perwiz.kernels import order
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 
@@ -15,7 +16,7 @@ def places(count: int, op: Ints, on: Ints) -> tuple[I8, I8]:
     """Return the place of each of `count` operations, and those that need themselves over others, whose places mean nothing.
 
     Per dependence `op` is the operation that needs, and `on` the one that is needed. Those that fewer steps lead to come first, in their
-    own order.
+    own order. Raises GraphError for an operation that there is not.
 
     Operation 0 needs 2, operation 3 needs 0 and 1; 4 and 5 need each other:
 
@@ -23,6 +24,10 @@ def places(count: int, op: Ints, on: Ints) -> tuple[I8, I8]:
         on    2 0 1 5 4
         place 3 1 2 4 - -    left 4 5
     """
+    for ends in (op, on):
+        bad = order.count(np.ascontiguousarray(ends, "i4"), np.zeros(count, "i4"))
+        if bad >= 0:
+            raise GraphError(f"dependence {bad} of {len(ends)}: operation {ends[bad]}, must be one of {count}")
     # Vertex 0 of the kernel comes before all that need nothing.
     free = np.setdiff1d(np.arange(count, dtype="i4"), op) + 1
     source = np.concatenate([np.zeros(len(free), "i4"), on + 1]).astype("i4")

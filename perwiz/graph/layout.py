@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from perwiz.errors import GraphError
 from perwiz.graph.graph import GAP, LOCAL, Graph
 from perwiz.kernels import names
 from perwiz.kernels import order as kernel
@@ -71,9 +72,11 @@ def add_gaps(trace: Trace, layout: Layout, edges: Edges) -> None:
 
 
 def counts(key: I4, size: int) -> I4:
-    """Return how often each number below `size` occurs."""
+    """Return how often each of so many vertices occurs. Raises GraphError for one that there is not."""
     out = np.zeros(size, "i4")
-    kernel.count(key, out)
+    bad = kernel.count(key, out)
+    if bad != NONE:
+        raise GraphError(f"edge {bad} of {len(key)}: vertex {key[bad]}, must be one of {size}")
     return out
 
 
@@ -85,9 +88,14 @@ def starts(counts: I4) -> I4:
 
 
 def sort_topologically(layout: Layout, source: I4, target: I4) -> tuple[I4, int]:
-    """Return the vertices, each behind those that lead into it, and how many could be placed: fewer than all if there is a cycle."""
+    """Return the vertices, each behind those that lead into it, and how many could be placed: fewer than all if there is a cycle.
+
+    Raises GraphError if an edge does not lead from one to another, or leads into the origin.
+    """
     chained = layout.chained()
     waiting = counts(target, layout.size)
+    if waiting[0]:
+        raise GraphError(f"edge {np.flatnonzero(target == 0)[0]} of {len(target)}: leads into vertex 0, must be behind the origin")
     waiting[1:] += chained[:-1]
     first = starts(counts(source, layout.size))
     edge = np.empty(len(source), "i4")

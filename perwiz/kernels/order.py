@@ -13,11 +13,17 @@ UNNUMBERED = cython.declare(cython.int, names.UNNUMBERED)
 NONE = cython.declare(cython.int, names.NONE)
 
 
-def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> None:
-    """Add to `out[k]` how often k occurs in `key`."""
+def count(key: cython.const[cython.int][::1], out: cython.int[::1]) -> cython.Py_ssize_t:
+    """Add to `out[k]` how often k occurs in `key`; return -1, or the first row whose k has no cell: it and what follows is not counted."""
+    bad: cython.Py_ssize_t = -1
+    cells: cython.Py_ssize_t = len(out)
     with cython.nogil:
         for i in range(len(key)):
+            if key[i] < 0 or key[i] >= cells:
+                bad = i
+                break
             out[key[i]] += 1
+    return bad
 
 
 def group(key: cython.const[cython.int][::1], cursor: cython.int[::1], out: cython.int[::1]) -> None:
@@ -44,7 +50,7 @@ def order(
     First in, first out from vertex 0 (Kahn), so neighbours in time stay neighbours in memory; of those that as many steps lead to, those of
     one `degree` stand together: a sweep that finds as many edges again and again is twice as fast. `waiting` holds the edges into each
     vertex and is used up; the edges out of v are the rows edge[first[v]:first[v + 1]] of `target`. `cursor` has a cell for each degree,
-    `spare` one per vertex.
+    `spare` one per vertex. Ends of edges must be vertices, and none may lead into vertex 0: who has `count` count them knows.
     """
     with cython.nogil:
         head: cython.Py_ssize_t = 0
