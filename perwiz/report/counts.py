@@ -98,10 +98,11 @@ def factors(scaling: Scaling) -> str:
 
 
 def document(trace: Trace) -> Counters | None:
-    """Return what the counters of a run counted; None if it has none that count."""
+    """Return what the counters of a run counted; None if it has none."""
     found = counted(trace)
+    levels, left_out = [trace.counter_names[row] for row in trace.levels], trace.counts.loose_counters
     if found is None:
-        return None
+        return Counters([], [], None, None, None, levels, left_out) if levels or left_out else None
     whole = found.work().of(np.flatnonzero(trace.locations.kind != STREAM))
     any_value = np.logical_or.reduce([value != 0 for value in found.values])
     return Counters(
@@ -110,8 +111,8 @@ def document(trace: Trace) -> Counters | None:
         ipc=whole.ipc,
         frequency_ghz=whole.frequency_ghz,
         instruction_balance=whole.instruction_balance,
-        levels=[trace.counter_names[row] for row in trace.levels],
-        left_out=trace.counts.loose_counters,
+        levels=levels,
+        left_out=left_out,
     )
 
 
@@ -129,6 +130,8 @@ def lines(found: Counters | None) -> list[str]:
     """Return the tables of counters: by call path, those with most of the first counter first, and computation by process."""
     if found is None:
         return ["no counters"]
+    if not found.names:
+        return ["no counters that count", *words.facts(_facts(found))]
     computed = sorted((row for row in found.counted if not row.mpi), key=lambda row: (row.rank, row.thread))
     out = ["counters by call path, those below left out"]
     out += _lines(found, "call path", [(words.shown(row.call_path, _PATH), row) for row in found.counted], per_second=True)

@@ -12,7 +12,7 @@ from perwiz.formats.otf2.hybrid import clocks
 from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.kernels.otf2_rows import STATE
-from perwiz.kernels.records import FROM_START
+from perwiz.kernels.records import FROM_START, METRIC
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Locations, Offsets, Times
 
@@ -82,6 +82,11 @@ class RecordedLocations:
         self._per_tick = Fraction(_GIGA, max(recording.definitions.resolution, 1))
         self.moved = round(moved * self._per_tick)
         """By how much at most, ns, their first and last instants were moved."""
+
+    @property
+    def other_values(self) -> int:
+        """How many values of metrics are recorded at locations of these alone."""
+        return sum(int(np.count_nonzero(recorded.column("other.kind") == METRIC)) for recorded in self.other)
 
     def _begin_with_process(self) -> None:
         """Let threads and streams that had nothing to do before they first had something do nothing from the first instant on."""

@@ -36,7 +36,7 @@ class Counted:
     levels: tuple[int, ...]
     """Rows of the names of those that do not count."""
     loose: int
-    """Values left out: of other locations, or read where nothing begins or ends."""
+    """Values left out: of other locations or of no metric that is defined, or read where nothing begins or ends."""
 
 
 class OtherRecords:
@@ -91,9 +91,10 @@ class OtherRecords:
             elif kind == codes.ABSOLUTE:
                 levels.add(number)
         kept = np.flatnonzero((counter >= 0) & ~loose)
+        unknown = len(rows) - len(kept)
         rows, counter, value = rows[kept], counter[kept], value[kept]
         of_call, of_region, row = self._boundaries(rows, regions)
-        untied = int(loose.sum()) + int((~of_call & ~of_region).sum())
+        untied = unknown + int((~of_call & ~of_region).sum())
         call = Counters(*_around(row, counter, value, len(names), (of_call & ~self.inside[rows], of_call & self.inside[rows])))
         turn, region = np.divmod(row, max(len(regions), 1))
         ends = of_region & (turn == 0), of_region & (turn == 1)

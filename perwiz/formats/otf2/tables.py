@@ -345,6 +345,7 @@ class Builder:
         definitions, regions = self.recording.definitions, self.regions
         other_records, extras = self.other_records, self.extras
         counted = other_records.counters(regions.table)
+        loose = counted.loose + self.locations.other_values
         parameters, (records, values) = other_records.parameters(), other_records.records()
         locations, nodes, metahosts = self.locations.table(definitions)
         arranged = topologies(definitions, self.comms)
@@ -375,9 +376,7 @@ class Builder:
             offsets=offsets,
             defects=left_out,
             faults=tuple(self.faults),
-            counts=extras.counts(
-                dataclasses.replace(self._counts(other_records, len(parameters) + len(records)), loose_counters=counted.loose)
-            ),
+            counts=extras.counts(dataclasses.replace(self._counts(other_records, len(parameters) + len(records)), loose_counters=loose)),
             properties=self._properties(),
             clocks_compared=extras.property("CLOCKS", True) if extras.written else bool(len(offsets)),
             wildcards_told=extras.written and extras.property("WILDCARDS", True),

@@ -31,6 +31,8 @@ _NAME = 40
 """Columns of the name of a region."""
 _SAID = 1000
 """Columns of what was inferred."""
+_KINDS, _KIND = 4, 30
+"""Kinds of other records that are named, and columns of their names."""
 _INITS = tuple(operations.OPS[op] for op in operations.INITS)
 
 
@@ -110,6 +112,12 @@ class InfoDocument(TraceDocument, kw_only=True):
     """Keys of it that nothing tells, such as between-nodes:S_bytes: with others another part may be waiting."""
     messages: Messages
     collectives: Natural
+    other_records: dict[str, Natural]
+    """Records beside calls, messages, regions and counters that are kept, by kind: of threads, one-sided communication, files, ..."""
+    single_events: Natural
+    """Records that stand alone and tell nothing of these, left out."""
+    values_left_out: Natural
+    """Values of counters of other locations, or read where nothing begins or ends."""
     health: Health
     routines: list[Routine]
     """Those with most time first."""
@@ -163,6 +171,9 @@ def document(
         unknown=[unknown.place for unknown in machine.unknown if unknown.key != "collectives"],
         messages=Messages(matched=told["messages"], bytes=told["bytes"]),
         collectives=trace.share.in_all("collectives", len(trace.collectives)),
+        other_records=_other_records(trace),
+        single_events=trace.counts.single_events,
+        values_left_out=trace.counts.loose_counters,
         health=blocks.health(state),
         routines=_routines(told.sums["routines"]),
         regions=_regions(trace, told),
@@ -191,6 +202,13 @@ def tally(trace: Trace, waits: Waits) -> Tally:
         "routines": np.stack([_sums(routine, value) for value in values]),
     }
     return Tally.of(sums).with_(_of_regions(trace))
+
+
+def _other_records(trace: Trace) -> dict[str, int]:
+    """Return how many records of each kind are kept, most first."""
+    kinds = np.bincount(trace.records.kind, minlength=len(trace.texts))
+    of_all = Tally.of({"kinds": kinds}).of_all(trace.share).sums["kinds"].tolist()
+    return {trace.texts[kind]: of_all[kind] for kind in sorted(range(len(of_all)), key=lambda kind: -of_all[kind]) if of_all[kind]}
 
 
 def _in_init(trace: Trace) -> I8:
@@ -296,6 +314,7 @@ def _facts(info: InfoDocument, regions: bool) -> Facts:
         *_traffic(info),
         ("regions", _region_fact(info.regions, regions)),
         *([("communicators", str(communicators))] if communicators > 1 else []),
+        *_beside(info),
         *(iterations.facts(info.iterations, info.makespan_ns) if info.iterations else []),
         *([("inferred", words.shown(inferred, _SAID))] if (inferred := info.properties.get("inferred")) else []),
     ]
@@ -321,7 +340,28 @@ def _traffic(info: InfoDocument) -> Facts:
         ),
         *([("streams", idle)] if info.streams else []),
         ("messages", f"{messages.matched}, {words.size(messages.bytes)}" if messages.matched else "none"),
-        ("collectives", str(info.collectives or "none")),
+        ("collectives", _collectives(info)),
+    ]
+
+
+def _collectives(info: InfoDocument) -> str:
+    ops = np.array([operations.OP[row.routine] for row in info.routines])
+    of_processes = operations.OF_PROCESSES[ops[operations.COLLECTIVE[ops]]]
+    if not info.collectives or of_processes.all():
+        return str(info.collectives or "none")
+    return f"{info.collectives}, barriers of teams of threads{' among them' if of_processes.any() else ''}"
+
+
+def _beside(info: InfoDocument) -> Facts:
+    """Return what is said of records that are no calls, messages, regions or counters, and of those left out."""
+    kinds = [f"{words.shown(kind, _KIND)} {number}" for kind, number in info.other_records.items()]
+    more = f" and {words.several(len(kinds) - _KINDS, 'kind')} more" if len(kinds) > _KINDS else ""
+    left_out = [(info.single_events, "stand-alone record"), (info.values_left_out, "value")]
+    parts = [words.several(number, noun) for number, noun in left_out if number]
+    loose = " of counters that are of other locations, or were read at any time" if info.values_left_out else ""
+    return [
+        *([("other records", f"{sum(info.other_records.values())} kept: {', '.join(kinds[:_KINDS])}{more}")] if kinds else []),
+        *([("left out", " and ".join(parts) + loose)] if parts else []),
     ]
 
 

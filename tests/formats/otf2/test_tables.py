@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import perwiz
 from build import equal
 from otf2_archive import MPI, NOTHING, USER, Archive, recorded
+from perwiz.cli import main
 from perwiz.formats.completions import inferred
 from perwiz.formats.otf2 import locations as otf2_places
 from perwiz.formats.otf2 import tables as otf2_tables
@@ -921,7 +922,7 @@ def test_places__accelerators_alone_are_processes(archive):
 
 
 def test_places__metrics_alone_are_no_location(archive):
-    """Records of a place for metrics are counted, but it has no row."""
+    """Records of a place for metrics are counted, values as left out, but it has no row."""
     a = archive(1)
     a.location(50, 0, kind=3)
     ref = a.metrics(a.metric("power"))
@@ -929,6 +930,7 @@ def test_places__metrics_alone_are_no_location(archive):
     a.call(0, "MPI_Barrier", 10, 20)
     trace = a.trace()
     assert (len(trace.locations), trace.counts.records, rows(trace.timeline.locations)) == (1, 3, [(0, 10)])
+    assert trace.counts.loose_counters == 1
 
 
 def test_places__that_recorded_nothing(archive):
@@ -1222,7 +1224,9 @@ def test_counters__not_defined(archive):
         a.at(0, time, "Metric", 77, *values(1))
         a.at(0, time, "Metric", ref, *values(1, 2))
         step(0, time, "MPI_Barrier")
-    assert counters(a.trace()) == {(0, "one"): (1, 1)}
+    trace = a.trace()
+    assert counters(trace) == {(0, "one"): (1, 1)}
+    assert trace.counts.loose_counters == 4
 
 
 def test_counters__are_no_single_events(archive):
@@ -1298,6 +1302,34 @@ def test_records__that_are_counted_only(archive):
     a.at(0, 3, "ProgramEnd", 0)
     trace = a.trace()
     assert (counted(trace), kept(trace)) == ({"records": 4, "single_events": 4}, [])
+
+
+@pytest.mark.slow
+def test_records__of_every_class_are_told(archive, capsys):
+    """A file is read, memory allocated, power read at any time, a stream tied to nothing copies: `perwiz info` has a line of each."""
+    a = archive(1)
+    a.location(60, 0, kind=2)
+    a.location(70, 0, kind=3)
+    memory, power = a.metrics(a.metric("memory", "B", mode=17)), a.metrics(a.metric("power", "W"), occurrence=2)
+    for time, step in ((0, a.enter), (10, a.leave)):
+        a.at(0, time, "Metric", memory, *values(4096 + time))
+        a.at(70, time, "Metric", power, *values(200))
+        step(0, time, "MPI_Barrier")
+    a.at(0, 11, "IoCreateHandle", 0, c.IoAccessMode(0), c.IoCreationFlag(0), c.IoStatusFlag(0))
+    a.at(0, 12, "IoOperationBegin", 0, c.IoOperationMode(0), c.IoOperationFlag(0), 512, 1)
+    a.at(0, 13, "IoOperationComplete", 0, 512, 1)
+    a.at(0, 14, "ThreadCreate", 7, 1)
+    a.at(60, 15, "RmaPut", 0, 0, 4096, 77)
+    a.at(0, 16, "ProgramEnd", 0)
+    assert main(["info", "--counters", a.write()]) == 4
+    told = capsys.readouterr().out
+    assert "(INCOMPLETE trace, its 1 device stream left out)" in " ".join(told.split())
+    for line in (
+        "other records 4 kept: ThreadCreate 1, IoCreateHandle 1, IoOperationBegin 1, IoOperationComplete 1",
+        "left out      1 stand-alone record and 2 values of counters that are of other locations, or were read at any time",
+        "levels        memory [B]: no counts, not added up",
+    ):
+        assert f"\n{line}\n" in told
 
 
 def test_topologies(archive):

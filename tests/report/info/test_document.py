@@ -67,6 +67,9 @@ def test_document__by_hand():
         "unknown": [],
         "messages": {"matched": 1, "bytes": 2000},
         "collectives": 0,
+        "other_records": {},
+        "single_events": 0,
+        "values_left_out": 0,
         "routines": [
             {"routine": "MPI_Recv", "calls": 1, "time_ns": 150, "init_ns": 0, "streams_ns": 0, "waiting_ns": 112, "bytes_sent": 0},
             {"routine": "MPI_Bsend", "calls": 1, "time_ns": 10, "init_ns": 0, "streams_ns": 0, "waiting_ns": 0, "bytes_sent": 2000},
@@ -141,6 +144,38 @@ def test_text__what_nothing_tells_of_the_model():
     block = document(program(), machine=Machine(hand_model(), unknown=left, given=True))
     assert block.unknown == ["between-nodes:S_bytes", "progress"]
     assert "under model by hand; not told: between-nodes:S_bytes, progress\n" in overview.text(block, regions=False, waits=False)
+
+
+def told(trace, word):
+    """Return what the line of a word says."""
+    lines = overview.text(document(trace), regions=False, waits=False).splitlines()
+    return next((line.removeprefix(word).strip() for line in lines if line.startswith(word)), None)
+
+
+def test_text__what_is_kept_beside_calls_or_left_out():
+    """Kinds of which most are there come first; four are named."""
+    trace, kinds = program(), ("ThreadFork", "IoSeek", "RmaPut", "OmpFork", "BufferFlush", "never")
+    number = [3, 1, 1, 3, 2, 2, 4, 3, 0, 0]
+    beside = table(tables.Records, location=[0] * 10, kind=number, call=[0] * 10, time=[0] * 10, first_value=[0] * 10)
+    assert told(trace, "other records") is told(trace, "left out") is None
+    trace = dataclasses.replace(trace, records=beside, texts=kinds)
+    assert told(trace, "other records") == "10 kept: OmpFork 3, ThreadFork 2, IoSeek 2, RmaPut 2 and 1 kind more"
+    for single, loose, line in (
+        (1, 0, "1 stand-alone record"),
+        (0, 2, "2 values of counters that are of other locations, or were read at any time"),
+        (3, 1, "3 stand-alone records and 1 value of counters that are of other locations, or were read at any time"),
+    ):
+        counts = dataclasses.replace(trace.counts, single_events=single, loose_counters=loose)
+        assert told(dataclasses.replace(trace, counts=counts), "left out") == line
+
+
+def test_text__collectives_of_threads_are_told_apart():
+    b = Builder(1)
+    team = [0, b.thread(0)]
+    b.team("omp_barrier", team)
+    assert told(b.trace(), "collectives") == "1, barriers of teams of threads"
+    b.barrier()
+    assert told(b.trace(), "collectives") == "2, barriers of teams of threads among them"
 
 
 def test_text__only_what_was_asked_for():
