@@ -26,10 +26,21 @@ def sound(trace):
         assert ((ids >= least) & (ids < size)).all()
     assert (messages.bytes >= 0).all()
     assert (trace.calls.bytes_sent >= 0).all()
-    assert ((requests.completed_by < 0) | (requests.completed_by >= requests.posted_by)).all()
-    assert (messages.receive_done >= messages.receive).all()
+    completed(trace, requests.posted_by, requests.completed_by)
+    completed(trace, messages.send, messages.send_done)
+    completed(trace, messages.receive, messages.receive_done)
     assert (trace.regions.parent < np.arange(len(trace.regions))).all()
     for times in (trace.timeline.calls, trace.timeline.regions, trace.timeline.locations):
         assert (times.enter <= times.leave).all()
     counts = trace.counts
     assert counts.sends - counts.unmatched_sends == counts.receives - counts.unmatched_receives == len(messages)
+
+
+def completed(trace, post, done):
+    """What is posted is completed in the same process, behind it: of the same thread by row, of another one before that returns."""
+    post, done = post[done >= 0], done[done >= 0]
+    location, times = trace.calls.location, trace.timeline.calls
+    same = location[post] == location[done]
+    assert (done[same] >= post[same]).all()
+    assert (trace.locations.process[location[post]] == trace.locations.process[location[done]]).all()
+    assert (times.leave[done[~same]] >= times.enter[post[~same]]).all()
