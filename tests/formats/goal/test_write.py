@@ -45,6 +45,16 @@ def test_write__read(tmp_path_factory, content):
         assert getattr(other, name).tolist() == getattr(one, name).tolist()
 
 
+@pytest.mark.parametrize("name", sorted(set(build.CATALOGUE) - {"empty"}))
+def test_write__read_catalogue(name, tmp_path):
+    """The schedule of every run is read back as it was written."""
+    one, path = scheduled(build.CATALOGUE[name](), build.hand_model()).schedule, str(tmp_path / "x.goal")
+    write(one, path)
+    other = read(path)
+    assert other.ranks == one.ranks
+    assert [getattr(other, name).tolist() for name in COLUMNS] == [getattr(one, name).tolist() for name in COLUMNS]
+
+
 def test_write__by_hand(tmp_path):
     """Calls of rank 0, o = 2: what a call takes beyond that is computation, as is what is between calls.
 
