@@ -7,11 +7,12 @@ import datetime
 
 import numpy as np
 
-from perwiz.formats.traffic import Rows, Traffic, Untold
+from perwiz.formats.traffic import Rows, Share, Traffic, Untold
 from perwiz.kernels import records
 from perwiz.kernels.recorded import TRAFFIC
 from perwiz.trace import defects, matching, matching_collectives, operations
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.resources import map_threads, thread_count
 from perwiz.trace.tables import Calls, Labels, Links, Locations, Offsets, Paths, Regions, Times
 from perwiz.trace.trace import Communicators, Counts, Timeline, Topology, Trace
 from perwiz.words import several
@@ -34,20 +35,26 @@ def tied(actions: list[Rows], posts: list[int], rank: I4, enter: I8, threaded: b
     `actions` are used up. A process posted requests numbered from 0 to `posts`; `rank` is its own, `enter` when each call was entered.
     """
     counts = np.zeros(len(actions), TRAFFIC).view(np.recarray)
-    for k, rows in enumerate(actions):
-        bits = rows["bits"]
+    processes, several_threads = range(len(actions)), thread_count(sum(map(len, actions)))
+
+    def count(k: int) -> None:
+        bits = actions[k]["bits"]
         for name, what in (("sends", records.SENDS), ("receives", records.RECEIVES), ("requests", records.POSTS)):
             counts[name][k] = np.count_nonzero(bits & (what | records.DONE) == what)
         counts["tests"][k] = np.count_nonzero(bits & records.UNSUCCESSFUL_TEST)
+
+    map_threads(count, processes, several_threads)
     counts["last_request"] = posts
     traffic, untold = Traffic(counts), Untold(enter)
-    shares = []
-    for k in range(len(actions)):
-        shares.append(traffic.share(k))
-        shares[-1].add(actions[k].view(np.recarray))
-        shares[-1].end()
+
+    def fill(k: int) -> Share:
+        share = traffic.share(k)
+        share.add(actions[k].view(np.recarray))
+        share.end()
         actions[k] = actions[k][:0].copy()
-    traffic.finish(shares, rank, enter if threaded else None, untold.tell)
+        return share
+
+    traffic.finish(map_threads(fill, processes, several_threads), rank, enter if threaded else None, untold.tell)
     return traffic, untold
 
 
