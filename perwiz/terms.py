@@ -49,7 +49,12 @@ TERMS = (
         "other runs of the same program, made of what repeats in this one; each with and without the change",
         ("drawn anew", "on average", "draws"),
     ),
-    Term("in drawn runs", "in how many runs drawn anew a change gains most, or is among the first three", ("top 3",)),
+    Term(
+        "least",
+        "of a gain: between what it lies in runs drawn anew, as fitted costs may be, and as the machine may be",
+        ("most",),
+        plain=True,
+    ),
     Term("recordings", "what the change gains in other recordings of the same run, how much of it lies between them, and a range of all"),
     Term("log", "earlier predictions and what was measured then: how wide the range must be to hold nine of ten"),
     Term("for devices", "what a process computes to start its device and give it data, once: no work for others", ("start of a device",)),

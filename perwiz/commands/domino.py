@@ -96,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing what to change first and drawing the picture if that was asked for."""
     from perwiz.errors import MISSED, UsageError
     from perwiz.progress import Progress
+    from perwiz.report.domino.document import ordered
     from perwiz.report.domino.records import pays
     from perwiz.report.domino.text import text
     from perwiz.whatif.ranking.plan import target
@@ -116,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
         ranked = domino(trace, machine, args.clock, args.question, progress)
     ranking = _ranking(args, ranked)
     document = _document(args, ranked, ranking)
-    first = ranking.lines[0].change if pays(document) else None
+    first = ordered(ranking, document).lines[0].change if pays(document) else None
     code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(_plot, ranked, first, args.size)})
     return MISSED if document.target and not document.target.reached else code
 

@@ -49,7 +49,7 @@ def _ranked(domino: Domino) -> tuple[DominoDocument, Change | None]:
     """Return the report with the list over every kind of change, which is made now: seconds for a large trace; its first, if it pays."""
     predict, ranking = shlex.join(["perwiz", "predict", domino.run.trace.path]), rank(domino.run, WORDS, None)
     document = domino_report.document(domino, ranking, LISTED, predict=predict)
-    return document, ranking.lines[0].change if pays(document) else None
+    return document, domino_report.ordered(ranking, document).lines[0].change if pays(document) else None
 
 
 def _corrected(correction: Correction) -> str:

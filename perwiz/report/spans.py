@@ -14,6 +14,7 @@ from perwiz.whatif.hypotheses.stretch import LONGEST
 from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.chance import Chance
+from perwiz.whatif.sure.first import Worth
 from perwiz.whatif.sure.parts import BLOCKS, FEW
 from perwiz.whatif.sure.variations import HELD
 
@@ -67,15 +68,23 @@ def _by_chance(chance: Chance) -> ByChance:
     return ByChance(chance.hides, Unusual(piece.rank, piece.thread, call, piece.routine, piece.computes, piece.took, piece.longer))
 
 
-def sure(span: Span | None, recorded: int) -> bool:
-    """Return whether an answer gains over the recorded makespan, ns, in all that the trace leaves open: in nine of ten runs drawn anew, as
-    costs that were fitted may be, and as the machine may be. Where no runs could be drawn, all that it may last must be shorter.
+def worth(span: Span, recorded: int, answer: int) -> Worth:
+    """Return what an answer gains over the recorded makespan, ns, and between what that lies in all that the trace leaves open: in nine of
+    ten runs drawn anew, as costs that were fitted may be, and as the machine may be. Where too little repeats to draw them, between what it
+    lies as the answer may last anything within its span.
     """
-    if span is None:
-        return True
-    if span.gain is None:
-        return span.most_ns < recorded and all(other.makespan_ns < recorded for other in span.others)
-    return min(span.gain.least_ns, span.gain.least_open_ns) > span.costs_ns
+    gain = span.gain
+    if gain is not None:
+        least, most = min(gain.least_ns, gain.least_open_ns) - span.costs_ns, max(gain.most_ns, gain.most_open_ns) + span.costs_ns
+    else:
+        times = [span.least_ns, span.most_ns, *(other.makespan_ns for other in span.others)]
+        least, most = recorded - max(times), recorded - min(times)
+    return Worth(recorded - answer, min(least, recorded - answer), max(most, recorded - answer))
+
+
+def sure(span: Span | None, recorded: int, answer: int) -> bool:
+    """Return whether an answer gains over the recorded makespan, ns, in all that the trace leaves open."""
+    return span is None or worth(span, recorded, answer).sure > 0
 
 
 def short(span: Span | None, answer: int) -> str:

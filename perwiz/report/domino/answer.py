@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.change import gains, parts_of, shown
+from perwiz.report.domino.change import between, gains, parts_of, shown
 from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending, first_bound, first_line, hidden, pays
 from perwiz.report.info import iterations
 
@@ -46,7 +46,7 @@ def doubts(domino: DominoDocument) -> list[str]:
     line = first_line(domino)
     if line is None or not pays(domino):
         return []
-    told = ["the first change may stop the program for good"] if domino.ranked_span and domino.ranked_span.stops else []
+    told = ["the first change may stop the program for good"] if line.span and line.span.stops else []
     told += ["receives of any source would take other messages"] if domino.turned else []
     passed = line.head.receives_passed
     return [*told, *([f"the first change runs ahead of {words.several(passed, 'receive')} that it may need"] if passed else [])]
@@ -250,17 +250,16 @@ def far_bound(domino: DominoDocument) -> Line | None:
 
 def _first(domino: DominoDocument, line: Line) -> Facts:
     """Return the first change, what to do for it, and beside one that is not sure to gain one that is."""
-    sure = sure_to_gain(domino)
+    sure = sure_to_gain(domino, line)
     told = [("first change", f"{'' if sure else 'not sure to gain: '}{_promised(domino, line)}")]
     return [*told, ("what to do", in_short(line.head.remedy)), *([] if sure else _surest(domino))]
 
 
 def _promised(domino: DominoDocument, line: Line) -> str:
-    """Return what the first change promises: what it gains, how long the run then takes, and between what that lies."""
-    makespan = line.head.makespan_ns
-    between = spans.short(domino.ranked_span, makespan)
-    then = f"the run then takes {words.duration(makespan)}{f' ({between})' if between else ''}"
-    return f"{_asked(line)}: {gains(domino, makespan)}; {then}"
+    """Return what the first change promises: what it gains, between what that lies, and how long the run then takes."""
+    least, most = between(domino, line)
+    ends = f", between {least} and {most}" if least else ""
+    return f"{_asked(line)}: {gains(domino, line.head.makespan_ns)}{ends}; the run then takes {words.duration(line.head.makespan_ns)}"
 
 
 def _asked(line: Line) -> str:
@@ -273,16 +272,16 @@ def in_short(remedy: str) -> str:
     return _ASIDE.sub("", remedy)
 
 
-def sure_to_gain(domino: DominoDocument) -> bool:
-    """Return whether the first change gains in all that the trace leaves open."""
-    return spans.sure(domino.ranked_span, domino.replayed_ns)
+def sure_to_gain(domino: DominoDocument, line: Line) -> bool:
+    """Return whether a change gains in all that the trace leaves open."""
+    return spans.sure(line.span, domino.replayed_ns, line.head.makespan_ns)
 
 
 def _surest(domino: DominoDocument) -> Facts:
-    """Return the change of the largest gain that is sure, of the best of each kind, beside a first one that is not."""
-    for row, span in zip(domino.best, domino.best_spans, strict=True):
-        if not row.bound and not blocks.negligible(row.gain_ns, domino.shares_of_ns) and spans.sure(span, domino.replayed_ns):
-            return [("sure to gain", f"{shown(row)}: {gains(domino, row.makespan_ns)}")]
+    """Return the change of the largest gain that is sure, beside a first one that is not."""
+    for line in domino.ranked:
+        if not blocks.negligible(line.head.gain_ns, domino.shares_of_ns) and sure_to_gain(domino, line):
+            return [("sure to gain", f"{shown(line.head)}: {gains(domino, line.head.makespan_ns)}")]
     return [("sure to gain", "none: no change that was tried gains whatever the trace leaves open")]
 
 
@@ -308,7 +307,7 @@ def _launches(domino: DominoDocument) -> Facts:
 
 def _none_pays(domino: DominoDocument, line: Line) -> str:
     """Return that no change that was tried pays, and why."""
-    head, span = line.head, domino.ranked_span
+    head, span = line.head, line.span
     gain = f"{shown(head)} gains most, {words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
     if span and hidden(domino, line):
         ends = f"{words.duration(span.least_ns)} to {words.duration(span.most_ns)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perwiz import words
+from perwiz.report import spans
 from perwiz.report.domino.records import Change, DominoDocument, HotSpot, Line, Ranked
 
 WHOLE = 4000
@@ -42,6 +43,20 @@ def _falls(line: Line) -> str:
         return ""
     before, then = words.duration(line.waiting_ns), words.duration(line.waiting_then_ns)
     return f"; waiting in {words.shown(line.waits_less, 60)} falls from {before} to {then}" if before != then else ""
+
+
+def gain_of(domino: DominoDocument, row: Ranked) -> tuple[str, str]:
+    """Return what a change gains, and as a share."""
+    return words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns)
+
+
+def between(domino: DominoDocument, line: Line) -> tuple[str, str]:
+    """Return what a change gains at least and at most, as far as the trace tells; empty if it leaves nothing open, or nothing tells."""
+    if line.span is None:
+        return "", ""
+    worth = spans.worth(line.span, domino.replayed_ns, line.head.makespan_ns)
+    ends = words.duration(worth.least), words.duration(worth.most)
+    return ends if worth.least < worth.most and ends != (words.duration(worth.gain),) * 2 else ("", "")
 
 
 def worth_of(domino: DominoDocument, row: Ranked | HotSpot) -> tuple[str, str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import shlex
 from collections.abc import Sequence
 from functools import partial
@@ -53,6 +52,7 @@ from perwiz.whatif.ranking.situations import cured, posted, situation
 from perwiz.whatif.run import Run, run_of
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
+from perwiz.whatif.sure.first import order
 from perwiz.whatif.sure.noise import DRAWS
 from perwiz.whatif.sure.places import places
 from perwiz.whatif.worth import worth
@@ -76,10 +76,11 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
     calls = domino.ranked(most).tolist()
     asked, region = worth.parts(question)
     best, lines, bounds = (ranking.best(), ranking.lines, ranking.bounds) if ranking.answerable else ([], (), ())
-    doubts, listed, critical = doubts_of(run), (lines[:most], bounds[:most]), critical_of(run)
+    doubts, critical = doubts_of(run), critical_of(run)
     path = program(critical)
     spots = hot_spots(ranking.asker, path, _SPOTS) if _asks_all(ranking) else []
-    bound, told, placed, drawn = _sure(ranking, question, [*best, *spots], listed, doubts, draws)
+    known = _known(ranking, question, [*best, *spots], (lines[:most], bounds[:most]), doubts, draws)
+    listed, at_best = known.lists
     shares_of = blocks.shares_of(trace, run.makespan)
     limited = limits.limits(critical, shares_of) if len(trace.locations) else None
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
@@ -92,7 +93,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         replayed_ns=run.makespan,
         shares_of_ns=shares_of,
         bound_ns=domino.bound,
-        bound_span=bound,
+        bound_span=known.bound,
         pace=_pace(domino) if little and len(trace.calls) else None,
         calls=len(trace.calls),
         waiting_calls=int((run.waits.time > 0).sum()),
@@ -102,39 +103,43 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         hidden=limits.hidden(ranking, limited) if limited and _asks_all(ranking) else None,
         stands_out=limits.stands_out(trace),
         spending=limits.spending(run),
-        hot_spots=[_spot(run, spot, told[spot]) for spot in spots],
+        hot_spots=[_spot(run, spot, known.spans[spot]) for spot in spots],
         outside_ns=max(int(path.length[(path.kind == KINDS.index("computation")) & (path.path == NONE)].sum()), 0),
         for_devices=limits.for_devices(ranking.asker),
         handed_out=limits.tasks(trace),
         serving=limits.served(ranking.asker),
         pipeline=limits.pipeline(trace),
-        launches=_launches(ranking, lines),
+        launches=_launches(ranking, listed),
         best=[_ranked(run, change) for change in best],
-        best_spans=[told[change] for change in best],
-        ranked=[_line(ranking, line, placed.get(line)) for line in lines[:most]],
-        ranked_span=told[lines[0].change] if lines else None,
+        best_spans=[known.spans[change] for change in best],
+        ranked=[_line(ranking, line, known) for line in listed],
         lines=len(lines),
         small_lines=_small(run, lines, shares_of),
-        at_best=[_line(ranking, line, placed.get(line)) for line in bounds[:most]],
-        at_best_span=told[bounds[0].change] if bounds else None,
+        at_best=[_line(ranking, line, known) for line in at_best],
         at_best_lines=len(bounds),
         small_at_best=_small(run, bounds, shares_of),
-        draws=drawn if placed else 0,
+        draws=known.draws if known.places else 0,
         kinds=list(ranking.kinds),
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
-        turned=bool(lines) and _turned(run, ranking.asker, lines[0].change),
+        turned=bool(listed) and _turned(run, ranking.asker, listed[0].change),
         answerable=ranking.answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),
         changes=[_change(domino, call) for call in calls],
         longest_wait=_change(domino, int(run.waits.time.argmax())) if run.waits.time.any() else None,
         path=_path(domino, most),
-        **misfit.modelled(run, doubts, _answer(ranking)),
+        **misfit.modelled(run, doubts, _answer(ranking, (*listed[:1], *at_best[:1]))),
     )
 
 
-def _answer(ranking: Ranking) -> tuple[Weighted, I8] | None:
-    """Return the graph with the first change, or else with what there is to gain at best, and when all happens in it; None without both."""
-    lines = (*ranking.lines[:1], *ranking.bounds[:1]) if ranking.answerable else ()
+def ordered(ranking: Ranking, domino: DominoDocument) -> Ranking:
+    """Return a ranking whose lines stand as its document has them, the first change first; those that are not in it behind them."""
+    place = {line.head.change: row for row, line in enumerate(domino.ranked)}
+    lines = sorted(ranking.lines, key=lambda line: place.get(blocks.option(line.change.question), len(place)))
+    return dataclasses.replace(ranking, lines=tuple(lines))
+
+
+def _answer(ranking: Ranking, lines: Sequence[RankedLine]) -> tuple[Weighted, I8] | None:
+    """Return the graph with the change of the first of these lines, and when all happens in it; None without any."""
     if not lines:
         return None
     weighted = ranking.asker.changed([lines[0].change.hypothesis])
@@ -179,39 +184,56 @@ def _turned(run: Run, asker: Asker, change: Change) -> bool:
     return matching(run, run_of(run.clocks, run.machine, changed, run.origin)).changed
 
 
-def _sure(
-    ranking: Ranking, question: str, best: Sequence[Change | FoundSpot], listed: Sequence[Sequence[RankedLine]], doubts: Doubts, draws: int
-) -> tuple[Span, dict[Change | FoundSpot, Span], dict[RankedLine, Placed], int]:
-    """Return (between which makespans the true one lies if all calls are changed as the question asks; the same of each best change or hot
-    spot, and of the first of each list; where the lines of a list stand in drawn runs; how many these are).
-    """
-    run, heads = ranking.run, [[line.change for line in lines] for lines in listed]
-    different = list[Change | FoundSpot](dict.fromkeys([*best, *itertools.chain(*heads)]))
-    hypotheses = [change.hypothesis for change in different]
-    every = partial(worth.change, question="zero-time" if question == "zero-time" else "zero-wait", calls=np.arange(len(run.trace.calls)))
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Known:
+    """How sure the answers are."""
+
+    bound: Span
+    """Between which makespans the true one lies if all calls are changed as the question asks."""
+    spans: dict[Change | FoundSpot, Span]
+    """The same of the best changes, of hot spots, of what somebody can do, and of the first bound."""
+    lists: list[list[RankedLine]]
+    """The lines as they stand: of what somebody can do what is sure to gain nearly as much as what gains most before that."""
+    places: dict[RankedLine, Placed]
+    """Where they do in drawn runs; empty if too little repeats."""
+    draws: int
+
+
+def _known(
+    ranking: Ranking, question: str, best: Sequence[Change | FoundSpot], lists: Sequence[Sequence[RankedLine]], doubts: Doubts, draws: int
+) -> _Known:
+    """Return how sure is what is told of the best changes, of hot spots, and of lists: what somebody can do, and bounds."""
+    now, heads = ranking.run.makespan, [line.change for lines in lists for line in lines]
+    asked = list[Change | FoundSpot](dict.fromkeys([*best, *heads]))
+    told = list[Change | FoundSpot](dict.fromkeys([*best, *heads[: len(lists[0]) + 1]]))
+    what, calls = "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(ranking.run.trace.calls))
+    every = partial(worth.change, question=what, calls=calls)
     ranking.asker.let_go()
-    found = sure.answered(run, [every, *ranking.asker.questions(hypotheses)], draws)
-    answer = dict(zip(different, found.of[1:], strict=True))
-    for change in different:
+    found = sure.answered(ranking.run, [every, *ranking.asker.questions([change.hypothesis for change in asked])], draws)
+    answer = dict(zip(asked, found.of[1:], strict=True))
+    for change in asked:
         if change.hypothesis.varied:
             others = possible(ranking.run, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
             answer[change] = dataclasses.replace(answer[change], others=others)
-    told = list[Change | FoundSpot](dict.fromkeys([*best, *(changes[0] for changes in heads if changes)]))
-    of = (found.of[0], *(answer[change] for change in told))
     ranking.asker.let_go()
-    bound, *several = map(spans.span, sure.spans(run, dataclasses.replace(found, of=of), [change.hypothesis for change in told], doubts))
+    of = dataclasses.replace(found, of=(found.of[0], *(answer[change] for change in told)))
+    bound, *several = map(spans.span, sure.spans(ranking.run, of, [change.hypothesis for change in told], doubts))
+    span = dict(zip(told, several, strict=True))
+    rows, bounds = (list(lines) for lines in lists)
+    rows = [rows[row] for row in order([spans.worth(span[line.change], now, line.change.makespan) for line in rows])]
     placed = dict[RankedLine, Placed]()
-    for lines, changes in zip(listed, heads, strict=True):
-        rows = [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places(found, [answer[change] for change in changes])]
-        placed |= dict(zip(lines, rows, strict=False))  # no rows if too little repeats
-    return bound, dict(zip(told, several, strict=True)), placed, len(found.recorded.drawn)
+    for lines in (rows, bounds):
+        places_of = places(found, [answer[line.change] for line in lines])
+        placed |= dict(zip(lines, [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places_of], strict=False))
+    return _Known(bound, span, [rows, bounds], placed, len(found.recorded.drawn))
 
 
-def _line(ranking: Ranking, line: RankedLine, place: Placed | None) -> Line:
+def _line(ranking: Ranking, line: RankedLine, known: _Known) -> Line:
     fall = ranking.fall(line.change)
     return Line(
         head=_ranked(ranking.run, line.change, (*line.includes, *line.part)),
-        place=place,
+        span=known.spans.get(line.change),
+        place=known.places.get(line),
         **{name: [_ranked(ranking.run, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
         waits_less=selectors.site(*fall.site) if fall else None,
         waiting_ns=fall.before if fall else 0,

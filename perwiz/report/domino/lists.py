@@ -1,4 +1,4 @@
-"""The lists of `perwiz domino`: the best change of each kind, what could be changed, and what there is to gain at best."""
+"""The lists of `perwiz domino`: what could be changed, what there is to gain at best, and hot spots."""
 
 from __future__ import annotations
 
@@ -7,22 +7,11 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report.blocks import negligible
 from perwiz.report.domino.answer import far_bound, in_short
-from perwiz.report.domino.change import CURE, INDENT, WHOLE, falls, meaning, named, parts_of, shown, worth_of
-from perwiz.report.domino.records import DominoDocument, Line, Placed, first_line, pays
+from perwiz.report.domino.change import CURE, INDENT, WHOLE, between, falls, gain_of, meaning, named, parts_of, shown, worth_of
+from perwiz.report.domino.records import DominoDocument, Line, first_line, pays
 
-_MUCH = 0.05
-"""Part of what shares are of: what is less is not told."""
-
-
-def kinds(domino: DominoDocument) -> list[str]:
-    """Return the table of the best changes, each with between which makespans it lies."""
-    head = ["kind", "gain", "", "", "makespan", "between", "", "change"]
-    rows = []
-    for row, span in zip(domino.best, domino.best_spans, strict=True):
-        gain, share, makespan = worth_of(domino, row)
-        between = words.duration(span.least_ns), words.duration(span.most_ns)
-        rows.append([row.kind, gain, share, "at best" if row.bound else "", makespan, *between, shown(row)])
-    return words.table(head, rows, (0, 3, 7), spare=(6, 5, 4))
+_AT_BEST, _MUCH = "what there is to gain at best", 0.05
+"""Title of the list of bounds, where how sure a gain is says little; part of what shares are of: what is less is not told."""
 
 
 def hot_spots(domino: DominoDocument) -> list[str]:
@@ -54,7 +43,7 @@ def lists(domino: DominoDocument) -> list[str]:
     said, out = set[str](), list[str]()
     lists = (
         ("what could be changed", domino.ranked, domino.lines, domino.small_lines, first_line(domino) if pays(domino) else None),
-        ("what there is to gain at best", domino.at_best, domino.at_best_lines, domino.small_at_best, far_bound(domino)),
+        (_AT_BEST, domino.at_best, domino.at_best_lines, domino.small_at_best, far_bound(domino)),
     )
     for title, lines, total, small, above in lists:
         if total:
@@ -76,37 +65,30 @@ def _list(
         known = line.head.remedy in said or (line is above and in_short(line.head.remedy) == line.head.remedy)
         told += [] if known else [f"do: {line.head.remedy}"]
         said.add(line.head.remedy)
-        place = _place(line.place) if line.place else ""
         tie = "=" if line.place and line.place.tied else ""
-        rows.append([f"{tie}{number}", *worth_of(domino, line.head), place, line.head.kind, shown(line.head)])
+        rows.append([f"{tie}{number}", *gain_of(domino, line.head), *between(domino, line), line.head.kind, shown(line.head)])
         rows += [part for text in told for part in words.wrapped(f"{INDENT}{text}", len(INDENT) + 2)]
-    head = ["", "gain", "", "makespan", "in drawn runs", "kind", "change"]
-    if not domino.draws:
-        head, rows = _without(head, 4), [row if isinstance(row, str) else _without(row, 4) for row in rows]
-    table = words.table(head, rows, (0, len(head) - 2, len(head) - 1), spare=(3,)) if rows else []
+    head = ["", "gain", "", "least", "most", "kind", "change"]
+    if title == _AT_BEST or not any(row[3] for row in rows if not isinstance(row, str)):
+        head, rows = _without(head), [row if isinstance(row, str) else _without(row) for row in rows]
+    table = words.table(head, rows, (0, len(head) - 2, len(head) - 1), spare=(4, 3)[: len(head) - 5]) if rows else []
     gain = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
     further = f"{words.several(small, 'further line' if rows else 'line')} {gain}"
     return [f"{title}{first}", *table, *([further] if small else [])]
 
 
-def _without(row: Sequence[str], column: int) -> list[str]:
-    return [cell for k, cell in enumerate(row) if k != column]
-
-
-def _place(place: Placed) -> str:
-    """Return how often a line is first, or if it never is among the first three."""
-    if place.first:
-        return f"first {words.percent(place.first, 1)}"
-    return f"top 3 {words.percent(place.first_three, 1)}" if place.first_three else "-"
+def _without(row: Sequence[str]) -> list[str]:
+    """Return a row without between what its gain lies."""
+    return [*row[:3], *row[5:]]
 
 
 def _legend(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
-    """Return what gains are, and what the column of places says."""
+    """Return what gains are, and in which order lines stand."""
     told = [f"gain: by which the recorded run, replayed with the change, is shorter; {words.shown(domino.predict, WHOLE)} CHANGE"]
-    if domino.draws:
-        tied = any(line.place and line.place.tied for line in lines)
-        ties = "; = whether it gains less than the line before it is open: it may be first in more of them" if tied else ""
-        told.append(f"in drawn runs: in how many of {domino.draws} drawn anew it gains most, or is among the first three{ties}")
+    if len(domino.ranked) > 1 and any(between(domino, line)[0] for line in lines):
+        told.append("order: the largest gain; where each of two lies between least and most of the other, the larger least")
+    if any(line.place and line.place.tied for line in lines):
+        told.append("=: it may gain more than the line before it, in more than one of twenty runs drawn anew")
     return [line for text in told for line in words.wrapped(text, 2)]
 
 

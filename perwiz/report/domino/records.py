@@ -130,6 +130,8 @@ class Line(Record):
     """A change, and others that say the same."""
 
     head: Ranked
+    span: Span | None
+    """Of the head; null of bounds but the first, and the best of their kind."""
     place: Placed | None
     """Null if fewer than 8 repetitions tell how much gains vary."""
     includes: list[Ranked]
@@ -412,17 +414,15 @@ class DominoDocument(TraceDocument, kw_only=True):
     best_spans: list[Span]
     """Of each of them."""
     ranked: list[Line]
-    """What somebody can do, of every kind, largest gain first; of equal gain the cause, then the plainer."""
-    ranked_span: Span | None
-    """Of the head of the first of these lines; null without any."""
+    """What somebody can do, of every kind, largest gain first; of nearly the same gain, each in the span of the other, what is sure to gain
+    most, and of equal gain the cause, then the plainer.
+    """
     lines: Natural
     """How many lines there are."""
     small_lines: Natural
     """How many of them gain less than a thousandth of shares_of_ns."""
     at_best: list[Line]
     """What there is to gain at best: bounds that are in none of these lines, largest gain first."""
-    at_best_span: Span | None
-    """Of the head of the first of them; null without any."""
     at_best_lines: Natural
     small_at_best: Natural
     """How many of them gain less than a thousandth of shares_of_ns."""
@@ -477,7 +477,7 @@ def pays(domino: DominoDocument) -> bool:
 
 def hidden(domino: DominoDocument, line: Line) -> bool:
     """Return whether the first change gains less than a hundredth, and less than runs of the same differ by: nobody would see it."""
-    span, gain = domino.ranked_span, line.head.gain_ns
+    span, gain = line.span, line.head.gain_ns
     return span is not None and 100 * gain < domino.shares_of_ns and gain < max(span.sooner_ns, span.later_ns)
 
 

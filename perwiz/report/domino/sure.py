@@ -46,7 +46,7 @@ def _first(domino: DominoDocument) -> Facts:
     line = first_line(domino) if domino.answerable else None
     if line is None:
         return []
-    told = spans.facts(domino.ranked_span, line.head.makespan_ns, _FIRST)
+    told = spans.facts(line.span, line.head.makespan_ns, _FIRST)
     granted = only_if(line.head).removeprefix("; ")
     return [*told, *([("" if told else _FIRST, granted)] if granted and pays(domino) else [])]
 
@@ -56,7 +56,7 @@ def _at_best(domino: DominoDocument) -> Facts:
     bound = first_bound(domino) if domino.answerable else None
     if bound is None:
         return []
-    told = spans.facts(domino.at_best_span, bound.head.makespan_ns, _BEST)
+    told = spans.facts(bound.span, bound.head.makespan_ns, _BEST)
     return [*told, ("" if told else _BEST, _kept(domino, bound))]
 
 

@@ -9,7 +9,7 @@ from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.answer import answer
 from perwiz.report.domino.change import WHOLE, gained, receives
-from perwiz.report.domino.lists import hot_spots, kinds, lists
+from perwiz.report.domino.lists import hot_spots, lists
 from perwiz.report.domino.records import Change, DominoDocument, NextFix
 from perwiz.report.domino.sure import section
 from perwiz.report.domino.target import target
@@ -32,8 +32,6 @@ def text(domino: DominoDocument) -> str:
         lines += target(domino, domino.target)
     if domino.fixes:
         lines += ["one fix after the other, each the one that gains most by then", *_steps(domino, domino.fixes.by_gain)]
-    if len(domino.best) > 1:
-        lines += ["", "the best change of each kind", *kinds(domino)]
     if domino.ranked or domino.at_best:
         lines += lists(domino)
     if domino.hot_spots:

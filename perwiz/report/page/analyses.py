@@ -10,6 +10,7 @@ from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
 from perwiz.report.domino.document import document as domino_document
+from perwiz.report.domino.document import ordered
 from perwiz.report.domino.records import DominoDocument, first_bound, pays
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
@@ -145,6 +146,7 @@ def gathered(
     tell(2, 5)
     ranking = rank(run)
     ranked = domino_document(domino, ranking, ROWS)
+    ranking = ordered(ranking, ranked)
     lines = ranking.lines[:1] if pays(ranked) else ranking.bounds[:1] if first_bound(ranked) else ()
     first = [line.change for line in lines]
     question = asked or [change.question for change in first]

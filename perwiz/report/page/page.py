@@ -86,7 +86,7 @@ def _by(report: Report) -> str | None:
     """Return what gives the run that is shown where nothing was asked; None if it is what there is to gain at best: no change pays."""
     if not report.pays:
         return None
-    return "by the first change" if sure_to_gain(report.ranked) else "by the first change, not sure to gain"
+    return "by the first change" if sure_to_gain(report.ranked, report.ranked.ranked[0]) else "by the first change, not sure to gain"
 
 
 def _modelled(report: Report) -> DominoDocument:

@@ -70,7 +70,7 @@ def _answer(predict: PredictDocument) -> Facts:
     """Return what becomes of the run and what to do for it, with what puts that in doubt."""
     recorded, asked = predict.recorded_ns, bool(predict.hypotheses)
     change = blocks.gained(recorded, predict.predicted_ns, predict.shares_of_ns)
-    if predict.gain_ns > 0 and not spans.sure(predict.predicted_span, recorded):
+    if predict.gain_ns > 0 and not spans.sure(predict.predicted_span, recorded, predict.predicted_ns):
         change += ", not sure to gain"
     change = "nothing changes" if asked and _still(predict) else change
     of = blocks.share_notes(predict.shares_of_ns, recorded, predict.part) if asked else []

@@ -117,7 +117,7 @@ def text(told: TogetherDocument) -> str:
     change = blocks.gained(told.recorded_ns, told.predicted_ns, told.shares_of_ns)
     waits = f"{words.duration(told.waiting_ns)} recorded, {words.duration(told.waiting_predicted_ns)} predicted"
     span, asked = told.predicted_span, bool(told.hypotheses)
-    if told.gain_ns > 0 and not spans.sure(span, told.recorded_ns):
+    if told.gain_ns > 0 and not spans.sure(span, told.recorded_ns, told.predicted_ns):
         change += ", not sure to gain"
     facts = [
         ("recorded", blocks.recorded(told.recorded_ns, told.health)),

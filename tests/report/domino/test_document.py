@@ -20,7 +20,7 @@ from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.answer import in_short
 from perwiz.report.domino.change import meaning
-from perwiz.report.domino.records import Launches, Line, first_bound, first_line, pays
+from perwiz.report.domino.records import Launches, first_bound, first_line, pays
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.report.predict import document as predict_of
@@ -135,7 +135,7 @@ def test_document__by_hand():
     assert next(row["change"] for row in line["includes"] if row["kind"] == "wait") == "--zero-wait e2"
     assert (len(block["at_best"]), block["answerable"]) == (1, True)
     assert block["best"][0] == line["head"]
-    assert (block["best_spans"][0], block["ranked_span"]) == (block["at_best_span"], None)
+    assert block["best_spans"][0] == line["span"]
 
 
 def test_text__by_hand():
@@ -149,25 +149,20 @@ def test_text__by_hand():
         "first change  --speed rank:1=1.203 (rank 1, 1.203 times as fast): gain 51 ns (6.1 %); the run then takes 783 ns",
         "what to do    see why this process computes longer: more work than the others, or a slower core or a crowded node",
         "",
-        "the best change of each kind",
-        "kind      gain                  makespan  between          change",
-        "wait     62 ns  7.4 %  at best    772 ns   772 ns  772 ns  --zero-wait rank:1",
-        "slowest  51 ns  6.1 %             783 ns   783 ns  783 ns  --speed rank:1=1.203",
-        "",
         "what could be changed",
-        "    gain         makespan  kind     change",
-        "1  51 ns  6.1 %    783 ns  slowest  --speed rank:1=1.203",
+        "    gain         kind     change",
+        "1  51 ns  6.1 %  slowest  --speed rank:1=1.203",
         "     waiting in MPI_Recv falls from 600 ns to 506 ns",
         "     do: see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded",
         "       node (pin processes, move the job)",
         "",
         "what there is to gain at best",
-        "    gain         makespan  kind  change",
-        "1  62 ns  7.4 %    772 ns  wait  --zero-wait rank:1",
+        "    gain         kind  change",
+        "1  62 ns  7.4 %  wait  --zero-wait rank:1",
         "     the 3 calls of rank 1; waiting in MPI_Recv falls from 600 ns to 414 ns",
         "     do: send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of",
         "       waiting",
-        "2  10 ns  1.2 %    824 ns  wait  --zero-wait rank:2",
+        "2  10 ns  1.2 %  wait  --zero-wait rank:2",
         "     the 1 call of rank 2; waiting in MPI_Recv falls from 600 ns to 376 ns",
         "gain: by which the recorded run, replayed with the change, is shorter; perwiz predict falling.alog CHANGE",
         "",
@@ -339,23 +334,20 @@ def test_text__not_sure_to_gain():
 
 
 def test_text__what_is_sure_beside_a_first_change_that_is_not():
-    """The best of another kind that gains in all that is left open; without one that is said. A bound is none that somebody can do."""
+    """The next line that gains in all that is left open; without one that is said."""
     block = document(uneven_and_late())
+    second = block.ranked[1]
     unsure = with_span(block, most_ns=block.replayed_ns)
-    first, *others = (row.kind for row in block.best if not row.bound)
-    second = next(row for row in block.best if row.kind == others[0])
-    rows = zip(block.best, block.best_spans, strict=True)
-    spans = [replace(span, most_ns=block.replayed_ns) if row.kind == first else span for row, span in rows]
-    told = lines(replace(unsure, best_spans=spans), "sure to gain")
-    assert told.startswith(f"{second.change}: gain {words.duration(second.gain_ns)} (")
-    spans = [replace(span, most_ns=block.replayed_ns) for span in spans]
-    told = lines(replace(unsure, best_spans=spans), "sure to gain")
-    assert told == "none: no change that was tried gains whatever the trace leaves open"
+    told = lines(replace(unsure, ranked=[*unsure.ranked, second]), "sure to gain")
+    assert told.startswith(f"{second.head.change}: gain {words.duration(second.head.gain_ns)} (")
+    assert lines(unsure, "sure to gain") == "none: no change that was tried gains whatever the trace leaves open"
     assert "\nsure " not in text(block)
 
 
 def with_span(block, **changed):
-    return replace(block, ranked_span=replace(block.ranked_span, **{"costs_ns": 0, "others": [], **changed}))
+    """Return a document whose lines of what somebody can do are the first one alone, with another span."""
+    first = block.ranked[0]
+    return replace(block, ranked=[replace(first, span=replace(first.span, **{"costs_ns": 0, "others": [], **changed}))])
 
 
 def test_text__what_a_target_is_counted_from():
@@ -973,16 +965,7 @@ def two_that_work(first, second, name="work"):
 
 
 def test_text__a_fall_that_no_digit_shows():
-    line = Line(
-        head=document(halo_of_two()).at_best[0].head,
-        place=None,
-        includes=[],
-        more=[],
-        part=[],
-        waits_less="MPI_Recv",
-        waiting_ns=263_904,
-        waiting_then_ns=263_901,
-    )
+    line = replace(document(halo_of_two()).at_best[0], waits_less="MPI_Recv", waiting_ns=263_904, waiting_then_ns=263_901)
     assert "falls" not in meaning(line)
     assert meaning(replace(line, waiting_then_ns=1000)).endswith("; waiting in MPI_Recv falls from 263.9 us to 1.000 us")
 

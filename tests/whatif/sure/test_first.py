@@ -1,0 +1,36 @@
+"""Which change stands first: worked by hand."""
+
+import pytest
+
+from perwiz.whatif.sure.first import Worth, order
+
+A, B, C = Worth(24, 0, 53), Worth(22, 11, 25), Worth(13, 12, 14)
+"""Largest gain, but none of it sure; nearly the same, 11 of it sure; less, for 24 lies outside of 12 to 14."""
+
+
+@pytest.mark.parametrize(
+    ("worths", "rows"),
+    [
+        ([], []),
+        ([A], [0]),
+        ([A, B, C], [1, 0, 2]),
+        ([C, B, A], [1, 2, 0]),
+        ([A, C], [0, 1]),
+        # 22 does not lie within 23 to 25: not nearly the same, though 24 lies within 11 to 25
+        ([Worth(24, 23, 25), B], [0, 1]),
+        # of two that may gain nothing that which gains more, whatever they lose at worst; so of two that are sure of the same
+        ([Worth(24, -9, 53), Worth(22, -1, 25)], [0, 1]),
+        ([Worth(22, 11, 25), Worth(24, 11, 53)], [1, 0]),
+        ([B, B], [0, 1]),
+        # B before A, for which C no longer is near once B is told; D is near C alone
+        ([A, B, C, Worth(12, 12, 13)], [1, 0, 2, 3]),
+        # of three that are near the largest the surest, then again among those that are left
+        ([Worth(24, 0, 53), Worth(22, 11, 25), Worth(21, 12, 24)], [2, 1, 0]),
+    ],
+)
+def test_order__by_hand(worths, rows):
+    assert order(worths) == rows
+
+
+def test_order__of_gains_that_are_known_exactly():
+    assert order([Worth(gain, gain, gain) for gain in (3, 9, 5, 9)]) == [1, 3, 2, 0]
