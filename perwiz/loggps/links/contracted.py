@@ -7,6 +7,9 @@ And few messages need vertices, those behind which somebody waits before the nex
     come    a b       c          one vertex for a to e, where b is, and one for c and f:
     wait        d e       f      a comes there so much later as it takes to b, d and e go on so much later as it takes from b
 
+    come    a   b   c   d        two for a to d, where b and d are: how long it takes from a to who waits for a alone a message says
+    wait      a   b   c   d      itself, and who waits for c waits behind b
+
 What hypotheses may change, messages between calls, stays as it is, and so do the neighbours behind.
 """
 
@@ -40,9 +43,11 @@ def contracted(edges: Ways, weight: I8, vertices: int, queues: tuple[Queue, Queu
             some = np.flatnonzero(side & ~stays)
             stays[some] = line.tell(end[rows[some]], at[some], weight[rows[some]], sign)
         rows, at, into = rows[stays], at[stays], into[stays]
+        free = ~stands
         stands[line.turns(at[into], at[~into])] = True
-        before, after = line.nearest(stands)
-        there = np.where(into, after[at], before[at])
+        stands[line.told(stands, free, at, into, edges.cause[rows])] = False
+        before, _ = line.nearest(stands)
+        there = line.there(stands, at, into)
         waited = there != NONE  # else nobody waits behind those that come
         rows, at, into, there = rows[waited], at[waited], into[waited], there[waited]
         vertex, kept = first + queue.order, edges.take(rows)
@@ -85,6 +90,26 @@ class _Line:
         event = np.flatnonzero(come | wait)
         then, same = np.roll(event, -1), np.append(np.diff(self.interface[event]) == 0, False)
         return event[come[event] & (wait[event] | (same & ~come[then]))]
+
+    def there(self, stands: Mask, at: I8, into: Mask) -> I8:
+        """Return where edges into places and from them begin and end if only some places stand; -1 for what comes when nobody waits."""
+        before, after = self.nearest(stands)
+        return np.where(into, after[at], before[at])
+
+    def told(self, stands: Mask, free: Mask, at: I8, into: Mask, message: I8) -> I8:
+        """Return the free places that need not stand, every second of a row of them: a message comes there alone, and nobody but who waits
+        for it waits there. It tells itself how long that takes, so it may come where the next one does, and who waits for it may wait where
+        those do that are ahead.
+        """
+        there, own = self.there(stands, at, into), np.full((2, len(stands)), NONE)
+        comes, waits = (np.bincount(there[side & (there != NONE)], minlength=len(stands)) for side in (into, ~into))
+        here = np.flatnonzero(there == at)
+        own[into[here].astype("i8"), at[here]] = message[here]
+        place = np.flatnonzero(stands)
+        alone = (free & (comes == 1) & (waits == 1) & (own[0] == own[1]) & (own[0] != NONE))[place]
+        behind = np.append(False, alone[:-1] & (np.diff(self.interface[place]) == 0))
+        row = np.arange(len(place))
+        return place[alone & ((row - np.maximum.accumulate(np.where(alone & behind, 0, row))) % 2 == 0)]
 
     def nearest(self, stands: Mask) -> tuple[I8, I8]:
         """Return the nearest place of those that stand, up to each one and from it on; -1 where there is none on its interface."""

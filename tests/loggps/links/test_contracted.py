@@ -32,6 +32,25 @@ def test_contracted():
     assert listed(between, own) == sorted(zip(source, target, weight.tolist(), strict=True))
 
 
+def test_contracted__what_messages_tell_themselves():
+    """Vertices 0 to 3 each send a message of 10 ns, for which 4 to 7 wait; they are 8 to 11, one behind the other.
+
+    How long the first and the third take alone they say themselves. So 0 comes where the second is, 2 where the fourth is, and who waits
+    for the third waits behind the second; nothing is ahead of the first. If 5 waits for the first, too, that stays, and the second goes.
+    """
+    queue = Queue(np.arange(4), np.array([False, True, True, True]), np.arange(4))
+    source, target = [0, 1, 2, 3, 8, 9, 10, 11, 8, 9, 10], [8, 9, 10, 11, 4, 5, 6, 7, 9, 10, 11]
+    kind, cause = np.array([INJECTION] * 8 + [QUEUE] * 3, "u1"), np.array([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2])
+    edges = Ways(np.array(source), np.array(target), kind, cause)
+    weight = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 10, 10])
+    asked = 8, (queue, NOBODY), np.full(4, 10)
+    made, ns = contracted(edges, weight, *asked, 0)
+    assert listed(made, ns) == [(0, 9, 11), (1, 9, 2), (2, 11, 13), (3, 11, 4), (9, 5, 6), (9, 6, 17), (9, 11, 20), (11, 7, 8)]
+    more = Ways(*(np.insert(column, 8, value) for column, value in zip(edges, (8, 5, INJECTION, 1), strict=True)))
+    made, ns = contracted(more, np.insert(weight, 8, 50), *asked, 0)
+    assert [edge for edge in listed(made, ns) if 8 in edge[:2]] == [(0, 8, 1), (8, 4, 5), (8, 5, 16), (8, 5, 50), (8, 10, 20)]
+
+
 def test_contracted__binds_nobody():
     edges = Ways(np.array([0, 1]), np.array([4, 4]), np.array([INJECTION] * 2, "u1"), np.array([0, 0]))
     queue = Queue(np.array([0]), np.array([False]), np.full(4, -1))
