@@ -197,8 +197,13 @@ def as_recorded(state: Health) -> str:
 
 def unrecorded_waits(state: Health) -> Facts:
     """Return in words where waits are that were not recorded; nothing if all were."""
-    calls = words.several(state.counts.bare, "call")
-    return [("", f"the waits of {calls} were not recorded: they count as computation")] if state.counts.bare else []
+    told = waits_of_bare(state.counts.bare)
+    return [("", told)] if told else []
+
+
+def waits_of_bare(calls: int) -> str:
+    """Return in words where the waits of so many calls are, which were not recorded; empty if all were."""
+    return f"the waits of {words.several(calls, 'call')} were not recorded: they count as computation" if calls else ""
 
 
 def health_lines(state: Health, clocks: bool = True, shared: bool = True) -> list[str]:

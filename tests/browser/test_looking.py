@@ -145,7 +145,7 @@ def test_rows__are_all_in_sight(browser, tmp_path, ranks, marked):
     assert len(rows) == ranks
     assert max(bottom for bottom, _ in rows) <= browser.run("document.querySelector('.area canvas').clientHeight - 20")
     assert {below >= 2 * 12 for _, below in rows} == {marked}
-    assert browser.run("document.getElementById('panels').clientHeight") >= 140
+    assert browser.run("document.getElementById('panels').clientHeight") >= 359
     browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
 
 

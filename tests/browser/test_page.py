@@ -283,6 +283,30 @@ def test_paper__is_painted_as_wide_as_it_is(browser, srtest):
     quiet(browser)
 
 
+def test_phone__changes_are_no_wider_than_it(browser, srtest):
+    """What a change is and what to do for it stand below its gain, from edge to edge."""
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    browser.look_at(srtest)
+    assert browser.run("[...document.querySelectorAll('table.stacked')].map((one) => one.scrollWidth)") == [358, 358]
+    cells = "[...document.querySelector('table.stacked tbody tr').children].map((one) => one.getBoundingClientRect())"
+    gain, *_, change, remedy = browser.run(f"{cells}.map((r) => [r.left, r.top, r.right, r.bottom])")
+    assert change[:1] == remedy[:1] == gain[:1] == [16]
+    assert gain[3] <= change[1] < change[3] <= remedy[1]
+    browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
+
+
+def test_low_window__the_page_scrolls_to_the_panel_that_is_opened(browser, srtest):
+    """Panels keep 360 dots; a tab that is opened brings all of them into sight, with what is drawn above them."""
+    browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=600, deviceScaleFactor=1, mobile=False)
+    browser.open(srtest)
+    high, bottom = "document.getElementById('panels').clientHeight", "document.getElementById('panels').getBoundingClientRect().bottom"
+    assert browser.run(high) == 359
+    assert browser.run(bottom) > 600
+    browser.run("document.getElementById('tab-live').click()")
+    assert browser.run(bottom) == pytest.approx(600, abs=1)
+    browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
+
+
 def test_paper__its_keys_draw_every_panel_first(browser, srtest):
     browser.open(srtest)
     undrawn = "document.querySelectorAll('[role=tabpanel] > h2:only-child').length"

@@ -4,7 +4,6 @@ const page = window.perwiz = (function () {
   let base = 0, answering;
   const timeline = new Promise((done) => { answering = done; });
   const FEW = 8;  // rows that need no filter
-  const SMALL = 20000;  // calls of a run whose panels are drawn before they are opened, so that all of it prints
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
   const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
@@ -99,7 +98,8 @@ const page = window.perwiz = (function () {
     head.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); } });
   }
 
-  // head: texts; rows: {cells: [text or node], go: f, title: text}; options: {left: [columns], caption: text}. Heads sort; what has more
+  // head: texts; rows: {cells: [text or node], go: f, title: text}; options: {left: [columns], caption: text, stacked: whether a narrow
+  // screen has the cells behind the fourth below each other}. Heads sort; what has more
   // than FEW rows has a field that filters them; a table is copied as lines of cells with tabs between.
   function table(head, rows, options) {
     const left = new Set((options || {}).left || [0]), side = (k) => left.has(k) ? "left" : "";
@@ -124,7 +124,7 @@ const page = window.perwiz = (function () {
     }
     const caption = (options || {}).caption, heads = node("tr", {}, ...head.map((text, k) => text ? node("th", {scope: "col", class: side(k), title: "sort"}, text) : node("td", {})));
     [...heads.children].forEach((one, k) => { if (head[k] && rows.length > 1) sorting(body, one, k); });
-    const made = node("table", {}, caption || rows.length > 2 ? node("caption", {}, caption || "", tools()) : null, node("thead", {}, heads), body);
+    const made = node("table", {class: (options || {}).stacked ? "stacked" : null}, caption || rows.length > 2 ? node("caption", {}, caption || "", tools()) : null, node("thead", {}, heads), body);
     return made;
 
     function tools() {
@@ -245,7 +245,7 @@ const page = window.perwiz = (function () {
     headline(head);
     const listed = head.panels.filter((panel) => panel.id !== "timeline" && panels[panel.id]);
     for (const {id, title} of listed) {
-      tabs.append(node("button", {role: "tab", id: "tab-" + id, "aria-controls": "panel-" + id, onclick: () => open(id)}, title));
+      tabs.append(node("button", {role: "tab", id: "tab-" + id, "aria-controls": "panel-" + id, onclick: () => { open(id); place.scrollIntoView({block: "nearest"}); }}, title));
       place.append(node("section", {role: "tabpanel", id: "panel-" + id, "aria-labelledby": "tab-" + id, hidden: true},
         node("h2", {class: "print"}, title)));
     }
@@ -286,7 +286,8 @@ const page = window.perwiz = (function () {
     const first = listed.length ? open(listed[0].id) : null;
     if (panels.timeline) await panels.timeline.draw(document.getElementById("timeline"), data("timeline"));
     await first;
-    if (head.calls <= SMALL) setTimeout(() => listed.reduce((before, {id}) => before.then(() => draw(id)), Promise.resolve()), 2000);
+    // Panels are drawn before they are opened, so that all of the page prints.
+    setTimeout(() => listed.reduce((before, {id}) => before.then(() => draw(id)), Promise.resolve()), 2000);
     document.documentElement.dataset.ready = Math.round(performance.now());
     tell("ready");
   }

@@ -71,6 +71,13 @@ def test_regions__at_any_depth():
     assert (data["regions"], data["computing"]) == ([], [])
 
 
+def test_unrecorded_waits__are_told(run):
+    bare = dataclasses.replace(run.trace, counts=dataclasses.replace(run.trace.counts, bare=2))
+    told = live.document(replayed(bare, "default"), "")["unrecorded"]
+    assert told == "the waits of 2 calls were not recorded: they count as computation"
+    assert live.document(run, "")["unrecorded"] == ""
+
+
 def test_why_not(run, monkeypatch):
     assert live_graph.why_not(run) == ""
     assert live_graph.why_not(replayed(build.CATALOGUE["empty"]())) == "the run has no calls"

@@ -3,7 +3,7 @@ page.panel("fixes", {draw(box, data) {
   const {node, time, share, table} = page;
   const bar = (gain) => {
     const most = Math.max(...data.changes.concat(data.ranked, data.at_best).map((row) => row.gain), 1), out = node("span", {class: "gainbar"});
-    out.style.width = Math.max(2, 90 * gain / most) + "px";
+    out.style.width = "max(2px, calc(var(--bar) * " + Math.max(0, gain / most) + "))";
     return node("span", {class: "nowrap"}, out, time(gain));
   };
   const go = (call) => call === null ? undefined : () => page.show({call});
@@ -11,7 +11,7 @@ page.panel("fixes", {draw(box, data) {
   box.append(page.facts(data.answer), place);
   const list = (rows, ...title) => rows.length && place.append(node("div", {}, ...title, table(["gain", "", "makespan", "kind", "change", "what to do"],
     rows.map((row) => ({go: go(row.id), title: row.what, cells: [bar(row.gain), share(row.gain),
-      time(row.makespan), row.kind, node("code", {class: "change"}, row.change), node("span", {class: "remedy"}, row.remedy)]})), {left: [0, 3, 4, 5]})));
+      time(row.makespan), row.kind, node("code", {class: "change"}, row.change), node("span", {class: "remedy"}, row.remedy)]})), {left: [0, 3, 4, 5], stacked: true})));
   list(data.ranked, node("h3", {}, "What could be changed"));
   list(data.at_best, node("h3", {}, "What there is to gain at best"), node("p", {class: "quiet"}, data.at_best_note));
   if (data.changes.length) {

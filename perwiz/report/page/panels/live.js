@@ -162,7 +162,7 @@ async function livePanel(box, data) {
   const scales = data.bounded ? data.computing.map((one) => row(node("span", {}, one.name), slider("time of " + one.name, (factor) => factor ? "takes " + short(factor) + " of its time" : "as recorded",
     (factor) => { if (factor) question.scales.set(one, short(factor)); else question.scales.delete(one); }))) : [];
   if (more) widgets.push(() => { more.value = question.further; });
-  box.append(...[node("div", {class: "asked"}, answer, matches, node("p", {}, code, " ", copy, " ", nothing)), node("p", {}, chosen),
+  box.append(...[data.unrecorded ? node("p", {class: "warning", role: "status"}, data.unrecorded + ".") : null, node("div", {class: "asked"}, answer, matches, node("p", {}, code, " ", copy, " ", nothing)), node("p", {}, chosen),
     more ? node("p", {}, node("label", {}, "another question ", more)) : null,
     node("div", {class: "whatifs"}, list("Calls that do not wait", "They go on as if their partners had come; the partners come when they did.", sites),
       list("Inside a region nothing waits", "Calls made in it, at any depth.", regions),

@@ -41,6 +41,7 @@ def document(run: Run, ask: str, others: Sequence[tuple[Change, Run]] = ()) -> P
     order = np.lexsort((table.send, location[table.receive_done], location[table.send]))
     return out | {
         "keep": _kept(run),
+        "unrecorded": blocks.waits_of_bare(trace.counts.bare),
         "site_of": column(at),
         "sites": sites,
         "regions": _regions(run),

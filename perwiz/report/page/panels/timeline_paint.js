@@ -249,18 +249,19 @@ function tlCritical(pane, view, size) {
 }
 
 function tlDomino(pane, view) {
-  const {context, timeline} = pane;
-  let before = null;
+  const {context, timeline} = pane, steps = [];
   view.data.path.forEach((call, k) => {
-    const row = call < 0 ? null : pane.rowOf.get(timeline.run.location[call]);
-    if (!row) return;
-    const slot = timeline.at(call), x = pane.x((timeline.enter[slot] + timeline.leave[slot]) / 2), y = pane.y(row) + row.bar / 2 - 1;
-    context.strokeStyle = view.ink.chosenCss;
-    context.lineWidth = 1.5;
-    context.setLineDash([4, 3]);
-    if (before) { context.beginPath(); context.moveTo(...before); context.lineTo(x, y); context.stroke(); }
-    context.setLineDash([]);
-    before = [x, y];
+    const row = call < 0 ? null : pane.rowOf.get(timeline.run.location[call]), slot = row ? timeline.at(call) : 0;
+    if (row) steps.push({x: pane.x((timeline.enter[slot] + timeline.leave[slot]) / 2), y: pane.y(row) + row.bar / 2 - 1, number: k + 1});
+  });
+  context.strokeStyle = view.ink.chosenCss;
+  context.lineWidth = 1.5;
+  context.setLineDash([4, 3]);
+  context.beginPath();
+  for (const {x, y} of steps) context.lineTo(x, y);
+  context.stroke();
+  context.setLineDash([]);
+  for (const {x, y, number} of steps) {
     context.beginPath();
     context.arc(x, y, 7.5, 0, 7);
     context.fillStyle = view.ink.paperCss;
@@ -268,9 +269,9 @@ function tlDomino(pane, view) {
     context.stroke();
     context.fillStyle = view.ink.textCss;
     context.textAlign = "center";
-    context.fillText(k + 1, x, y + 0.5);
+    context.fillText(number, x, y + 0.5);
     context.textAlign = "left";
-  });
+  }
 }
 
 function tlChosen(pane, view) {
