@@ -29,15 +29,16 @@ _REPEATS = 0.9
 """Part of the receives whose source follows from the two before, above which their order is one of the program."""
 
 
-_POLLS = [operations.OP["MPI_Iprobe"], operations.OP["MPI_Improbe"]]
+_POLLS = np.isin(operations.OPS, ["MPI_Iprobe", "MPI_Improbe"])
 
 
 def found_by(trace: Trace) -> tuple[I8, I8]:
     """Return (call, message) for each probe that does not wait and finds a message: the call behind it receives that."""
     calls, table = trace.calls, trace.messages
-    message = np.flatnonzero(table.receive > 0)
+    polls = _POLLS[calls.op]
+    message = np.flatnonzero(table.receive > 0) if polls.any() else np.zeros(0, "i8")
     probe = table.receive[message].astype("i8") - 1
-    finds = np.isin(calls.op[probe], _POLLS) & (calls.location[probe] == calls.location[probe + 1])
+    finds = polls[probe] & (calls.location[probe] == calls.location[probe + 1])
     return probe[finds], message[finds]
 
 

@@ -169,12 +169,14 @@ class Noise:
             pieces = self.whole, self.stretch, self.more, self.share
             kernel.place(graph.start, weighted.weight, vertex, piece, bounded, *pieces, row, more, share)
 
-        place(graph.ended, trace.first_calls[1:] + locations, False)
-        for some in chunks(len(of_call)):
+        def place_calls(some: slice) -> None:
             location = of_call[some]
             recorded: I8 = np.arange(some.start, some.start + len(location)) if order is None else order[some]
             place(graph.entered[some], recorded + location, False)
             place(graph.returned[some], recorded + len(of_call) + len(locations), True)
+
+        place(graph.ended, trace.first_calls[1:] + locations, False)
+        map_threads(place_calls, chunks(len(of_call)), thread_count(len(of_call)))
         return row, more, share
 
     def _deviations(self, begin: int) -> F8:

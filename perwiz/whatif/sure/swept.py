@@ -23,8 +23,10 @@ AT_ONCE = 1 << 10
 @remembered(4)
 def passed(graph: Graph, share: Share) -> int:
     """Return how many edges the graph of a whole run has, those from its origin to its hubs left out: its parts together have as many."""
-    between = (graph.kind == COLLECTIVE) & ((graph.cause == NONE) | (graph.source == 0))
-    return max(share.total(int(np.count_nonzero(~between & (graph.kind != BORDER)))), 1)
+    edge = np.flatnonzero(graph.kind == COLLECTIVE)
+    between = (graph.cause[edge] == NONE) | (graph.source[edge] == 0)
+    left_out = np.count_nonzero(between) + np.count_nonzero(graph.kind == BORDER)
+    return max(share.total(graph.edges - int(left_out)), 1)
 
 
 class Sweeps:
@@ -50,11 +52,12 @@ class Sweeps:
         """Make `earliest` and `latest` the first and the last instant of any location here, of TOGETHER runs of these deviations."""
         weighted, rounds, kept, leaving = self._weighted, self._rounds, self._kept, self._leaving
         graph, told = weighted.graph, np.empty((len(leaving), TOGETHER))
+        step = self.room if len(leaving) else graph.vertices
         time[:kept] = 0
 
         def through(first: int, end: int) -> None:
-            for low in range(first, end, self.room):
-                high = min(low + self.room, end)
+            for low in range(first, end, step):
+                high = min(low + step, end)
                 begun, ended = (ends[slice(*np.searchsorted(ends, (low, high)))] for ends in (self._first, self._last))
                 columns = graph.start, graph.source, weighted.weight, *self._pieces
                 kernel.sweep(*columns, deviation, kept, low, high, begun, ended, time, earliest, latest)
