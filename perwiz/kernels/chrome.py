@@ -44,3 +44,5 @@ MORE, DONE, ROOM, BROKEN = range(4)
 """Values of `status`: the text goes on; the list has ended; there is no room for another event; what stands there is no object."""
 LONGEST_TEXT = 1 << 14
 """Bytes of a text that are kept, at most; what is longer has no number."""
+NO_NUMBER = -(2**62)
+"""What stands for a number that is none, or too large."""

@@ -1,9 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, infer_types=True
 """Objects of Trace Event JSON to rows. Texts have numbers, by an open hash table (-1 empty, size a power of two)."""
 
+from __future__ import annotations
+
 import cython
 
 from perwiz.kernels import chrome
+
+if cython.compiled:
+    from cython.cimports.perwiz.kernels.chrome_numbers import count, scaled, small
+else:
+    from perwiz.kernels.chrome_numbers import count, scaled, small
 
 PH = cython.declare(cython.int, chrome.PH)
 CAT = cython.declare(cython.int, chrome.CAT)
@@ -37,9 +44,7 @@ DONE = cython.declare(cython.int, chrome.DONE)
 ROOM = cython.declare(cython.int, chrome.ROOM)
 BROKEN = cython.declare(cython.int, chrome.BROKEN)
 LONGEST_TEXT = cython.declare(cython.longlong, chrome.LONGEST_TEXT)
-LAST = cython.declare(cython.longlong, 2**61)
-NO_NUMBER = cython.declare(cython.longlong, -(2**62))
-MOST_SMALL = cython.declare(cython.longlong, 2**31 - 1)
+NO_NUMBER = cython.declare(cython.longlong, chrome.NO_NUMBER)
 BITS = cython.declare(cython.longlong, 2**40 - 1)
 MIX = cython.declare(cython.longlong, 4194301)
 
@@ -52,9 +57,9 @@ Detail = cython.struct(
     stride=I4, members=I4, awaited=I4,
 )  # fmt: skip
 Text = cython.struct(mixed=I8, begin=I8, length=I8)
-State = cython.struct(at=I8, events=I8, details=I8, texts=I8, used=I8, records=I8, bad=I8, status=I4)
 Span = cython.struct(begin=I8, end=I8)
 """Where the bytes of a value stand, those of a text without its quotes."""
+State = cython.struct(at=I8, events=I8, details=I8, texts=I8, used=I8, records=I8, bad=I8, status=I4)
 
 
 @cython.cfunc
@@ -118,91 +123,6 @@ def _span(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> Span:
     if text[i] == ord('"'):
         return Span(begin=i + 1, end=end - 1)
     return Span(begin=i, end=end)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _scaled(text: cython.const[cython.uchar][::1], value: Span, shift: I8) -> I8:
-    """Return a number times 10 ** shift, what is less than 1 left off; NO_NUMBER for what is none, or beyond 2 ** 61."""
-    i: I8 = value.begin
-    total: I8 = 0
-    digits: I8 = 0
-    point: cython.bint = False
-    negative: cython.bint = i < value.end and text[i] == ord("-")
-    if negative:
-        i += 1
-    while i < value.end and (ord("0") <= text[i] <= ord("9") or (text[i] == ord(".") and not point)):
-        if text[i] == ord("."):
-            point = True
-        else:
-            digits += 1
-            if point and shift <= 0:
-                pass
-            elif total > LAST // 10:
-                return NO_NUMBER
-            else:
-                total = total * 10 + (text[i] - ord("0"))
-                if point:
-                    shift -= 1
-        i += 1
-    if digits == 0:
-        return NO_NUMBER
-    if i < value.end:
-        if text[i] != ord("e") and text[i] != ord("E"):
-            return NO_NUMBER
-        exponent: I8 = _exponent(text, i + 1, value.end)
-        if exponent < -99 or exponent > 99:
-            return NO_NUMBER
-        shift += exponent
-    while shift > 0:
-        if total > LAST // 10:
-            return NO_NUMBER
-        total *= 10
-        shift -= 1
-    while shift < 0:
-        total //= 10
-        shift += 1
-    return -total if negative else total
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _exponent(text: cython.const[cython.uchar][::1], i: I8, end: I8) -> I8:
-    """Return the exponent at i, 100 for one that is none or too large."""
-    negative: cython.bint = i < end and text[i] == ord("-")
-    if i < end and (negative or text[i] == ord("+")):
-        i += 1
-    if i == end or end - i > 2:
-        return 100
-    value: I8 = 0
-    while i < end:
-        if not ord("0") <= text[i] <= ord("9"):
-            return 100
-        value = value * 10 + (text[i] - ord("0"))
-        i += 1
-    return -value if negative else value
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _small(text: cython.const[cython.uchar][::1], value: Span) -> I4:
-    """Return a number from 0 to below 2 ** 31, -1 for anything else."""
-    number: I8 = _scaled(text, value, 0)
-    return cython.cast(cython.int, number) if 0 <= number <= MOST_SMALL else -1
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _count(text: cython.const[cython.uchar][::1], value: Span) -> I8:
-    """Return a number from 0 on, -1 for anything else."""
-    number: I8 = _scaled(text, value, 0)
-    return number if number >= 0 else -1
 
 
 @cython.cfunc
@@ -308,10 +228,10 @@ def _detail(
     """Take what one of the arguments of the event at hand tells."""
     event: I8 = state[0].events
     if key == CORRELATION:
-        events[event].correlation = _count(text, value)
+        events[event].correlation = count(text, value.begin, value.end)
         return
     if key == BYTES:
-        events[event].bytes = _count(text, value)
+        events[event].bytes = count(text, value.begin, value.end)
         return
     if events[event].detail < 0:
         events[event].detail = cython.cast(cython.int, state[0].details)
@@ -328,25 +248,25 @@ def _detail(
     elif key == SHAPES:
         details[row].shapes = _number(text, value, seed, table, known, bytes, state)
     elif key == SENT:
-        details[row].sent = _count(text, value)
+        details[row].sent = count(text, value.begin, value.end)
     elif key == RECEIVED:
-        details[row].received = _count(text, value)
+        details[row].received = count(text, value.begin, value.end)
     elif key == SEQUENCE:
-        details[row].sequence = _count(text, value)
+        details[row].sequence = count(text, value.begin, value.end)
     elif key == RECORD:
-        details[row].record = _count(text, value)
+        details[row].record = count(text, value.begin, value.end)
     elif key == SOURCE:
-        details[row].source = _small(text, value)
+        details[row].source = small(text, value.begin, value.end)
     elif key == TARGET:
-        details[row].target = _small(text, value)
+        details[row].target = small(text, value.begin, value.end)
     elif key == FIRST:
-        details[row].first = _small(text, value)
+        details[row].first = small(text, value.begin, value.end)
     elif key == STRIDE:
-        details[row].stride = _small(text, value)
+        details[row].stride = small(text, value.begin, value.end)
     elif key == SIZE:
-        details[row].members = _small(text, value)
+        details[row].members = small(text, value.begin, value.end)
     elif key == AWAITED:
-        details[row].awaited = _small(text, value)
+        details[row].awaited = small(text, value.begin, value.end)
 
 
 @cython.cfunc
@@ -400,9 +320,9 @@ def _fields(
         elif key == TID:
             events[event].thread = _number(text, value, seed, table, known, bytes, state)
         elif key == TS:
-            events[event].time = _scaled(text, value, 3)
+            events[event].time = scaled(text, value.begin, value.end, 3)
         elif key == DUR:
-            events[event].duration = _scaled(text, value, 3)
+            events[event].duration = scaled(text, value.begin, value.end, 3)
         elif key == ARGS and text[i] == ord("{"):
             if _fields(text, i + 1, behind - 1, True, seed, table, known, bytes, events, details, state) < 0:
                 return -1
