@@ -114,7 +114,8 @@ def test_whole_lines():
         f"MPI_{name}:5:" + "".join({"comm": "1,0,2", "type": "11,8,8", "type2": "11,8,8"}.get(slot, "3") + ":" for slot in layout) + "6.25"
         for name, layout in ((name.removeprefix("MPI_"), layout) for name, layout in functions.layouts().items())
     ]
-    bad = ["MPI_", "MPI_Wtime", "MPI_Wtime:7", "MPI_Wait:7:1:2:3:8", "MPI_Wtime:7x:8", "MPI_Wtime:7.x:8"]
+    large = "MPI_Scatterv:5:3:2:2147483647,1:3:3:11,8,8:3:3:11,8,8:3:1,0,2:6"
+    bad = [large, "MPI_", "MPI_Wtime", "MPI_Wtime:7", "MPI_Wait:7:1:2:3:8", "MPI_Wtime:7x:8", "MPI_Wtime:7.x:8"]
     text = "\n".join(["# comment", "", *rows, "MPI_Comm_get_name:7:whatever:8", *bad, ""])
     assert read(text) == naive(text)
     assert (len(read(text)[0]), read(text)[1]) == (len(rows) + 1, len(bad))
