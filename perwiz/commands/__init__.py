@@ -28,5 +28,5 @@ COMMANDS = (
     "completion",
 )
 """In the order of the help."""
-TOGETHER = ("predict", "patterns", "correct", "info")
+TOGETHER = ("predict", "domino", "patterns", "correct", "info")
 """Those that several processes do together, started by mpiexec or srun."""

@@ -12,8 +12,10 @@ from perwiz.whatif.ranking import KINDS, WORDS
 
 if TYPE_CHECKING:
     from perwiz.report.domino.records import DominoDocument
+    from perwiz.trace.spread.team import Team
     from perwiz.whatif.ranking.change import Change
     from perwiz.whatif.ranking.ranking import Ranking
+    from perwiz.whatif.run import Start
     from perwiz.whatif.worth.domino import Domino
 
 HELP = "say what to change first: every kind of change by what it gains, the waits that pay, and how far that goes"
@@ -40,6 +42,7 @@ examples:
   perwiz domino run.alog --greedy 7         seven fixes, each chosen in the program that the ones before it make
   perwiz domino run.alog --target 1.3x      the fewest changes found that make the run 1.3 times as fast
   perwiz domino run.alog --question advance  the waits whose partners can run earlier on their own processes
+  mpiexec -n 4 perwiz domino run.otf2       by four processes, each with its part of the run
   perwiz domino run.alog --plot domino.png  the run under the first change, and the domino path
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete,
@@ -93,15 +96,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after printing what to change first and drawing the picture if that was asked for."""
-    from perwiz.errors import MISSED, UsageError
-    from perwiz.progress import Progress
-    from perwiz.report.domino.document import ordered
-    from perwiz.report.domino.records import pays
-    from perwiz.report.domino.text import text
+    """Return the exit code, after printing what to change first and drawing the picture; under mpiexec all processes take part."""
+    from perwiz.engines.team import together
+
+    return together(partial(_run, args))
+
+
+def _run(args: argparse.Namespace, team: Team | None) -> int:
+    from perwiz.errors import UsageError
     from perwiz.whatif.ranking.plan import target
     from perwiz.whatif.ranking.ranking import check
-    from perwiz.whatif.worth.domino import domino
 
     check(args.kinds or WORDS, args.by)
     if args.target is not None:
@@ -110,6 +114,32 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--block: only what is moved has one, --question must be advance")
     model = options.machine(args)
     files.check([], [args.trace, args.model, args.topology], args.plot)
+    return _alone(args, model) if team is None else _together(args, model, team)
+
+
+def _together(args: argparse.Namespace, model: Start, team: Team) -> int:
+    """Return the exit code, after printing what several processes find. Raises UsageError for what one alone finds."""
+    from perwiz.report.domino_together import document as report
+    from perwiz.whatif.ranking import OF_PARTS
+    from perwiz.whatif.ranking.ranking import rank
+    from perwiz.whatif.run import replayed
+
+    asked = {f"--{name}": getattr(args, name) for name in ("greedy", "target", "iterations", "topology", "plot")}
+    asked |= {f"--question {args.question}": args.question != "zero-wait"}
+    files.refuse(asked | {f"--kind {kind}": kind not in OF_PARTS for kind in args.kinds or ()}, team)
+    ranking = rank(replayed(files.read(args.trace, model, team), model, args.clock), args.kinds or OF_PARTS, args.by)
+    document = report.document(ranking, args.rows, team.size, args.draws, _predict(args))
+    return files.finish(args, document, report.text, document.health.incomplete, {}, team)
+
+
+def _alone(args: argparse.Namespace, model: Start) -> int:
+    from perwiz.errors import MISSED
+    from perwiz.progress import Progress
+    from perwiz.report.domino.document import ordered
+    from perwiz.report.domino.records import pays
+    from perwiz.report.domino.text import text
+    from perwiz.whatif.worth.domino import domino
+
     args.question += f" by {args.block}" if args.block else ""
     trace, machine = files.part(args.trace, args.iterations, model, command="domino")
     machine = options.on_topology(args, machine, trace)
@@ -136,6 +166,11 @@ def _ranking(args: argparse.Namespace, ranked: Domino) -> Ranking:
         return rank(ranked.run, args.kinds or WORDS, args.by, progress)
 
 
+def _predict(args: argparse.Namespace) -> str:
+    """Return the command that asks for a change as it was asked here, the change left out."""
+    return shlex.join(["perwiz", "predict", args.trace, *options.settings(args)])
+
+
 def _document(args: argparse.Namespace, ranked: Domino, ranking: Ranking) -> DominoDocument:
     """Return the report, with the fixes and the target that were asked for."""
     from perwiz.progress import Progress
@@ -143,8 +178,7 @@ def _document(args: argparse.Namespace, ranked: Domino, ranking: Ranking) -> Dom
     from perwiz.whatif.ranking.plan import plan, target
     from perwiz.whatif.worth import greedy
 
-    predict = shlex.join(["perwiz", "predict", args.trace, *options.settings(args)])
-    document = report.document(ranked, ranking, args.rows, args.draws, predict)
+    document = report.document(ranked, ranking, args.rows, args.draws, _predict(args))
     if args.greedy:
         choose = greedy.by_gain(args.question, args.by if args.by in FAMILIES else None)
         by_gain = greedy.greedy(ranked.run, args.greedy, args.question, choose)

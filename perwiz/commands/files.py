@@ -59,7 +59,7 @@ OF_COMMANDS = {
     "predict --draws 0": Takes(420, (_IN_WINDOWS, _SEVERAL)),
     "correct": Takes(200, (_SEVERAL,)),
     "patterns": Takes(430, (_SEVERAL,)),
-    "domino": Takes(690),
+    "domino": Takes(690, (_SEVERAL,)),
     "report": Takes(980),
 }
 """By command."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from perwiz.graph.border import Border
+from perwiz.graph.border import Border, Bundle
 from perwiz.graph.graph import BORDER, Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
@@ -27,11 +27,19 @@ def sweep(graph: Graph, weight: I8) -> I8:
 def to_end(graph: Graph, weight: I8) -> I8:
     """Return the longest path from every vertex to the last instant of a location, int64 ns by position; CUT where there is none.
 
-    So `sweep(...)[v] + to_end(...)[v]` is the latest end of a path through v.
+    So `sweep(...)[v] + to_end(...)[v]` is the latest end of a path through v. In the graph of a part that holds of its own vertices.
     """
-    left = np.full(graph.vertices, CUT, "i8")
-    left[graph.ended] = 0
-    kernel.sweep_back(graph.start, graph.source, weight, CUT, left)
+    left, rounds = np.full(graph.vertices, CUT, "i8"), graph.rounds
+    left[graph.ended[rounds.locations]] = 0
+
+    def take(bundle: Bundle) -> None:
+        here = left[bundle.vertices]
+        left[bundle.vertices] = np.maximum(here, rounds.received(bundle, np.empty_like(here)))
+
+    def through(first: int, end: int) -> None:
+        kernel.sweep_back(graph.start, graph.source, weight, CUT, first, end, left)
+
+    rounds.back(through, lambda bundle: rounds.give(bundle, left[bundle.vertices]), take)
     return left
 
 

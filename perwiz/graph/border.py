@@ -36,6 +36,8 @@ class Step(NamedTuple):
     first: int
     end: int
     out: list[Bundle]
+    number: int = 0
+    """Which of all processes it is: what happens here in one needs nothing of others in it or behind it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ class Border:
 
     def rounds(self, through: Callable[[int, int], None], give: Callable[[Bundle], None], take: Callable[[Bundle], None]) -> None:
         """Go through all rounds, one after the other; `take` what comes before each, `give` what goes out behind it."""
-        for into, first, end, out in self.steps:
+        for into, first, end, out, _ in self.steps:
             for bundle in into:
                 take(bundle)
             if first < end:
@@ -101,7 +103,7 @@ class Border:
 
     def back(self, through: Callable[[int, int], None], give: Callable[[Bundle], None], take: Callable[[Bundle], None]) -> None:
         """Go through all rounds, the last first; copies `give` what originals `take`."""
-        for into, first, end, out in reversed(self.steps):
+        for into, first, end, out, _ in reversed(self.steps):
             for bundle in out:
                 take(bundle)
             if first < end:

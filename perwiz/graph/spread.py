@@ -351,7 +351,7 @@ class _Rounds:
             into = self._bundles(self._into[number - 1], position) if number else []
             out = self._bundles(self._out[number], position)
             if into or out or end > first:
-                steps.append(Step(into, first, end, out))
+                steps.append(Step(into, first, end, out, number))
             first = end
         return vertex, Border(self.team, layout.share.locations, 1 + len(foreign), tuple(steps))
 

@@ -55,12 +55,17 @@ def sweep_back(
     source: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
     cut: cython.longlong,
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     left: cython.longlong[::1],
 ) -> None:
-    """Raise `left` of each vertex to the largest `left` of a vertex it leads to, plus weight; `cut` is no path, and no edge."""
+    """Raise `left` of each source of the vertices first .. end - 1 to the largest `left` of one it leads to, plus weight; `cut` is no path,
+    and no edge.
+    """
     k: cython.Py_ssize_t
+    v: cython.Py_ssize_t
     with cython.nogil:
-        for v in range(len(left) - 1, -1, -1):
+        for v in range(end - 1, first - 1, -1):
             if left[v] == cut:
                 continue
             for k in range(start[v], start[v + 1]):

@@ -316,10 +316,10 @@ class Trace:
 
 def named_call(trace: Trace, call: int) -> str:
     """Return a call as errors name it: `e12 (rank 3)`, `e12 (rank 3.1)` of a thread; `e12` of a location that there is not."""
-    location = trace.calls.location[call]
+    location, number = trace.calls.location[call], int(trace.share.named(np.array([call]))[0])
     if not 0 <= location < len(trace.locations):
-        return f"e{call}"
-    return f"e{call} (rank {words.rank(trace.locations.process[location], trace.locations.thread[location])})"
+        return f"e{number}"
+    return f"e{number} (rank {words.rank(trace.locations.process[location], trace.locations.thread[location])})"
 
 
 def _named_region(trace: Trace, row: int) -> str:

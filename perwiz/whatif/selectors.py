@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
@@ -17,7 +16,6 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.resources import remembered
-from perwiz.trace.spread.team import texts
 from perwiz.trace.tables import NONE, STREAM, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -126,7 +124,8 @@ def steps(trace: Trace, text: str) -> tuple[I8, I8]:
         first, last = bounds(number)
         chosen = (step >= first) & (step <= last)
         if not chosen.any():
-            raise UsageError(f"'{text}': no such step, region '{name}' has steps {step.min()} to {step.max()}")
+            have = f"steps {step.min()} to {step.max()}" if len(step) else "none"
+            raise UsageError(f"'{text}': no such step, region '{name}' has {have}")
         rows, step = rows[chosen], step[chosen]
     return rows, np.unique(step, return_inverse=True)[1]
 
@@ -136,11 +135,11 @@ def all_steps(trace: Trace, instances: I8) -> tuple[I8, I8, I8]:
 
     Of region 1 the instances 1 2 on one process and 1 on another -> regions 1 1, numbers 1 2; which 0 1 0.
     """
-    most = int(trace.regions.instance.max(initial=0)) + 1
+    most = trace.share.most(int(trace.regions.instance.max(initial=0))) + 1
     asked: I8 = trace.region_names[instances].astype("i8")
     asked = asked * most + trace.regions.instance[instances]
-    key, which = np.unique(asked, return_inverse=True)
-    return key // most, key % most, which
+    key = trace.share.distinct(asked)
+    return key // most, key % most, np.searchsorted(key, asked)
 
 
 def numbered(text: str, names: Sequence[str]) -> tuple[str, str]:
@@ -213,17 +212,10 @@ def sites(trace: Trace) -> tuple[I4, list[tuple[str, str, str]]]:
     which = numbers.number(trace.calls.path, trace.site.astype("i8") * kinds + trace.calls.op if len(trace.site) else trace.calls.op)
     path, places = paths(trace), (*(trace.sites if len(trace.site) else ("",)), "")
     labels = [(operations.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
-    named = dict(sorted((site(*parts), parts) for parts in _of_all(trace, labels)))
+    every = trace.share.listed(labels)
+    named = {name: (routine, place, source) for name, routine, place, source in sorted((site(*parts), *parts) for parts in every)}
     number = {text: row for row, text in enumerate(named)}
     return np.array([number[site(*parts)] for parts in labels], "i4")[which], list(named.values())
-
-
-def _of_all(trace: Trace, labels: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return the call sites that any process has, given those of this one."""
-    team = trace.share.team
-    if team is None:
-        return labels
-    return [(routine, path, place) for each in texts(team, json.dumps(labels)) for routine, path, place in json.loads(each)]
 
 
 def site(routine: str, path: str, place: str) -> str:

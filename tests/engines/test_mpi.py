@@ -104,6 +104,24 @@ def test_command__patterns(mpiexec, capsys):
 
 
 @pytest.mark.slow
+def test_command__domino(mpiexec, capsys):
+    """The same list as one process has of these kinds; and what one process alone tries is refused in a line."""
+    words, asked = ["domino", str(TRACES / "npb-is.S-4"), "--json", "--draws", "0"], ["--kind", "wait", "--kind", "messages"]
+    code = main([*words, *asked])
+    alone = json.loads(capsys.readouterr().out)
+    done = mpiexec(2, "-m", "perwiz", *words, *asked)
+    found = json.loads(done.stdout)
+    assert (done.returncode, said(done), found["team"]) == (code, [], 2)
+    lists = [[row["head"]["change"] for row in told[name]] for told in (found, alone) for name in ("ranked", "at_best")]
+    assert lists[:2] == lists[2:]
+    names = {"lines", "at_best_lines", "bound_ns", "replayed_ns", "waiting_ns", "misfit", "health"}
+    assert {name: found[name] for name in names} == {name: alone[name] for name in names}
+    done = mpiexec(2, "-m", "perwiz", *words, "--kind", "order")
+    why = "--kind order: is not done by several processes together, must be asked of one (without mpiexec)"
+    assert (done.returncode, done.stdout, said(done)) == (2, "", [f"perwiz: {why}"])
+
+
+@pytest.mark.slow
 def test_command__other_messages_would_come_first(mpiexec):
     path = str(TRACES / "pmandel.alog.gz")
     done = mpiexec(2, "-m", "perwiz", "predict", path, "--speed", "rank:1=1.5", "--draws", "0", "--model", "default")
@@ -115,8 +133,9 @@ def test_command__other_messages_would_come_first(mpiexec):
 
 @pytest.mark.slow
 def test_command__others_are_refused_once(mpiexec):
-    done = mpiexec(3, "-m", "perwiz", "domino", REAL)
-    why = "domino: is not done by 3 processes together, must be started once (without mpiexec); predict, patterns, correct, info are"
+    done = mpiexec(3, "-m", "perwiz", "report", REAL)
+    why = "report: is not done by 3 processes together, must be started once (without mpiexec)"
+    why += "; predict, domino, patterns, correct, info are"
     assert (done.returncode, done.stdout, said(done)) == (2, "", [f"perwiz: {why}"])
 
 

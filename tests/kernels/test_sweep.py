@@ -79,7 +79,7 @@ def test_sweep_back__twin(drawn, data):
     graph, weight = drawn
     end = data.draw(st.lists(st.sampled_from([CUT, CUT, 0, 7]), min_size=graph.vertices, max_size=graph.vertices))
     left = np.array(end, "i8")
-    sweep.sweep_back(graph.start, graph.source, weight, CUT, left)
+    sweep.sweep_back(graph.start, graph.source, weight, CUT, 0, graph.vertices, left)
     assert left.tolist() == naive.sweep_back(graph.start, graph.source, weight.tolist(), CUT, end)
 
 
@@ -100,7 +100,9 @@ def test_sweep_back_and_find_critical_path__worked_by_hand():
     """0 --5--> 1 --2--> 2, 0 --9--> 2 and 2 --1--> 3, the end: the path is 0 2 3, and from 1 it is 3 to the end."""
     start, source, weight = np.array([0, 0, 1, 3, 4], "i4"), np.array([0, 1, 0, 2], "i4"), np.array([5, 2, 9, 1])
     left, path = np.array([CUT, CUT, CUT, 0]), np.zeros(4, "i4")
-    sweep.sweep_back(start, source, weight, CUT, left)
+    sweep.sweep_back(start, source, weight, CUT, 3, 4, left)
+    assert left.tolist() == [CUT, CUT, 1, 0]
+    sweep.sweep_back(start, source, weight, CUT, 0, 3, left)
     assert left.tolist() == [10, 3, 1, 0]
     assert sweep.find_critical_path(start, source, weight, np.array([0, 5, 9, 10]), 3, path) == 2
     assert path[:2].tolist() == [3, 2]

@@ -79,7 +79,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
     doubts, critical = doubts_of(run), critical_of(run)
     path = program(critical)
     spots = hot_spots(ranking.asker, path, _SPOTS) if _asks_all(ranking) else []
-    known = _known(ranking, question, [*best, *spots], (lines[:most], bounds[:most]), doubts, draws)
+    known = sureness(ranking, question, [*best, *spots], (lines[:most], bounds[:most]), doubts, draws)
     listed, at_best = known.lists
     shares_of = blocks.shares_of(trace, run.makespan)
     limited = limits.limits(critical, shares_of) if len(trace.locations) else None
@@ -185,7 +185,7 @@ def _turned(run: Run, asker: Asker, change: Change) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Known:
+class Sureness:
     """How sure the answers are."""
 
     bound: Span
@@ -199,9 +199,9 @@ class _Known:
     draws: int
 
 
-def _known(
+def sureness(
     ranking: Ranking, question: str, best: Sequence[Change | FoundSpot], lists: Sequence[Sequence[RankedLine]], doubts: Doubts, draws: int
-) -> _Known:
+) -> Sureness:
     """Return how sure is what is told of the best changes, of hot spots, and of lists: what somebody can do, and bounds."""
     now, heads = ranking.run.makespan, [line.change for lines in lists for line in lines]
     asked = list[Change | FoundSpot](dict.fromkeys([*best, *heads]))
@@ -225,10 +225,10 @@ def _known(
     for lines in (rows, bounds):
         places_of = places(found, [answer[line.change] for line in lines])
         placed |= dict(zip(lines, [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places_of], strict=False))
-    return _Known(bound, span, [rows, bounds], placed, len(found.recorded.drawn))
+    return Sureness(bound, span, [rows, bounds], placed, len(found.recorded.drawn))
 
 
-def _line(ranking: Ranking, line: RankedLine, known: _Known) -> Line:
+def _line(ranking: Ranking, line: RankedLine, known: Sureness) -> Line:
     fall = ranking.fall(line.change)
     return Line(
         head=_ranked(ranking.run, line.change, (*line.includes, *line.part)),

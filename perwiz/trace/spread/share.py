@@ -8,15 +8,17 @@ What a process alone has is a share, too: of all rows, and nobody else is asked.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import json
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers, distinct_pairs
-from perwiz.trace.spread.team import How, Team, gathered
+from perwiz.trace.spread.team import How, Team, gathered, texts
 
+T = TypeVar("T")
 Rows = slice | Mask
 EVERY = slice(None)
 
@@ -72,6 +74,16 @@ class Share:
     def rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the rows of all processes, one process behind the other."""
         return values
+
+    def listed(self, rows: list[T]) -> list[T]:
+        """Return what all processes list, one process behind the other: lists of few numbers and texts each."""
+        return rows
+
+    def chosen(self, calls: Mask) -> I8:
+        """Return the rows of those of some calls, bool per call, that it has itself."""
+        own = np.zeros(len(calls), bool)
+        own[self.calls] = calls[self.calls]
+        return np.flatnonzero(own)
 
     def of_locations(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values per location, each as the process has it whose location it is."""
@@ -295,6 +307,10 @@ class Part(Share):
     def rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the rows of all processes, one process behind the other."""
         return np.concatenate(gathered(self.team, np.ascontiguousarray(values)))
+
+    def listed(self, rows: list[T]) -> list[T]:
+        """Return what all processes list, one process behind the other: lists of few numbers and texts each."""
+        return [row for each in texts(self.team, json.dumps(rows)) for row in json.loads(each)]
 
     def of_locations(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values per location, each as the process has it whose location it is."""

@@ -17,6 +17,8 @@ class Kind(NamedTuple):
     meaning: str
     by: tuple[str, ...]
     """What its changes can be about, words of BY in `ranking`."""
+    of_parts: bool = False
+    """Whether several processes ask for it, each of its part of a run."""
 
 
 KINDS = (
@@ -64,6 +66,7 @@ KINDS = (
         "waits:changes",
         "calls do not wait: single ones, or all of a site, routine, region, step, process or pair; what polls goes on when it can",
         ("call", "site", "routine", "region", "step", "rank", "pair", "lock", "program"),
+        of_parts=True,
     ),
     Kind(
         "protocol",
@@ -80,8 +83,9 @@ KINDS = (
         ("node",),
     ),
     Kind("overlap", "devices:overlap", "nothing waits for the communication of streams and threads of their own", ("program",)),
-    Kind("collective", "instant:collectives", "the collectives of a site take no time", ("site",)),
-    Kind("messages", "instant:messages", "the calls of a site that send or receive take no time", ("site",)),
+    Kind("collective", "instant:collectives", "the collectives of a site take no time", ("site",), of_parts=True),
+    Kind("messages", "instant:messages", "the calls of a site that send or receive take no time", ("site",), of_parts=True),
     Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none", ("pairs",)),
 )
 WORDS = tuple(kind.word for kind in KINDS)
+OF_PARTS = tuple(kind.word for kind in KINDS if kind.of_parts)

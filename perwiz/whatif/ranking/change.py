@@ -54,7 +54,7 @@ class Change:
     makespan: int
     """ns, exactly what `predict` gives."""
     calls: I8 | None = None
-    """The calls that are changed, rows, ascending; None if it is not about calls."""
+    """The calls that are changed, rows, ascending, of a part its own; None if it is not about calls."""
     receives_passed: int = 0
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
     safe: bool = False
@@ -64,6 +64,14 @@ class Change:
 
     made: Hypothesis | None = None
     """What to ask for, where that was made already."""
+    total: int | None = None
+    """How many calls these are on all processes, where these have parts."""
+
+    @property
+    def count(self) -> int:
+        """How many calls are changed."""
+        own = 0 if self.calls is None else len(self.calls)
+        return own if self.total is None else self.total
 
     @property
     def word(self) -> str:
@@ -272,7 +280,8 @@ class Asker:
         """Return the makespan under each of several hypotheses of computation, ns, several at a time."""
         if several:
             self.segments, self.for_devices  # noqa: B018 what they share is made once
-        threads = min(thread_count(self.run.graph.edges), max(len(several), 1))
+        rows = 0 if self.run.trace.share.team else self.run.graph.edges  # who asks others does so in one order
+        threads = min(thread_count(rows), max(len(several), 1))
         return map_threads(self.makespan, several, threads)
 
     def as_predicted(self, changes: Sequence[Change]) -> list[Change]:

@@ -32,9 +32,10 @@ def messages(asker: Asker) -> list[Change]:
 
 
 def _instant(asker: Asker, kind: str, calls: Mask) -> list[Change]:
-    run = asker.run
+    run, share = asker.run, asker.run.trace.share
     sites = family(run, "site")
     chosen = dataclasses.replace(sites, class_of=np.where(calls, sites.class_of, -1).astype("i4"))
+    count = share.reduced(chosen.sums(np.ones(len(calls), "i8")), "sum").tolist()
     times = run.trace.timeline.calls
     makespan = sets.makespans(run.weighted, run.time, chosen, "zero-time", most=_TRIED, weight=times.leave - times.enter)
     changes = [
@@ -45,6 +46,7 @@ def _instant(asker: Asker, kind: str, calls: Mask) -> list[Change]:
             f"{sites.names[site]} takes no time",
             int(makespan[site]),
             np.flatnonzero(chosen.class_of == site),
+            total=count[site],
         )
         for site in np.flatnonzero(makespan < run.makespan).tolist()
         if sites.selectors[site]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from importlib import import_module
 
 import numpy as np
@@ -20,6 +19,8 @@ import numpy as np
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
+from perwiz.trace.resources import remembered
+from perwiz.trace.spread.share import Share
 from perwiz.trace.trace import Trace
 from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
@@ -27,6 +28,7 @@ from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NoneThereError, NotTriedError
 from perwiz.whatif.ranking.serving import HALF
 from perwiz.whatif.run import Run
+from perwiz.whatif.sure.swept import passed
 from perwiz.whatif.waits import waiting_time
 from perwiz.whatif.worth.families import FAMILIES
 
@@ -108,23 +110,24 @@ class Ranking:
         waits = waiting_time(weighted, sweep(weighted.graph, weighted.weight))
         if isinstance(weighted, Reordered):
             waits = waits[weighted.call]
-        before, after = self._waits, _by_site(self.run, waits)
+        before, after = _waits(self.run), _by_site(self.run, waits)
         most = int((before - after).argmax()) if len(before) else 0
         if not len(before) or before[most] <= after[most]:
             return None
         return Fall(selectors.sites(self.run.trace)[1][most], int(before[most]), int(after[most]))
 
-    @cached_property
-    def _waits(self) -> I8:
-        """How long the calls of each site wait, ns."""
-        return _by_site(self.run, self.run.waits.time)
+
+@remembered(1)
+def _waits(run: Run) -> I8:
+    """Return how long the calls of each site wait, ns."""
+    return _by_site(run, run.waits.time)
 
 
 def _by_site(run: Run, value: I8) -> I8:
     which, sites = selectors.sites(run.trace)
-    out = np.zeros(len(sites), "i8")
-    np.add.at(out, which, value)
-    return out
+    out, own = np.zeros(len(sites), "i8"), run.trace.share.calls
+    np.add.at(out, which[own], value[own])
+    return run.trace.share.reduced(out, "sum")
 
 
 def rank(
@@ -170,17 +173,25 @@ def find(
             found += why.found
     if by is None:
         found += steps.joined(asker, found)
-    wanted = _distinct([change for change in found if by in (None, change.by)])
+    wanted = _distinct(asker.run.trace.share, [change for change in found if by in (None, change.by)])
     return sorted(wanted, key=lambda change: (change.makespan, *simple(change))), not_tried
 
 
-def _distinct(changes: Sequence[Change]) -> list[Change]:
+def _distinct(share: Share, changes: Sequence[Change]) -> list[Change]:
     """Return changes, of those that ask the same of the same calls the first."""
-    out: dict[object, Change] = {}
+    out, known = list[Change](), dict[object, list[Change]]()
     for change in changes:
-        key = (change.word, change.calls.tobytes()) if change.calls is not None and change.kind != "order" else id(change)
-        out.setdefault(key, change)
-    return list(out.values())
+        key = (change.word, change.count) if change.calls is not None and change.kind != "order" else id(change)
+        alike = known.setdefault(key, [])
+        if not any(_about_same(share, change, other) for other in alike):
+            alike.append(change)
+            out.append(change)
+    return out
+
+
+def _about_same(share: Share, change: Change, other: Change) -> bool:
+    """Return whether two changes of as many calls are about the same ones."""
+    return not share.any(change.calls is None or other.calls is None or not np.array_equal(change.calls, other.calls))
 
 
 def _place(change: Change) -> int:
@@ -195,7 +206,7 @@ def _place(change: Change) -> int:
 
 def simple(change: Change) -> tuple[int, int, int]:
     """Return what is less of a cause than of what it causes, of what is plainer, and of fewer calls than of more."""
-    return _place(change), _PLAIN.index(change.by), 0 if change.calls is None else len(change.calls)
+    return _place(change), _PLAIN.index(change.by), change.count
 
 
 def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> tuple[list[Line], list[Line]]:
@@ -220,11 +231,11 @@ class _Pairs:
     def __init__(self, asker: Asker, apart: bool) -> None:
         self.now, self.trace = asker.run.makespan, asker.run.trace
         self._asker, self._apart = asker, apart
-        self._left = min(_PAIRS, _EDGES // max(asker.run.graph.edges, 1))
+        self._left = min(_PAIRS, _EDGES // passed(asker.run.graph, self.trace.share))
 
     def same(self, top: Change, other: Change) -> bool:
         """Return whether two changes, of which the second gains no more, say the same; False where that is no longer asked."""
-        if _holds(top, other) or (not self._apart and steps.of_one(top, other)):
+        if _holds(self.trace.share, top, other) or (not self._apart and steps.of_one(top, other)):
             return True
         if self._left <= 0:
             return False
@@ -290,7 +301,7 @@ def _lies_in(trace: Trace, change: Change, other: Change) -> bool:
     return selectors.lies_in(trace, *(selectors.region(trace, steps.named(each)) for each in (change, other)))
 
 
-def _holds(change: Change, other: Change) -> bool:
+def _holds(share: Share, change: Change, other: Change) -> bool:
     """Return whether the first change does what the other does, and perhaps more, by what they say."""
     if change.kind == other.kind == "balance":
         return steps.region(other) == change.question
@@ -304,8 +315,9 @@ def _holds(change: Change, other: Change) -> bool:
         or (other.kind == "order" != change.kind)
         or change.calls is None
         or other.calls is None
-        or len(other.calls) > len(change.calls)
+        or other.count > change.count
     ):
         return False
-    place = np.minimum(np.searchsorted(change.calls, other.calls), len(change.calls) - 1)
-    return bool((change.calls[place] == other.calls).all())
+    place = np.searchsorted(change.calls, other.calls)
+    here = place < len(change.calls)
+    return not share.any(not here.all() or (change.calls[place[here]] != other.calls[here]).any())

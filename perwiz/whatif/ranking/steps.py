@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,9 @@ from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.order import ROOM, gaining
 from perwiz.whatif.run import swept_makespan
+
+_SINGLE = re.compile("(zero-wait|advance) e[0-9]+")
+"""Questions about one call that may be asked of several."""
 
 
 def region(change: Change) -> str:
@@ -51,27 +55,29 @@ def _range(asker: Asker, asked: str, first: int, last: int) -> Change:
     word, _, steps = question.partition(" ")
     if word == "balance-time":
         return asker.change("balance", "step", question, f"computation of steps {first} to {last} of {steps.rpartition('#')[0]}")
-    calls = np.flatnonzero(selectors.calls(trace, steps))
-    what = f"the {words.several(len(calls), 'call')} of steps {first} to {last} of {steps.rpartition('#')[0].removeprefix('step:')}"
-    return Change("wait", "step", question, what, asker.makespan(parse(question)), calls)
+    calls = trace.share.chosen(selectors.calls(trace, steps))
+    count = trace.share.total(len(calls))
+    what = f"the {words.several(count, 'call')} of steps {first} to {last} of {steps.rpartition('#')[0].removeprefix('step:')}"
+    return Change("wait", "step", question, what, asker.makespan(parse(question)), calls, total=count)
 
 
 def alike(trace: Trace, change: Change) -> tuple[str, int] | None:
     """Return (question, routine) of a change of one call, which those of its like may share a line with; None of any other change."""
-    if change.by != "call" or change.calls is None or len(change.calls) != 1 or change.question not in _single(int(change.calls[0])):
+    if change.by != "call" or change.calls is None or change.count != 1 or not _SINGLE.fullmatch(change.question):
         return None
-    return change.word, int(trace.calls.op[change.calls[0]])
+    return change.word, trace.share.most(int(trace.calls.op[change.calls].max(initial=0)))
 
 
 def together(asker: Asker, changes: Sequence[Change]) -> Change | None:
     """Return the change of all calls that changes which are `alike` are about; None where that gains no more than each of them."""
-    trace, first = asker.run.trace, changes[0]
+    trace, share, first = asker.run.trace, asker.run.trace.share, changes[0]
     calls = np.unique(np.concatenate([change.calls for change in changes if change.calls is not None]))
-    many = f"the {words.several(len(calls), 'call')} of {operations.OPS[trace.calls.op[calls[0]]]}"
-    question = f"{first.word} {','.join(f'e{call}' for call in calls.tolist())}"
+    numbers = np.sort(share.rows(share.named(calls))).tolist()
+    many = f"the {words.several(len(numbers), 'call')} of {operations.OPS[share.most(int(trace.calls.op[calls].max(initial=0)))]}"
+    question = f"{first.word} {','.join(f'e{number}' for number in numbers)}"
     most = min(change.makespan for change in changes) - 1
     if first.kind != "order":
-        joined = Change(first.kind, "call", question, many, 0, calls)
+        joined = Change(first.kind, "call", question, many, 0, calls, total=len(numbers))
         found = [dataclasses.replace(joined, makespan=asker.makespan(joined.hypothesis))]
     elif len(calls) * asker.run.graph.vertices > ROOM:
         return None
@@ -83,8 +89,3 @@ def together(asker: Asker, changes: Sequence[Change]) -> Change | None:
         what = f"what {many} wait for runs earlier"
         found = gaining(asker.run, weighted, Change("order", "call", question, what, swept_makespan(weighted), calls))
     return next((change for change in found if change.makespan <= most), None)
-
-
-def _single(call: int) -> tuple[str, str]:
-    """Return the questions about one call that may be asked of several."""
-    return f"zero-wait e{call}", f"advance e{call}"

@@ -243,21 +243,22 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
     What is otherwise takes memory: of several answers, which then are found at once, one thing after the other.
     """
 
+    rows = 0 if run.trace.share.team else run.graph.edges  # who asks others does so in one order
+
     def otherwise(made: Callable[[], Variation | None]) -> list[Outcome]:
         variation = made()
-        return [] if variation is None else at_once([partial(one.under, variation) for one in found], run.graph.edges)
+        return [] if variation is None else at_once([partial(one.under, variation) for one in found], rows)
 
     def cheaper(model: Model) -> list[int | None]:
         weighted = weighed(run, model)
-        return at_once([partial(one.cost, weighted) for one in found], run.graph.edges)
+        return at_once([partial(one.cost, weighted) for one in found], rows)
 
     unknown: list[Unknown] = [*single(run, more, hypotheses), ("", partial(held, run))]
     tasks: list[Callable[[], Any]] = [
         *(partial(otherwise, made) for _, made in unknown),
         *(partial(cheaper, model) for model in run.machine.off),
     ]
-    several = len(found) >= thread_count(run.graph.edges) or run.trace.share.team  # who asks others does so in one order
-    outcomes = [task() for task in tasks] if several else at_once(tasks, run.graph.edges)
+    outcomes = [task() for task in tasks] if len(found) >= thread_count(rows) else at_once(tasks, rows)
     for (key, _), several in zip(unknown, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)

@@ -40,7 +40,7 @@ class Paths:
     """The domino paths of a run. Each is rows of calls in the order of time."""
 
     trigger: int
-    """Of the calls that give T alone the one that waits least, of equal ones the first in the graph; -1 if no call gains."""
+    """Of the calls that give T alone the one that waits least, of equal ones the one that returns first; -1 if no call gains."""
     makespan: int
     """T: makespan, ns, if the trigger alone is changed; that of the run if no call gains."""
     count: int
@@ -126,12 +126,12 @@ def domino_of(run: Run, question: str = "zero-wait", tell: worth.Tell | None = N
 def ranked(run: Run, value: I8, most: int) -> I8:
     """Return the calls whose `value` is below the makespan, at most so many, least first.
 
-    Of equal ones the one that waits least comes first, as there is least to remove; then the first in the graph.
+    Of equal ones the one that waits least comes first, as there is least to remove; then the one that returns first.
     """
     calls = np.flatnonzero(value < run.makespan)
     if 0 < most < len(calls):
         calls = calls[value[calls] <= np.partition(value[calls], most - 1)[most - 1]]
-    return calls[np.lexsort((run.graph.returned[calls], run.waits.time[calls], value[calls]))][:most]
+    return calls[np.lexsort((run.time[run.graph.returned[calls]], run.waits.time[calls], value[calls]))][:most]
 
 
 def paths(run: Run, value: I8, most: int = LISTED) -> Paths:

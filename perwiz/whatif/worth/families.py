@@ -52,10 +52,15 @@ class Family:
 
 
 def family(run: Run, word: str) -> Family:
-    """Return a family of sets of a run's calls by its word. Raises UsageError for an unknown one."""
+    """Return a family of sets of calls by its word; of a part the same sets, of its own calls. Raises UsageError for another word."""
     if word not in FAMILIES:
         raise UsageError(f"family '{word}': must be one of {', '.join(FAMILIES)}")
-    return FAMILIES[word](run)
+    found, share = FAMILIES[word](run), run.trace.share
+    if share.team is None:
+        return found
+    own = np.full(len(found.class_of), -1, "i4")
+    own[share.calls] = found.class_of[share.calls]
+    return dataclasses.replace(found, class_of=own)
 
 
 def _class_by_class(class_of: Ints, names: Sequence[str], chosen: Sequence[str | None]) -> Family:
@@ -137,7 +142,9 @@ def _pair(run: Run) -> Family:
     """
     table, process = run.trace.messages, run.trace.processes_of_calls.astype("i8")
     ranks = int(run.trace.locations.process.max(initial=0)) + 1
-    keys, pair_of = np.unique(process[table.send] * ranks + process[table.receive_done], return_inverse=True)
+    asked = process[table.send] * ranks + process[table.receive_done]
+    keys = run.trace.share.distinct(asked)
+    pair_of = np.searchsorted(keys, asked)
     calls = np.concatenate([table.send, table.send_done, table.receive, table.receive_done]).astype("i8")
     moved = distinct((calls * max(len(keys), 1) + np.tile(pair_of, 4))[calls != NONE])
     call, pair = np.divmod(moved, max(len(keys), 1))
@@ -154,11 +161,18 @@ def _pair(run: Run) -> Family:
 
 def _lock(run: Run) -> Family:
     """Return the calls that take or give back each lock, which is named by the first place that takes it."""
-    trace, class_of = run.trace, selectors.locks(run.trace)
+    trace, share, class_of = run.trace, run.trace.share, selectors.locks(run.trace)
     site_of, sites = selectors.sites(trace)
-    first = np.full(int(class_of.max(initial=NONE)) + 1, NONE, "i8")
-    takes = np.flatnonzero(operations.TAKES_LOCK[trace.calls.op] & (class_of != NONE))[::-1]
-    first[class_of[takes]] = site_of[takes]
+    never = np.iinfo("i8").max
+    first = np.full(share.most(int(class_of.max(initial=NONE))) + 1, never)
+    takes = share.chosen(operations.TAKES_LOCK[trace.calls.op] & (class_of != NONE))[::-1]
+    first[class_of[takes]] = share.named(takes)
+    own, first = first, share.reduced(first, "min")
+    here = takes[own[class_of[takes]] == share.named(takes)]
+    here = here[first[class_of[here]] == share.named(here)]
+    first[:] = NONE
+    first[class_of[here]] = site_of[here]
+    first = share.reduced(first, "max")
     places = [sites[site] if site != NONE else ("", "", "") for site in first.tolist()]
     names = [f"lock {k}" + (f", {selectors.site(*place)}" if place[0] else "") for k, place in enumerate(places)]
     return _class_by_class(class_of, names, [f"lock:{k}" if place[0] else None for k, place in enumerate(places)])

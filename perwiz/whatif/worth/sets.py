@@ -20,7 +20,7 @@ from perwiz.kernels import order as counting
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Mask
-from perwiz.trace.spread.share import Part
+from perwiz.trace.spread.share import Part, Share
 from perwiz.whatif.run import Run, in_rounds, makespan, swept_makespan
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of
@@ -51,7 +51,7 @@ class Sets:
     hypothesis: tuple[str | None, ...]
     """Per set the text of the hypothesis, `zero-wait op:MPI_Recv`, that is about exactly its calls; None if there is no short one."""
     calls: I8
-    """Number of calls per set, int64."""
+    """Number of calls per set, int64, of all processes."""
     waiting: I8
     """How long the calls of each set wait now, all together, int64."""
     makespan: I8
@@ -81,8 +81,8 @@ def rank_sets(
     Raises UsageError for an unknown family or question.
     """
     run = in_rounds(run)
-    sets = family_of(run, family)
-    calls = sets.sums(np.ones(len(run.trace.calls), "i8"))
+    sets, share = family_of(run, family), run.trace.share
+    calls = share.reduced(sets.sums(np.ones(len(run.trace.calls), "i8")), "sum")
     kept = np.flatnonzero(calls)
     times = run.trace.timeline.calls
     weight = run.waits.time if check_question(question) == "zero-wait" else times.leave - times.enter
@@ -92,16 +92,16 @@ def rank_sets(
         question=question,
         now=run.makespan,
         names=tuple(sets.names[k] for k in kept),
-        hypothesis=_hypotheses(sets, kept, calls, question),
+        hypothesis=_hypotheses(sets, kept, calls, question, share),
         calls=calls[kept],
-        waiting=sets.sums(run.waits.time)[kept],
+        waiting=share.reduced(sets.sums(run.waits.time), "sum")[kept],
         makespan=after[kept],
         sets=sets,
         row=kept,
     )
 
 
-def _hypotheses(sets: Family, kept: I8, calls: I8, question: str) -> tuple[str | None, ...]:
+def _hypotheses(sets: Family, kept: I8, calls: I8, question: str, share: Share) -> tuple[str | None, ...]:
     """Return the text of the hypothesis about each of these sets."""
     chosen = list(sets.selectors)
     few = [k for k in kept if chosen[k] is None and calls[k] <= _LISTED]
@@ -110,8 +110,8 @@ def _hypotheses(sets: Family, kept: I8, calls: I8, question: str) -> tuple[str |
         classes = sets.class_of[by_class]
         for k in few:
             member = sets.member[slice(*np.searchsorted(sets.row, [k, k + 1]))]
-            rows = [by_class[slice(*np.searchsorted(classes, [c, c + 1]))] for c in member]
-            chosen[k] = ",".join(f"e{row}" for row in np.sort(np.concatenate(rows)))
+            rows = [by_class[:0], *(by_class[slice(*np.searchsorted(classes, [c, c + 1]))] for c in member)]
+            chosen[k] = ",".join(f"e{number}" for number in np.sort(share.rows(share.named(np.concatenate(rows)))))
     return tuple(None if chosen[k] is None else f"{question} {chosen[k]}" for k in kept)
 
 
@@ -130,14 +130,14 @@ def makespans(
     With `most` only so many sets are swept, those of the largest sums of `weight`, int64 per call. No call may take less than no time, as
     for `perwiz.whatif.worth.singles`.
     """
-    graph = weighted.graph
-    if isinstance(weighted.trace.share, Part):
-        return _one_by_one(weighted, sets, question, tell)
-    out = np.full(len(sets.names), makespan(graph, time), "i8")
+    graph, share = weighted.graph, weighted.trace.share
+    out = np.full(len(sets.names), makespan(graph, time, share), "i8")
     asked = np.flatnonzero(_touched(weighted, time, sets, question)) if prune else np.arange(len(out))
     if weight is not None and 0 < most < len(asked):
-        asked = np.sort(asked[np.argsort(-sets.sums(weight)[asked], kind="stable")[:most]])
-    if len(asked) and len(graph.ended):
+        asked = np.sort(asked[np.argsort(-share.reduced(sets.sums(weight), "sum")[asked], kind="stable")[:most]])
+    if isinstance(share, Part):
+        out[asked] = _one_by_one(weighted, sets, asked, question, tell)
+    elif len(asked) and len(graph.ended):
         begun = int(time[graph.begun].min())
         done = 0
         for batch, ends in _Sweeps(weighted, time, sets, question, min(LANES, len(asked))).over(asked):
@@ -148,16 +148,16 @@ def makespans(
     return out
 
 
-def _one_by_one(weighted: Weighted, sets: Family, question: str, tell: Callable[[int, int], object] | None) -> I8:
-    """Return the makespan of every set, swept by several processes together."""
-    out, chosen = np.empty(len(sets.names), "i8"), np.zeros(sets.classes + 1, bool)
-    bounds = np.searchsorted(sets.row, np.arange(len(out) + 1))
-    for row in range(len(out)):
+def _one_by_one(weighted: Weighted, sets: Family, asked: I8, question: str, tell: Callable[[int, int], object] | None) -> I8:
+    """Return the makespan of some sets, swept by several processes together."""
+    out, chosen = np.empty(len(asked), "i8"), np.zeros(sets.classes + 1, bool)
+    bounds = np.searchsorted(sets.row, np.arange(len(sets.names) + 1))
+    for place, row in enumerate(asked.tolist()):
         chosen[:] = False
         chosen[sets.member[bounds[row] : bounds[row + 1]]] = True
-        out[row] = swept_makespan(change(weighted, question, np.flatnonzero(chosen[sets.class_of])))
+        out[place] = swept_makespan(change(weighted, question, np.flatnonzero(chosen[sets.class_of])))
         if tell is not None:
-            tell(row + 1, len(out))
+            tell(place + 1, len(out))
     return out
 
 
@@ -231,7 +231,7 @@ def _touched(weighted: Weighted, time: I8, sets: Family, question: str) -> Mask:
     """Return which sets take something from one critical path; it stays as long as it is under all others."""
     graph = weighted.graph
     path = critical_path(graph, weighted.weight, time)
-    vertex, path = graph.source[path[1:]], path[:-1]  # where each edge of it leads; the last leads into no call
+    vertex = graph.targets(path)
     own = path == graph.start[vertex]
     if question == "zero-wait":
         taken = ~own & (graph.kind[path] < GAP)
@@ -244,4 +244,4 @@ def _touched(weighted: Weighted, time: I8, sets: Family, question: str) -> Mask:
     hit[-1] = False
     out = np.zeros(len(sets.names), bool)
     out[sets.row[hit[sets.member]]] = True
-    return out
+    return weighted.trace.share.reduced(out.astype("i8"), "max") > 0

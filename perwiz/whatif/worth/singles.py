@@ -16,11 +16,14 @@ import dataclasses
 import numpy as np
 
 from perwiz.engines.sweep import critical_path, to_end
+from perwiz.graph.border import Border
 from perwiz.graph.graph import Graph
 from perwiz.kernels import order as counting
 from perwiz.kernels import singles as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.spread.share import Part
+from perwiz.trace.spread.team import Team
 from perwiz.whatif.run import Run, in_rounds, makespan
 
 
@@ -47,13 +50,17 @@ def singles_of(weighted: Weighted, time: I8) -> Singles:
 
     No call may take less than no time: the weights of the edges from entered to returned are not negative, as `weigh` makes them.
     """
-    graph, now = weighted.graph, makespan(weighted.graph, time)
+    graph, share = weighted.graph, weighted.trace.share
+    now = makespan(graph, time, share)
     out = Singles(now, np.full(len(graph.returned), now, "i8"), np.full(len(graph.returned), now, "i8"))
     call = _critical_calls(graph, weighted.weight, time)
-    if len(call):
-        begun = int(time[graph.begun].min())
+    if share.any(len(call)):
+        begun = share.least(int(time[graph.begun[share.locations]].min(initial=np.iinfo("i8").max)))
         left, vertex = to_end(graph, weighted.weight), graph.returned[call]
-        best = avoiding(graph, weighted.weight, time, left, vertex, vertex + 1)
+        if isinstance(share, Part) and graph.border:
+            best = _avoiding_together(weighted, share, graph.border, time, left, vertex)
+        else:
+            best = avoiding(graph, weighted.weight, time, left, vertex, vertex + 1)
         for passing, found in ((kernel.pass_at_once, out.zero_time), (kernel.pass_without_wait, out.zero_wait)):
             through = best.copy()
             passing(graph.start, graph.source, graph.kind, weighted.weight, time, left, vertex, through)
@@ -63,9 +70,8 @@ def singles_of(weighted: Weighted, time: I8) -> Singles:
 
 def _critical_calls(graph: Graph, weight: I8, time: I8) -> I4:
     """Return the calls that return on one critical path, in its order."""
-    path = critical_path(graph, weight, time)
-    inner = graph.returning[graph.source[path[1:]]]
-    return inner[inner >= 0]
+    call = graph.returning[graph.targets(critical_path(graph, weight, time))]
+    return call[call >= 0]
 
 
 def avoiding(graph: Graph, weight: I8, time: I8, left: I8, first: I4, end: I4) -> I8:
@@ -81,6 +87,31 @@ def avoiding(graph: Graph, weight: I8, time: I8, left: I8, first: I4, end: I4) -
     best = tree[len(first) :]
     kernel.miss_windows(time, left, np.sort(graph.ended), CUT, first, end, best)
     return best
+
+
+def _avoiding_together(weighted: Weighted, share: Part, border: Border, time: I8, left: I8, vertex: I4) -> I8:
+    """Return what `avoiding` returns of single vertices, of those of a path through all processes that this one has."""
+    graph, own = weighted.graph, border.own
+    place = _places(border, share.team, graph.vertices)
+    windows = np.sort(share.rows(place[vertex]))
+    tree = np.full(2 * len(windows), CUT, "i8")
+    begun, closed = (np.searchsorted(windows, place, side).astype("i4") for side in ("right", "left"))
+    start = np.maximum(graph.start, graph.start[own])  # nothing leads into vertices of others
+    kernel.bridge_windows(start, graph.source, weighted.weight, time, left, begun, closed, tree)
+    kernel.push_down(tree)
+    best = tree[len(windows) :]
+    first, end = (np.searchsorted(place[own:], windows, side).astype("i4") + np.int32(own) for side in ("left", "right"))
+    kernel.miss_windows(time, left, np.sort(graph.ended[border.locations]), CUT, first, end, best)
+    return share.reduced(best, "max")[np.searchsorted(windows, place[vertex])]
+
+
+def _places(border: Border, team: Team, vertices: int) -> I8:
+    """Return numbers of vertices, int64: of all processes in an order in which every edge leads onward. The origin is -1."""
+    place = np.full(vertices, -1)
+    for step in border.steps:
+        place[step.first : step.end] = ((step.number * team.size + team.rank) << 32) + np.arange(step.first, step.end)
+    border.forward(lambda first, end: None, place)
+    return place
 
 
 def _passed(graph: Graph, vertex: I4) -> I4:

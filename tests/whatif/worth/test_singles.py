@@ -1,6 +1,7 @@
 """All single what-ifs: a case by hand, and each against the hypothesis applied and swept."""
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.formats.files import read
 from perwiz.graph.graph import GAP, LOCAL, START
 from perwiz.loggps.weigh import CUT
+from perwiz.trace.spread.share import ALONE
 from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
 from perwiz.whatif.run import makespan, replayed
@@ -77,10 +79,11 @@ def graphs(draw):
 
 @dataclasses.dataclass
 class Weights:
-    """A weighted graph without a trace."""
+    """A weighted graph of which nobody else has a part."""
 
     graph: object
     weight: np.ndarray
+    trace: object = dataclasses.field(default_factory=lambda: types.SimpleNamespace(share=ALONE))
 
 
 @pytest.mark.slow

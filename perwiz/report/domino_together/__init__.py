@@ -1,0 +1,1 @@
+"""The report of `perwiz domino` by several processes."""

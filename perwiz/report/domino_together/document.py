@@ -1,0 +1,268 @@
+"""The report of `perwiz domino` by several processes: a JSON document, and the text made from it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from perwiz import words
+from perwiz.engines.sweep import sweep
+from perwiz.report import blocks, misfit, spans
+from perwiz.report.blocks import negligible
+from perwiz.report.domino.document import Sureness, sureness
+from perwiz.report.domino.records import NotTried, Placed
+from perwiz.report.records import (
+    Health,
+    Machine,
+    Makespan,
+    Misfit,
+    Model,
+    Natural,
+    Option,
+    Positive,
+    Record,
+    ReplayError,
+    SharesOf,
+    Span,
+    TraceDocument,
+    choice,
+)
+from perwiz.whatif import selectors
+from perwiz.whatif.ranking import WORDS
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.ranking.ranking import BY, Line, Ranking
+from perwiz.whatif.sure.doubts import doubts_of
+from perwiz.whatif.sure.noise import DRAWS
+from perwiz.whatif.worth import worth
+
+_WHAT, _SITE, _OTHERS = 4000, 60, 2
+"""Columns of what is to be pasted, and of a call site; others that say the same that are named."""
+_INDENT = "     "
+_UNTOLD = "asked by several processes; what to do, hot spots and the domino path are told by one alone"
+
+
+class Worth(Record):
+    """What could be changed, and what it is worth."""
+
+    kind: Annotated[str, choice(*WORDS)]
+    by: Annotated[str, choice(*BY)]
+    """What it is about."""
+    change: Option
+    what: str
+    calls: Natural | None
+    """How many calls are changed; null if it is not about calls."""
+    makespan_ns: Natural
+    gain_ns: int
+    bound: bool
+    """Whether it is what there is to gain at best, and nothing that somebody can do as it stands."""
+
+
+class Row(Record):
+    """A change, and others that say the same."""
+
+    head: Worth
+    span: Span | None
+    """Of the head; null of bounds but the first, and the best of their kind."""
+    place: Placed | None
+    """Null if fewer than 8 repetitions tell how much gains vary."""
+    includes: list[Worth]
+    """Gain no more than the head, largest gain first."""
+    more: list[Worth]
+    """Say the same and gain a little more than the head, which is their cause."""
+    part: list[Worth]
+    """Of a bound: what somebody can do and what gains a part of it, of the first lines."""
+    waits_less: str | None
+    """The call site whose waiting falls most with the head; null where nobody waits less."""
+    waiting_ns: Natural
+    """How long its calls wait, together."""
+    waiting_then_ns: Natural
+
+
+class DominoTogetherDocument(TraceDocument, kw_only=True):
+    """What to change first, by several processes, each of its part of the run. What it has of the document of one is equal."""
+
+    command: Literal["domino"] = "domino"
+    report: Literal["together"] = "together"
+    team: Positive
+    """Processes that made it."""
+    predict: str
+    """The command that asks for a change, the change left out."""
+    recorded_ns: Makespan
+    replayed_ns: Natural
+    """Replayed unchanged."""
+    shares_of_ns: SharesOf
+    bound_ns: Natural
+    """If no call waited."""
+    bound_span: Span
+    calls: Natural
+    waiting_calls: Natural
+    waiting_ns: Natural
+    """Of all calls together."""
+    ranked: list[Row]
+    """What somebody can do, largest gain first."""
+    lines: Natural
+    """How many there are."""
+    small_lines: Natural
+    """Of them those that gain less than a thousandth."""
+    at_best: list[Row]
+    """What else there is to gain at best."""
+    at_best_lines: Natural
+    small_at_best: Natural
+    draws: Natural
+    """Runs drawn of which `place` tells; 0 if too little repeats, or none are drawn."""
+    kinds: list[Annotated[str, choice(*WORDS)]]
+    """The kinds of changes that were asked for."""
+    not_asked: list[Annotated[str, choice(*WORDS)]]
+    """Those that one process alone asks for."""
+    not_tried: list[NotTried]
+    answerable: bool
+    """Whether waits were recorded."""
+    model: Model
+    machine: Machine
+    misfit: Misfit
+    replay_error_ns: ReplayError
+    health: Health
+
+
+def document(ranking: Ranking, most: int, team: int, draws: int = DRAWS, predict: str = "") -> DominoTogetherDocument:
+    """Return what so many processes found to change first, at most `most` rows a list; so many runs are drawn to tell how much gains vary.
+
+    `predict` is the command that asks for a change.
+    """
+    run, trace, share = ranking.run, ranking.run.trace, ranking.run.trace.share
+    best, lines, bounds = (ranking.best(), ranking.lines, ranking.bounds) if ranking.answerable else ([], (), ())
+    shares_of, waits = blocks.shares_of(trace, run.makespan), run.waits.time[share.calls]
+    doubts = doubts_of(run)
+    known = sureness(ranking, "zero-wait", best, (lines[:most], bounds[:most]), doubts, draws)
+    listed, at_best = known.lists
+    first = [line.change.hypothesis for line in (*listed[:1], *at_best[:1])][:1]
+    weighted = ranking.asker.changed(first) if first else None
+    return DominoTogetherDocument(
+        **blocks.head(trace),
+        team=team,
+        predict=predict or shlex.join(["perwiz", "predict", trace.path]),
+        recorded_ns=trace.timeline.makespan,
+        replayed_ns=run.makespan,
+        shares_of_ns=shares_of,
+        bound_ns=worth.bound(run, "zero-wait"),
+        bound_span=known.bound,
+        calls=share.in_all("calls", len(trace.calls)),
+        waiting_calls=share.total(int((waits > 0).sum())),
+        waiting_ns=share.total(int(waits.sum())),
+        ranked=[_row(ranking, line, known) for line in listed],
+        lines=len(lines),
+        small_lines=_small(ranking, lines, shares_of),
+        at_best=[_row(ranking, line, known) for line in at_best],
+        at_best_lines=len(bounds),
+        small_at_best=_small(ranking, bounds, shares_of),
+        draws=known.draws if known.places else 0,
+        kinds=list(ranking.kinds),
+        not_asked=[word for word in WORDS if word not in ranking.kinds],
+        not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
+        answerable=ranking.answerable,
+        **misfit.modelled(run, doubts, (weighted, sweep(weighted.graph, weighted.weight)) if weighted else None),
+    )
+
+
+def _small(ranking: Ranking, lines: Sequence[Line], shares_of: int) -> int:
+    return sum(negligible(ranking.run.makespan - line.change.makespan, shares_of) for line in lines)
+
+
+def _row(ranking: Ranking, line: Line, known: Sureness) -> Row:
+    fall = ranking.fall(line.change)
+    return Row(
+        head=_worth(ranking, line.change),
+        span=known.spans.get(line.change),
+        place=known.places.get(line),
+        **{name: [_worth(ranking, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
+        waits_less=selectors.site(*fall.site) if fall else None,
+        waiting_ns=fall.before if fall else 0,
+        waiting_then_ns=fall.after if fall else 0,
+    )
+
+
+def _worth(ranking: Ranking, change: Change) -> Worth:
+    return Worth(
+        kind=change.kind,
+        by=change.by,
+        change=blocks.option(change.question),
+        what=change.what,
+        calls=None if change.calls is None else change.count,
+        makespan_ns=change.makespan,
+        gain_ns=ranking.run.makespan - change.makespan,
+        bound=change.bound,
+    )
+
+
+def text(told: DominoTogetherDocument) -> str:
+    """Return the document as text for a terminal. The answer comes first."""
+    waits = f"{words.duration(told.waiting_ns)} in {told.waiting_calls} of {words.several(told.calls, 'call')}"
+    facts = [
+        ("recorded", blocks.recorded(told.recorded_ns, told.health)),
+        *blocks.share_facts(told.shares_of_ns, told.recorded_ns, told.part),
+        ("first change", _first(told, told.ranked, "nothing of these kinds that somebody can do as it stands gains anything")),
+        ("at best", _first(told, told.at_best, "nothing of these kinds gains anything more")),
+        ("waiting", f"{waits}; without any: {words.duration(told.bound_ns)}{blocks.as_recorded(told.health)}"),
+        *blocks.unrecorded_waits(told.health),
+        ("", _UNTOLD),
+        *([("", f"kinds of changes that one process alone tries: {', '.join(told.not_asked)}")] if told.not_asked else []),
+        *[("not tried", f"{row.kind}: {row.why}") for row in told.not_tried],
+    ]
+    lists = (
+        ("what could be changed", told.ranked, told.lines, told.small_lines),
+        ("what there is to gain at best", told.at_best, told.at_best_lines, told.small_at_best),
+    )
+    facts = [*blocks.lacking(told.health), *misfit.beside(facts, told, told.shares_of_ns)]
+    lines = [*blocks.title(told.trace, "what to change first", told.health), "", *words.facts(facts)]
+    for title, rows, total, small in lists:
+        lines += ["", *_list(told, title, rows, total - small, small)] if rows else []
+    return "\n".join([*lines, "", *misfit.closing(told)])
+
+
+def _first(told: DominoTogetherDocument, rows: Sequence[Row], none: str) -> str:
+    """Return the first change of a list and what it gains, or why there is none."""
+    if not told.answerable:
+        return "cannot be answered: the waits were not recorded, they count as computation; see perwiz record"
+    return f"{words.shown(rows[0].head.change, _WHAT)}: gain {_gain(told, rows[0].head)}" if rows else f"none: {none}"
+
+
+def _gain(told: DominoTogetherDocument, row: Worth) -> str:
+    return f"{words.duration(row.gain_ns)} ({words.percent(row.gain_ns, told.shares_of_ns)})"
+
+
+def _list(told: DominoTogetherDocument, title: str, rows: Sequence[Row], worth: int, small: int) -> list[str]:
+    """Return a list: of `worth` lines those there are, but for `small` further ones."""
+    shown = [row for row in rows if not negligible(row.head.gain_ns, told.shares_of_ns)]
+    lines = list[words.Line]()
+    for number, row in enumerate(shown, 1):
+        head = row.head
+        gain = words.duration(head.gain_ns), words.percent(head.gain_ns, told.shares_of_ns)
+        lines.append([str(number), *gain, *_between(told, row), head.kind, words.shown(head.change, _WHAT)])
+        lines += [part for text in _below(told, row) for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
+    table = words.table(["", "gain", "", "least", "most", "kind", "change"], lines, (0, 5, 6), spare=(4, 3)) if lines else []
+    first = f", the first {len(shown)} of {worth}" if len(shown) < worth else ""
+    little = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
+    further = f"{words.several(small, 'further line' if shown else 'line')} {little}"
+    return [f"{title}{first}", *table, *([further] if small else [])]
+
+
+def _between(told: DominoTogetherDocument, row: Row) -> tuple[str, str]:
+    """Return what a change gains at least and at most, as far as the trace tells; empty if nothing tells."""
+    worth = spans.worth(row.span, told.replayed_ns, row.head.makespan_ns) if row.span else None
+    return (words.duration(worth.least), words.duration(worth.most)) if worth and worth.least < worth.most else ("", "")
+
+
+def _below(told: DominoTogetherDocument, row: Row) -> list[str]:
+    """Return in words what a change does, where calls then wait less, and what says the same."""
+    before, then = words.duration(row.waiting_ns), words.duration(row.waiting_then_ns)
+    fall = f"; waiting in {words.shown(row.waits_less, _SITE)} falls from {before} to {then}" if row.waits_less and before != then else ""
+    same = (("a little more", row.more), ("includes", row.includes), ("a part of it", row.part))
+    return [f"{row.head.what}{fall}", *(f"{label}: {_named(told, rows)}" for label, rows in same if rows)]
+
+
+def _named(told: DominoTogetherDocument, rows: Sequence[Worth]) -> str:
+    """Return the first of several changes by name, each with its gain."""
+    told_by = (f"{row.kind} {words.shown(row.change, _WHAT)} ({words.percent(row.gain_ns, told.shares_of_ns)})" for row in rows[:_OTHERS])
+    named = ", ".join(told_by)
+    return f"{named} and {len(rows) - _OTHERS} more" if len(rows) > _OTHERS else named

@@ -1,0 +1,71 @@
+"""What to change first, found by several processes, here threads: the list is that of one."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import build
+import naive_clock
+import threaded
+from perwiz.graph.build import build as build_graph
+from perwiz.report.domino import document as alone
+from perwiz.report.domino_together import document as together
+from perwiz.report.records import to_json
+from perwiz.trace.tied import tied_part
+from perwiz.whatif.ranking import OF_PARTS
+from perwiz.whatif.ranking.ranking import rank
+from perwiz.whatif.run import replayed
+from perwiz.whatif.worth.domino import domino
+
+ROWS = ("head", "span", "place", "includes", "more", "part", "waits_less", "waiting_ns", "waiting_then_ns")
+
+
+def found(trace, model="default", kinds=OF_PARTS):
+    """Return what several processes say, as JSON."""
+    return to_json(together.document(rank(replayed(trace, model), kinds), 99, 1, 8))
+
+
+def check(trace, size, model="default", kinds=OF_PARTS):
+    """Ask alone and by so many threads: nothing may differ, nor from what one process tells of these kinds."""
+    trace = tied_part(trace)
+    said = found(trace, model, kinds)
+    assert threaded.parts(size, trace, lambda part: found(part, model, kinds)) == [said] * size
+    run = replayed(trace, model)
+    one = json.loads(to_json(alone.document(domino(trace, model), rank(run, kinds), 99, 8)))
+    several = json.loads(said)
+    for name in ("ranked", "at_best"):
+        rows = [_as_told(row) for row in one.pop(name)]
+        assert several.pop(name) == rows
+    names = several.keys() & one.keys()
+    assert {"lines", "at_best_lines", "bound_ns", "bound_span", "replayed_ns", "waiting_calls", "misfit", "kinds", "not_tried"} <= names
+    assert {name: several[name] for name in names} == {name: one[name] for name in names}
+    return several
+
+
+def _as_told(line):
+    """Return a line of one process as several tell it."""
+    names = together.Worth.__struct_fields__
+
+    def worth(row):
+        return {name: row[name] for name in names}
+
+    return {
+        name: worth(line[name]) if name == "head" else [worth(row) for row in line[name]] if isinstance(line[name], list) else line[name]
+        for name in ROWS
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "size"), [("halo", 3), ("nested_regions", 4), ("threads", 2), ("clock_violation_collective", 3)])
+def test_catalogue(name, size):
+    check(build.CATALOGUE[name](), size)
+
+
+@pytest.mark.slow
+@settings(max_examples=4)
+@given(naive_clock.traces(), st.integers(2, 4))
+def test_random(trace, size):
+    if not build_graph(tied_part(trace)).contradictions:
+        check(trace, size)
