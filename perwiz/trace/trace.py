@@ -194,8 +194,12 @@ class Counts:
         return {name: getattr(self, name) for name in _LACKING if getattr(self, name)}
 
     def with_lacking(self, stored: Mapping[str, object]) -> Counts:
-        """Return the counts with those that `lacking` of another gave and a file kept; what is none of them is passed over."""
-        good = {key: value for key, value in stored.items() if key in _LACKING and isinstance(value, int) and 0 <= value < 1 << 62}
+        """Return the counts with those that `lacking` of another gave, and `to_nobody`, as a file kept them; others are passed over."""
+        good = {
+            key: value
+            for key, value in stored.items()
+            if key in (*_LACKING, "to_nobody") and isinstance(value, int) and 0 <= value < 1 << 62
+        }
         return dataclasses.replace(self, **good)
 
 

@@ -6,7 +6,7 @@ An extra is written only where the plain records would be read back as something
 - In the events: a record ParameterInt of a parameter named `perwiz:<name>`, inside the call that it belongs to. A parameter of the program
   whose own name begins with `perwiz:` gets one more `perwiz:` before its name.
 - In the anchor file: a property `PERWIZ::<NAME>`.
-- In a definition: a region with the description MARK is a region of the user, though its name is that of an MPI routine.
+- In a definition: a region with the description MARK is one of the user, though its name is that of a routine of MPI or of offloading.
 
 The archive names perwiz as its creator: nothing in it is left out by mistake, so nothing needs repair.
 """
@@ -61,6 +61,6 @@ PROPERTIES = (
     Extra("CLOCKS", "JSON false", "nobody compared the clocks of its source"),
     Extra("WILDCARDS", "JSON false", "its source did not tell which receives take any source"),
     Extra("PROPERTIES", "JSON object", "properties of the trace"),
-    Extra("COUNTS", "JSON object", "what the source of the archive lacked"),
+    Extra("COUNTS", "JSON object", "what the source of the archive lacked, and how many messages were to nobody"),
 )
 """In the anchor file."""

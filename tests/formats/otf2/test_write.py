@@ -248,6 +248,32 @@ def test_back__samples(tmp_path, path):
     assert back(trace, tmp_path) == (["defects"] if len(trace.defects) else [])
 
 
+@pytest.mark.slow
+def test_back__regions_named_like_routines(tmp_path):
+    """Those of MPI and of offloading are calls, if they are not said to be regions."""
+    b = build.Builder(1)
+    for name in ("MPI_Send", "PMPI_Wait", "!$omp target @jacobi.c:224", "!$omp targetmap @jacobi.c:174", "Send", "cudaLaunchKernel"):
+        with b.region(0, name):
+            b.call(0, "Comm_rank")
+    assert back(b.trace(), tmp_path) == []
+
+
+@pytest.mark.slow
+def test_back__what_no_record_tells(tmp_path):
+    """First and last instants, even if records of kinds that OTF2 lacks are there; messages to nobody, if only counted."""
+    b = build.Builder(2)
+    b.barrier(at=[(10, 20), (12, 20)])
+    trace = b.trace()
+    whole = dataclasses.replace(trace.timeline, locations=table(tables.Times, enter=[0, 10], leave=[50, 20]))
+    beside = table(tables.Records, location=[0, 0], kind=[0, 0], call=[0, 1], time=[0, 50], first_value=[0, 0])
+    counts = dataclasses.replace(trace.counts, to_nobody=7)
+    trace = dataclasses.replace(trace, timeline=whole, records=beside, texts=("Application",), counts=counts)
+    files.write(trace, str(tmp_path / "back.otf2"))
+    other = files.read(str(tmp_path / "back.otf2"))
+    assert equal(other.timeline.locations, whole.locations)
+    assert (other.counts.to_nobody, len(other.records)) == (7, 0)
+
+
 def threads_come_back(trace, folder):
     """Check a trace whose threads are read behind their process: all ties and the answer are there, and stay when written again."""
     files.write(trace, str(folder / "once.otf2"))

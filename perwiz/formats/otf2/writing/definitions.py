@@ -11,13 +11,16 @@ import numpy as np
 
 from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.definitions import Texts
+from perwiz.formats.otf2.hybrid.routines import routine
 from perwiz.formats.otf2.library import codes
 from perwiz.formats.otf2.library.events import EVENTS
 from perwiz.formats.otf2.writing.archive import UNDEFINED, encoded, numbers
 from perwiz.formats.otf2.writing.locations import WrittenLocations
+from perwiz.kernels.records import NO_CALL
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.origin import to_json
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Topology, Trace
 
 _ROLES = {
@@ -132,8 +135,8 @@ class Definitions:
         for ref, text in enumerate(trace.names):
             name = strings.of(text)
             file, _, line = (trace.sources[ref] if trace.sources else "").rpartition(":")
-            mark = extra.MARK if operations.find(text) is not None else ""
             which = codes.PARALLEL if trace.parallel[ref] else codes.FUNCTION
+            mark = extra.MARK if routine(text, codes.USER, which) != NO_CALL else ""
             source = strings.of(file) if file else UNDEFINED
             begin = int(line) if file and line.isdecimal() else 0
             yield "Region", self.first_name + ref, name, name, strings.of(mark), which, codes.USER, 0, source, begin, begin
@@ -183,9 +186,18 @@ class Definitions:
                 out[name] = json.dumps(False)
         if trace.properties:
             out["PROPERTIES"] = json.dumps(dict(trace.properties))
-        if trace.counts.lacking:
-            out["COUNTS"] = json.dumps(trace.counts.lacking)
+        if lacking := trace.counts.lacking | self._to_nobody():
+            out["COUNTS"] = json.dumps(lacking)
         return out
+
+    def _to_nobody(self) -> dict[str, int]:
+        """Return how many calls have MPI_PROC_NULL for a partner, by their name in Counts, if the calls do not tell themselves."""
+        calls, count = self._trace.calls, self._trace.counts.to_nobody
+        talked = np.zeros(len(calls), bool)
+        for call in (self._trace.requests.posted_by, self._trace.messages.send, self._trace.messages.receive_done):
+            talked[call] = True
+        alone = operations.POINT_TO_POINT[calls.op] & (calls.peer == NONE) & ((calls.tag != NONE) | ((calls.comm == NONE) & ~talked))
+        return {"to_nobody": count} if count > np.count_nonzero(alone) else {}
 
 
 def known(topology: Topology) -> Mask:

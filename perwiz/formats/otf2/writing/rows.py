@@ -10,6 +10,7 @@ import numpy as np
 from perwiz.formats.otf2.writing.archive import UNDEFINED
 from perwiz.formats.otf2.writing.cells import Cells, Events
 from perwiz.formats.otf2.writing.definitions import Definitions
+from perwiz.formats.otf2.writing.gaps import kinds
 from perwiz.kernels import records
 from perwiz.trace.arrays import Ints
 from perwiz.trace.trace import Timeline, Trace
@@ -129,11 +130,12 @@ def _size(slices: list[slice]) -> int:
 def _instants(trace: Trace, timeline: Timeline, shift: int) -> tuple[Ints, Ints]:
     """Return the first and last instant of each location, -1 where another event shows it."""
     times, records = timeline.locations, trace.records
+    written = kinds(trace)[records.kind] >= 0
     first, last = times.leave + 1, times.enter - 1
     for location, enter, leave in (
         (trace.calls.location, timeline.calls.enter, timeline.calls.leave),
         (trace.regions.location, timeline.regions.enter, timeline.regions.leave),
-        (records.location, records.time, records.time),
+        (records.location[written], records.time[written], records.time[written]),
     ):
         np.minimum.at(first, location, enter)
         np.maximum.at(last, location, leave)
