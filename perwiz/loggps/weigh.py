@@ -80,6 +80,10 @@ class Passes:
     """How often the run was swept to make them anew."""
     moved: int | None
     """By how much the last pass still moved the makespan, ns; None: the delays changed no more."""
+    simulated: bool = False
+    """Whether passes did not come closer, so that delays are those of one run of calls and of messages that flow: `moved` is then by how
+    much the first pass behind that moved the makespan.
+    """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

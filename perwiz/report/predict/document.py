@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from perwiz.loggps import PROFILES
 from perwiz.loggps import model as loggps
 from perwiz.loggps.instances import likely
+from perwiz.loggps.weigh import Passes
 from perwiz.report import blocks, misfit, spans
 from perwiz.report import machine as machines
 from perwiz.report.domino.remedies import remedy
@@ -159,6 +160,9 @@ class Links(Record):
     """How often the changed run was swept to make delays anew; 0: they are those of the recorded times."""
     moved_ns: Natural | None
     """By how much the last pass still moved the makespan; null: delays changed no more."""
+    simulated: bool
+    """Whether passes did not come closer, and delays are those of one run of calls and of messages that flow; `moved_ns` is then what the
+    first pass behind that moved the makespan by."""
     nodes: Natural
     """On which there are ranks in the predicted run: between those of one no message passes a link. 0 if no topology is said."""
     left_alone: bool
@@ -314,10 +318,10 @@ def document(
 
 def _links(found: OnLinks) -> Links:
     longest = [Link(link.name, link.time, link.messages) for link in found.overloaded[:_LINKS]]
-    told = found.passes
-    passes, moved = (told.passes, told.moved) if told else (0, None)
+    told = found.passes or Passes(0, None)
+    passes = told.passes, told.moved, told.simulated, found.nodes
     inside = found.collectives, found.beyond, found.shared, list(found.guessed)
-    return Links(len(found.overloaded), longest, passes, moved, found.nodes, found.left_alone, *inside)
+    return Links(len(found.overloaded), longest, *passes, found.left_alone, *inside)
 
 
 def _semantics(told: Told) -> Semantics:

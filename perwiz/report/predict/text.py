@@ -184,6 +184,9 @@ def _links(predict: PredictDocument) -> Facts:
         out.append(("", f"and {found.overloaded - len(found.longest)} more overloaded"))
     if found.passes and found.moved_ns is None:
         out.append(("" if out else "links", f"delays on them found in {words.several(found.passes, 'pass')}"))
+    elif found.simulated:
+        told = "delays on them are simulated, as they do not settle in passes over the recorded order"
+        out.append(("" if out else "links", f"{told}: the first moves the end by {words.duration(found.moved_ns or 0)}"))
     elif found.moved_ns is not None:
         told = f"delays on them still change after {words.several(found.passes, 'pass')}"
         out.append(("" if out else "links", f"{told}: the last one moved the end by {words.duration(found.moved_ns)}"))

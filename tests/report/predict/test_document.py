@@ -94,6 +94,7 @@ def test_document__by_hand():
             "longest": [],
             "passes": 0,
             "moved_ns": None,
+            "simulated": False,
             "nodes": 0,
             "left_alone": False,
             "collectives": 0,
