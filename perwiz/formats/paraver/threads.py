@@ -31,7 +31,8 @@ class Threads:
         Times and tags in `column` are overwritten: the threads of those leave the barrier of a team when it is closed.
         """
         self.links, self.barriers, self.untied = Links.empty(), (np.empty(0, "i4"), np.empty(0, "i8")), 0
-        """`untied`: waits of threads while several teams were open inside others, of which nothing tells whose they are."""
+        """`untied`: waits of threads while several teams were open inside others, of which nothing tells whose they are, and at barriers
+        that one leaves before another has come."""
         if operations.OF_PROCESSES[column["op"]].all():
             return
         self._column, self._first, self._links = column, first, list[tuple[int, Ints, Ints]]()
@@ -41,7 +42,7 @@ class Threads:
         self._find_teams()
         self._end_teams(teams)
         self._tie_teams()
-        self.untied = int(np.count_nonzero(self._several))
+        self.untied = int(np.count_nonzero(self._several)) + self._contradicting
         self._tie_locks(address)
         kind = np.concatenate([np.full(len(cause), kind, "u1") for kind, cause, _ in self._links])
         cause, effect = (np.concatenate([link[k] for link in self._links]).astype("i4") for k in (1, 2))
@@ -112,8 +113,15 @@ class Threads:
         barrier = np.flatnonzero((op == _BARRIER) | (op == _IMPLICIT))
         team = self._team(barrier, get["enter"][barrier])
         barrier, team = barrier[team >= 0], team[team >= 0]
-        nth = running(get["location"][barrier], team)
-        self.barriers = barrier.astype("i4"), Numbers().number(team, nth).astype("i8")
+        number = Numbers().number(team, running(get["location"][barrier], team)).astype("i8")
+        last, first = np.zeros(len(barrier), "i8"), np.full(len(barrier), self._latest)
+        np.maximum.at(last, number, get["enter"][barrier])
+        over = get["leave"][self._first[get["location"][barrier] + 1] - 1]  # what a thread does last lasts to its last event
+        ended = get["leave"][barrier] < over
+        np.minimum.at(first, number[ended], get["leave"][barrier[ended]])
+        good = (last <= first)[number]
+        self._contradicting = int(np.count_nonzero(~good))
+        self.barriers = barrier[good].astype("i4"), number[good]
 
     def _tie_locks(self, address: I8) -> None:
         """Name locks by their addresses, and tie who gives one back to who has it next; a release is of the lock that was had last."""

@@ -119,6 +119,17 @@ def test_devices__too_many_streams(monkeypatch):
     assert (links(trace), trace.counts.untied_launches) == ([], 3)
 
 
+@pytest.mark.parametrize(("entered", "untied"), [(14, 0), (16, 2)])
+def test_barriers__that_one_leaves_before_another_comes(entered, untied):
+    """The first thread is in a barrier of its team from 10 to 15: the other one, if it comes later, is in another."""
+    body = "2:1:1:1:1:1:60000001:3\n2:1:1:1:1:2:60000018:2\n2:2:1:1:2:3:60000018:2\n"
+    body += f"2:1:1:1:1:10:60000005:1\n2:1:1:1:1:15:60000005:0\n2:2:1:1:2:{entered}:60000005:1\n2:2:1:1:2:20:60000005:0\n"
+    body += "2:2:1:1:2:30:60000018:0\n2:1:1:1:1:40:60000018:0\n2:1:1:1:1:50:60000001:0\n"
+    trace = reading(body, "1(2:1)")
+    assert trace.counts.untied_waits == untied
+    assert [operations.OPS[op] for op in trace.collectives.op] == ["omp_barrier", "omp_implicit_barrier"][untied // 2 :]
+
+
 def test_tasks():
     """A task is created at 10 to 12 and runs from 30 on where a thread waited for the end of its team; another runs while nobody waits."""
     body = "2:1:1:1:1:1:60000001:3\n2:1:1:1:1:2:60000018:2\n2:2:1:1:2:3:60000018:2\n2:2:1:1:2:20:60000018:0\n"
