@@ -51,7 +51,7 @@ class Possible:
     receive: I8
     """Call that received it."""
     place: I8
-    """Those of one place could have been taken for each other."""
+    """Those of one place could have been taken for each other: numbers from 0 on, each of some."""
 
     def reached(self, times: Times, messages: Messages) -> I8:
         """Return the calls that another message, received later, would reach first at these times of calls; rows, sorted."""
@@ -68,7 +68,8 @@ def possible(trace: Trace) -> Possible:
         return Possible(*np.empty((3, 0), "i8"))
     sites, waits = _of_sites(trace), _of_waits(trace)
     place = np.concatenate([sites.place, waits.place + int(sites.place.max(initial=-1)) + 1])
-    return Possible(np.concatenate([sites.message, waits.message]), np.concatenate([sites.receive, waits.receive]), place)
+    number = np.unique(place, return_inverse=True)[1].astype("i8")
+    return Possible(np.concatenate([sites.message, waits.message]), np.concatenate([sites.receive, waits.receive]), number)
 
 
 def _of_sites(trace: Trace) -> Possible:

@@ -24,6 +24,7 @@ from perwiz.whatif import stages
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import known, replayed
 from perwiz.whatif.sure.noise import noise_of
+from perwiz.whatif.wildcards import possible
 
 
 def same(read, trace, path):
@@ -106,6 +107,16 @@ def test_stages__answers_are_the_same(name, tmp_path):
         assert told(predict(stored, asked)) == told(predict(trace, asked)), asked
     other = {"model": "S_bytes=7,L_ns=50", "clock": "none"}
     assert told(predict(stored, "zero-wait all", **other)) == told(predict(trace, "zero-wait all", **other))
+
+
+@pytest.mark.slow
+def test_stages__of_receives_that_may_have_been_wildcards(tmp_path):
+    """Those of one place, of many that were looked at."""
+    trace = files.read(str(samples.TRACES / "p_m3.alog.gz"))
+    stored = kept(trace, tmp_path / "a.perwiz")
+    assert known(stored)
+    assert possible(trace).place.tolist() == [0] * 15
+    assert told(predict(stored, "zero-wait all")) == told(predict(trace, "zero-wait all"))
 
 
 def test_stages__taken_and_not_made_anew(tmp_path, monkeypatch):
