@@ -169,6 +169,13 @@ def test_text__what_is_kept_beside_calls_or_left_out():
         assert told(dataclasses.replace(trace, counts=counts), "left out") == line
 
 
+def test_text__sizes_that_are_perhaps_not_told():
+    b = Builder(2)
+    b.send(0, 1, 0)
+    b.recv(1, 0)
+    assert told(b.trace(), "messages") == "1, their sizes 0 or not told"
+
+
 def test_text__collectives_of_threads_are_told_apart():
     b = Builder(1)
     team = [0, b.thread(0)]
