@@ -60,17 +60,6 @@ def place(
                 part[v] = share[p] * scale
 
 
-def reach(start: cython.const[cython.int][::1], source: cython.const[cython.int][::1], kept: cython.longlong) -> cython.longlong:
-    """Return by how many vertices the source of an edge is before its target, at most; the first `kept` vertices do not count."""
-    most: cython.longlong = 0
-    with cython.nogil:
-        for v in range(kept, len(start) - 1):
-            for k in range(start[v], start[v + 1]):
-                if source[k] >= kept:
-                    most = max(most, v - source[k])
-    return most
-
-
 def sweep(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
@@ -79,7 +68,7 @@ def sweep(
     more: cython.const[cython.double][::1],
     share: cython.const[cython.double][::1],
     deviation: cython.const[cython.double][:, ::1],
-    kept: cython.Py_ssize_t,
+    slot: cython.const[cython.int][::1],
     begin: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
     first: cython.const[cython.int][::1],
@@ -91,8 +80,7 @@ def sweep(
     """Make `earliest` and `latest` those, too, of some vertices from `begin` to before `end`, both sorted, in sixteen runs at once.
 
     A vertex with a row of `deviation`, not -1, is later by `more` and `share` times the deviation of the run. Nothing comes before 0.
-    `time` has the first `kept` vertices, and behind these room for a power of two of others, more than `reach`, which the next ones take
-    over; a column for each run.
+    `time` has a row for each vertex that is still needed, its `slot`; a column for each run.
     """
     best = cython.declare(cython.double[16])
     j: cython.Py_ssize_t
@@ -101,15 +89,12 @@ def sweep(
     v: cython.Py_ssize_t
     begun: cython.Py_ssize_t = 0
     ended: cython.Py_ssize_t = 0
-    mask: cython.Py_ssize_t = len(time) - kept - 1
     with cython.nogil:
         for v in range(begin, end):
             for j in range(16):
                 best[j] = NEVER
             for k in range(start[v], start[v + 1]):
-                u = source[k]
-                if u >= kept:
-                    u = kept + ((u - kept) & mask)
+                u = slot[source[k]]
                 w: cython.double = weight[k]
                 for j in range(16):
                     best[j] = max(best[j], time[u, j] + w)
@@ -119,7 +104,7 @@ def sweep(
                 b = share[v]
                 for j in range(16):
                     best[j] += a + b * deviation[at, j]
-            u = kept + ((v - kept) & mask)
+            u = slot[v]
             for j in range(16):
                 time[u, j] = max(best[j], 0.0)
             if begun < len(first) and v == first[begun]:

@@ -261,8 +261,8 @@ def span_between(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doub
     """Return the span of what hypotheses make of a recorded run, given doubts of that and how much it varies; None if nothing is asked."""
     if known is None:
         return exactly(base.trace.timeline.makespan)
-    others = possible(base, hypotheses, changed.weighted)
-    found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, known.noise.drawn(changed.weighted), others)
+    others, drawn = possible(base, hypotheses, changed.weighted), known.noise.drawn(changed.weighted)
+    found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, drawn, others, any(one.priced for one in hypotheses))
     return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts)[0]
 
 

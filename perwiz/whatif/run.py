@@ -302,7 +302,8 @@ def _paired(message: I8, mover: Ints) -> I8:
 def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Protocol:
     """Return what a model, and hypotheses on it, ask of the graph of a trace."""
     waits, mover = holding(trace, model), movers(trace, trace.timeline, model)
-    pairs, gaps = np.zeros(0, "i8"), model.gap != "none"
+    pairs, sends = np.zeros(0, "i8"), trace.share.any(len(trace.messages))
+    gaps = sends and model.gap != "none"
     now = model, trace.messages.bytes
     placed = trace
     for hypothesis in in_order(hypotheses):
@@ -313,7 +314,7 @@ def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
         now, placed = (network, size), there
         other = movers(placed, trace.timeline, network, model, None if size is trace.messages.bytes else size)
         held = np.flatnonzero(holding(placed, network, size) & ~(waits & (other == mover)) & (other != NONE))
-        pairs, gaps = distinct(np.concatenate([pairs, _paired(held, other[held])])), gaps or network.gap != "none"
+        pairs, gaps = distinct(np.concatenate([pairs, _paired(held, other[held])])), gaps or (sends and network.gap != "none")
     return Protocol(waits, mover, (pairs >> 32, (pairs & 0xFFFFFFFF) - 1), gaps)
 
 

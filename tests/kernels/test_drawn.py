@@ -1,11 +1,15 @@
 """Runs drawn anew, against their naive twins."""
 
+import dataclasses
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 import build
 import naive
+from perwiz.graph.border import Border
+from perwiz.graph.slots import slots
 from perwiz.kernels import drawn
 
 CUT = -(1 << 61)
@@ -27,17 +31,15 @@ def test_sweep__twin(made, data):
     more, share = (np.array(data.draw(st.lists(st.integers(-50, 50), min_size=many, max_size=many)), "f8") for _ in range(2))
     deviation = np.array(data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=16, max_size=16), min_size=3, max_size=3)), "f8")
     first, last = (np.array(sorted(data.draw(st.sets(st.integers(0, many - 1)))), "i4") for _ in range(2))
-    reach = drawn.reach(graph.start, graph.source, kept)
-    into = [(v, graph.source[k]) for v in range(kept, many) for k in range(graph.start[v], graph.start[v + 1])]
-    assert reach == max((v - u for v, u in into if u >= kept), default=0)
     twin = naive.sweep_drawn(graph.start, graph.source, weight.tolist(), row, more, share, (deviation / 4).tolist())
-    time = np.empty((kept + (1 << int(reach).bit_length()), 16))
-    time[:kept] = np.array(twin).T[:kept]
+    where = slots(dataclasses.replace(graph, border=Border(None, slice(None), kept, ())))
+    time = np.empty((where.rows, 16))
+    time[where.row[:kept]] = np.array(twin).T[:kept]
     earliest, latest = np.full(16, np.inf), np.full(16, -np.inf)
     for begin, end in ((kept, until), (until, many)):
         ends = [each[(each >= begin) & (each < end)] for each in (first, last)]
         columns = graph.start, graph.source, weight, row, more, share, deviation / 4
-        drawn.sweep(*columns, kept, begin, end, *ends, time, earliest, latest)
+        drawn.sweep(*columns, where.row, begin, end, *ends, time, earliest, latest)
     assert earliest.tolist() == [min([run[v] for v in first if v >= kept], default=np.inf) for run in twin]
     assert latest.tolist() == [max([run[v] for v in last if v >= kept], default=-np.inf) for run in twin]
 
@@ -48,7 +50,8 @@ def test_sweep__worked_by_hand():
     row, more, share, time = np.array([-1, 0, -1], "i4"), np.array([0.0, 2, 0]), np.array([0.0, 10, 0]), np.zeros((3, 16))
     ends, deviation = (np.array([1], "i4"), np.array([2], "i4")), np.array([[0, 0.5, -1, 1] * 4])
     earliest, latest = np.full(16, np.inf), np.full(16, -np.inf)
-    drawn.sweep(start, source, weight, row, more, share, deviation, 1, 1, 3, *ends, time, earliest, latest)
+    slot = np.arange(3, dtype="i4")
+    drawn.sweep(start, source, weight, row, more, share, deviation, slot, 1, 3, *ends, time, earliest, latest)
     assert (earliest.tolist(), latest.tolist()) == ([7, 12, 0, 17] * 4, [10, 15, 4, 20] * 4)
 
 

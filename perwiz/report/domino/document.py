@@ -209,14 +209,17 @@ def sureness(
     what, calls = "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(ranking.run.trace.calls))
     every = partial(worth.change, question=what, calls=calls)
     ranking.asker.let_go()
-    found = sure.answered(ranking.run, [every, *ranking.asker.questions([change.hypothesis for change in asked])], draws)
-    answer = dict(zip(asked, found.of[1:], strict=True))
+    hypotheses = [change.hypothesis for change in asked]
+    found = sure.answered(ranking.run, [every, *ranking.asker.questions(hypotheses)], draws)
+    priced = [False, *(hypothesis.priced for hypothesis in hypotheses)]
+    all_calls, *others_of = (dataclasses.replace(one, priced=asks) for one, asks in zip(found.of, priced, strict=True))
+    answer = dict(zip(asked, others_of, strict=True))
     for change in asked:
         if change.hypothesis.varied:
             others = possible(ranking.run, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
             answer[change] = dataclasses.replace(answer[change], others=others)
     ranking.asker.let_go()
-    of = dataclasses.replace(found, of=(found.of[0], *(answer[change] for change in told)))
+    of = dataclasses.replace(found, of=(all_calls, *(answer[change] for change in told)))
     bound, *several = map(spans.span, sure.spans(ranking.run, of, [change.hypothesis for change in told], doubts))
     span = dict(zip(told, several, strict=True))
     rows, bounds = (list(lines) for lines in lists)

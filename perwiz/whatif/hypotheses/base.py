@@ -43,6 +43,8 @@ class Hypothesis:
     """Whether `change` leaves the weights of the one given as they are."""
     of_parts: ClassVar[bool] = False
     """Whether several processes can change each its part of the run, and need not know more of the others than it has."""
+    priced: ClassVar[bool] = True
+    """Whether it asks the model what something costs: one that does not says the same of two models under which all weights are equal."""
     varied: ClassVar[str] = ""
     """What `others` or `otherwise` vary, in short, where they do."""
     argument: str

@@ -27,7 +27,7 @@ _SLOWEST, _LONGEST = 1e-30, 2.0**60
 class Computation(Hypothesis):
     """What makes computation longer or shorter, as its `lengths` say. MPI calls keep their work, others unless it says so, too."""
 
-    stage = 2
+    stage, priced = 2, False
     of_calls: ClassVar[bool] = False
     """Whether it changes what calls take, too (`in_calls`)."""
 

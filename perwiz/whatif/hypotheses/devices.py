@@ -6,6 +6,7 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -17,6 +18,7 @@ _CONSTRUCTS = ("!$omp target", "!$omp offloading")
 """How Score-P names what OpenMP does for devices itself."""
 
 
+@remembered(1)
 def for_devices(segments: Segments) -> Mask:
     """Return which segments start the device of a process, or lie innermost in a construct of OpenMP that moves data or code there.
 

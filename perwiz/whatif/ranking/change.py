@@ -108,7 +108,7 @@ _BOUNDS = (ZeroWait.word, ZeroTime.word)
 class _Rows(Hypothesis):
     """Calls that do not wait, or take no time, whatever names them."""
 
-    word, stage = "rows", 3
+    word, stage, priced = "rows", 3, False
     of: str
     calls: I8
     effects_may_precede_causes: ClassVar[bool] = True
@@ -156,7 +156,7 @@ class Asker:
         """The computation of the run."""
         return segments_of(self.weighted)
 
-    @cached_property
+    @property
     def for_devices(self) -> Mask:
         """Which of them are for devices, bool per segment."""
         return for_devices(self.segments)
@@ -185,20 +185,13 @@ class Asker:
             return change(weighted, in_turn[len(messages) :])  # whose edges are others
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
-            weight, edge = self._computed(computation), edges(self.weighted)
-            differs = np.ones(len(weight), bool) if messages else weight != self._whole
-            weighted.weight[edge[differs]] = weight[differs]
+            weighted.weight[edges(self.weighted)] = self._computed(computation)
         for one in computation:
             one.in_calls(weighted)
         for hypothesis in in_turn:
             if not isinstance(hypothesis, Messages | Computation):
                 weighted = hypothesis.change(weighted)
         return settled(weighted)
-
-    @property
-    def _whole(self) -> I8:
-        """The weights of the edges that hold computation."""
-        return self._again.whole if self._again else self.segments.whole
 
     def _computed(self, computation: Sequence[Computation]) -> I8:
         """Return the weights of the edges that hold computation."""
@@ -261,7 +254,6 @@ class Asker:
         self._messages.clear()
         self._others.clear()
         self._computation, self._before = ((), self.weighted.weight[:0]), ((), self.weighted)
-        vars(self).pop("for_devices", None)
 
     def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
         """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen,
@@ -279,7 +271,7 @@ class Asker:
     def makespans(self, several: Sequence[Hypothesis]) -> list[int]:
         """Return the makespan under each of several hypotheses of computation, ns, several at a time."""
         if several:
-            self.segments, self.for_devices  # noqa: B018 what they share is made once
+            for_devices(self.segments)  # what they share is made once
         rows = 0 if self.run.trace.share.team else self.run.graph.edges  # who asks others does so in one order
         threads = min(thread_count(rows), max(len(several), 1))
         return map_threads(self.makespan, several, threads)

@@ -130,12 +130,12 @@ class Noise:
         if self.varies is None or not self.draws:
             return [np.zeros(0) for _ in several]
         drawn = [_Drawn(weighted, self._of(weighted), self.draws) for weighted in several]
-        share, most, kept = several[0].trace.share, max(one.count for one in drawn), max(one.sweeps.room for one in drawn)
+        share, most, kept = several[0].trace.share, max(one.count for one in drawn), max(one.sweeps.rows for one in drawn)
         edges, begins = max(one.edges for one in drawn), range(0, most, TOGETHER)
         threads = 1 if share.team or kept > _ROOM else min(thread_count(most * edges // TOGETHER), len(begins))
 
         def draw(part: int) -> None:
-            room = np.empty((max(one.sweeps.rows for one in drawn), TOGETHER))
+            room = np.empty((kept, TOGETHER))
             for begin in begins[part::threads]:
                 deviation = self._deviations(begin)
                 for one in drawn:

@@ -109,6 +109,8 @@ class Answer:
     """Makespans, ns, of runs drawn of it."""
     others: tuple[Possible, ...] = ()
     """What else came out if what a hypothesis takes from the trace were otherwise."""
+    priced: bool = True
+    """Whether the question asks the model what something costs, see `Hypothesis.priced`."""
 
 
 def exactly(makespan: int) -> Span:
@@ -247,7 +249,10 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
 
     def otherwise(made: Callable[[], Variation | None]) -> list[Outcome]:
         variation = made()
-        return [] if variation is None else at_once([partial(one.under, variation) for one in found], rows)
+        if variation is None:
+            return []
+        alike = variation.alike(run)
+        return at_once([partial(one.under, variation, alike) for one in found], rows)
 
     def cheaper(model: Model) -> list[int | None]:
         weighted = weighed(run, model)
@@ -283,8 +288,12 @@ class _Found:
         for possible in answer.others:
             self._keep("", possible)
 
-    def under(self, variation: Variation) -> Outcome:
-        """Ask again under a variation of an unknown. Calls may have an order there that waits for itself: then the program stops."""
+    def under(self, variation: Variation, alike: bool = False) -> Outcome:
+        """Ask again under a variation of an unknown, in which all weights may be `alike`. Calls may have an order there that waits for
+        itself: then the program stops.
+        """
+        if alike and not self._answer.priced:
+            return Possible(variation.changes, self._answer.makespan)
         try:
             return Possible(variation.changes, swept_makespan(self._answer.question(variation.weighted)))
         except UsageError:

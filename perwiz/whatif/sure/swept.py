@@ -6,18 +6,16 @@ import numpy as np
 
 from perwiz.graph.border import Bundle
 from perwiz.graph.graph import BORDER, COLLECTIVE, Graph
+from perwiz.graph.slots import slots
 from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, I4
-from perwiz.trace.numbers import distinct
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 
 TOGETHER = 16
 """Runs swept at once."""
-AT_ONCE = 1 << 10
-"""Where edges reach less far, as many vertices are swept in one step all the same: their times stay in the cache."""
 
 
 @remembered(4)
@@ -34,40 +32,30 @@ class Sweeps:
 
     def __init__(self, weighted: Weighted, row: I4, more: F8, share: F8) -> None:
         graph, own = weighted.graph, weighted.trace.share.locations
-        self._weighted, self._pieces, self._rounds = weighted, (row, more, share), graph.rounds
-        self._kept = self._rounds.own
-        self.room = 1 << max(int(kernel.reach(graph.start, graph.source, self._kept)), AT_ONCE).bit_length()
-        """Vertices whose times are kept at once, beside those of others."""
+        self._weighted, self._pieces, self._slots = weighted, (row, more, share), slots(graph)
         self._first, self._last = np.sort(graph.begun[own]), np.sort(graph.ended[own])
-        out = (bundle.vertices for step in self._rounds.steps for bundle in step.out)
-        self._leaving = distinct(np.concatenate([self._first[:0], *out]))
-        """Vertices that others are told of."""
 
     @property
     def rows(self) -> int:
         """Rows of times that a sweep needs room for."""
-        return self._kept + self.room
+        return self._slots.rows
 
     def through(self, deviation: F8, time: F8, earliest: F8, latest: F8) -> None:
         """Make `earliest` and `latest` the first and the last instant of any location here, of TOGETHER runs of these deviations."""
-        weighted, rounds, kept, leaving = self._weighted, self._rounds, self._kept, self._leaving
-        graph, told = weighted.graph, np.empty((len(leaving), TOGETHER))
-        step = self.room if len(leaving) else graph.vertices
-        time[:kept] = 0
+        weighted, slot = self._weighted, self._slots.row
+        graph = weighted.graph
+        rounds = graph.rounds
+        time[slot[: rounds.own]] = 0
 
         def through(first: int, end: int) -> None:
-            for low in range(first, end, step):
-                high = min(low + step, end)
-                begun, ended = (ends[slice(*np.searchsorted(ends, (low, high)))] for ends in (self._first, self._last))
-                columns = graph.start, graph.source, weighted.weight, *self._pieces
-                kernel.sweep(*columns, deviation, kept, low, high, begun, ended, time, earliest, latest)
-                rows = slice(*np.searchsorted(leaving, (low, high)))
-                told[rows] = time[kept + ((leaving[rows] - kept) & (self.room - 1))]
+            begun, ended = (ends[slice(*np.searchsorted(ends, (first, end)))] for ends in (self._first, self._last))
+            columns = graph.start, graph.source, weighted.weight, *self._pieces
+            kernel.sweep(*columns, deviation, slot, first, end, begun, ended, time, earliest, latest)
 
         def give(bundle: Bundle) -> None:
-            rounds.give(bundle, told[np.searchsorted(leaving, bundle.vertices)])
+            rounds.give(bundle, time[slot[bundle.vertices]])
 
         def take(bundle: Bundle) -> None:
-            time[bundle.vertices] = rounds.received(bundle, np.empty((len(bundle.vertices), TOGETHER)))
+            time[slot[bundle.vertices]] = rounds.received(bundle, np.empty((len(bundle.vertices), TOGETHER)))
 
         rounds.rounds(through, give, take)

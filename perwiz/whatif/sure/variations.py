@@ -13,6 +13,7 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.progress import with_movers
 from perwiz.loggps.weigh import Weighted, weigh
 from perwiz.trace.resources import remembered
+from perwiz.whatif import rounds
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import in_place
 from perwiz.whatif.run import Protocol, Run, graph_of, protocol, settled
@@ -28,6 +29,12 @@ class Variation:
     changes: tuple[str, ...]
     """Of the model, one per unknown, as `Model.with_changes` takes them; or HELD."""
     weighted: Weighted
+
+    def alike(self, run: Run) -> bool:
+        """Return whether all weights are those of the run, in all of its parts: only what asks the model once more is another there."""
+        own, other = run.weighted, self.weighted
+        same = other.graph is own.graph and not rounds.share(own) and np.array_equal(other.weight, own.weight)
+        return not run.trace.share.any(not same)
 
 
 Unknown = tuple[str, Callable[[], Variation | None]]

@@ -16,7 +16,7 @@ import numpy as np
 
 from perwiz.engines.sweep import critical_path, to_end
 from perwiz.graph.graph import GAP, LOCAL
-from perwiz.kernels import order as counting
+from perwiz.graph.slots import slots
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Mask
@@ -171,13 +171,10 @@ class _Sweeps:
         self._row = np.searchsorted(sets.row, np.arange(len(sets.names) + 1))
         self._group = np.zeros(graph.vertices, "i4")
         self._group[graph.returned] = sets.class_of + 1
-        uses = np.zeros(graph.vertices, "i4")
-        counting.count(graph.source, uses)
-        uses[graph.ended] += 1
-        self._slot, self._last = np.empty(graph.vertices, "i4"), np.empty(graph.vertices, "i4")
-        rows = kernel.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), self._slot, self._last)
-        room = max(_ROOM, 24 * graph.vertices) // (8 * rows)
-        self._times = np.empty((rows, max(1, min(lanes, room))), "i8")
+        where = slots(graph)
+        self._slot, self._last = where.row, where.last
+        room = max(_ROOM, 24 * graph.vertices) // (8 * where.rows)
+        self._times = np.empty((where.rows, max(1, min(lanes, room))), "i8")
 
     def over(self, asked: I8) -> Iterator[tuple[I8, I8]]:
         """Yield (some of these sets, the latest end of each, int64 ns) until all had their turn; those of similar width go together.
