@@ -149,6 +149,9 @@ class Builder:
         begins = np.zeros(len(roles), "i8")
         paraver_messages.arrange(rows, self.locations.task, send, receive, done, begins, made, *told)
         send, receive, done, tag = (made[name].copy() for name in ("send", "receive", "done", "tag"))
+        receives_only = operations.KIND[get["op"]] == operations.SENDRECV
+        receives_only[send] = False
+        get["peer"][receives_only] = NONE
         self._requests(send, receive, done)
         posted = operations.NONBLOCKING[get["op"][send]]
         send_done = np.where(posted, self._done[send], send).astype("i4")
@@ -238,6 +241,7 @@ class Builder:
         op, sent = self.column["op"], self.records - self.tied
         kind = operations.KIND[op]
         talks = np.isin(kind, (operations.SEND, operations.ISEND, operations.SENDRECV, operations.RECV)) & (self.column["peer"] < 0)
+        talks[self.messages.receive] = False
         return Counts(
             records=int(lines.states + lines.events + lines.messages),
             states=len(op) + len(self.recording.regions),

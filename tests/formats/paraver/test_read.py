@@ -73,6 +73,15 @@ def test_sends__completed_by_the_wait_that_is_left():
     assert (trace.messages.send_done.tolist(), trace.counts.inferred_completions) == ([1], 1)
 
 
+def test_sendrecv__that_only_receives():
+    """It sends to MPI_PROC_NULL, so nobody is its partner; a receive alone has who sent to it."""
+    body = "2:1:1:1:1:5:50000001:41\n2:1:1:1:1:9:50000001:0\n2:1:1:1:1:15:50000001:2\n2:1:1:1:1:19:50000001:0\n"
+    body += "2:1:1:2:1:5:50000001:1\n2:1:1:2:1:8:50000001:0\n2:1:1:2:1:15:50000001:1\n2:1:1:2:1:18:50000001:0\n"
+    body += "3:1:1:2:1:5:6:1:1:1:1:5:9:4:3\n3:1:1:2:1:15:16:1:1:1:1:15:19:4:3\n"
+    trace = reading(body)
+    assert (trace.messages.receive.tolist(), trace.calls.peer.tolist(), trace.counts.to_nobody) == ([0, 1], [-1, 1, 0, 0], 0)
+
+
 def test_applications():
     """Tasks are numbered through, times are in us, the world is that of all; communicators are those of their application."""
     body = "c:1:1:2:1:2\nc:2:1:1:1\n" + "".join(
