@@ -45,6 +45,8 @@ _TEMPLATES = (
 
 
 _JOIN = operations.OP["omp_join"]
+_UNSHOWN = (codes.TYPE == 0) & ~np.char.endswith(operations.OPS, "_idle")
+"""Per op: it has no event, nor do gaps between events tell it, as they do of what is idle."""
 
 
 def missing(trace: Trace) -> list[tuple[str, int]]:
@@ -53,6 +55,7 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
     lost[trace.messages.send], lost[trace.messages.receive] = False, False
     links = len(trace.links) - len(_told(trace)) + np.count_nonzero(trace.collectives.comm == NONE)
     others = (
+        ("calls that Paraver has no event for", np.count_nonzero(_UNSHOWN[trace.calls.op])),
         ("partners, tags and sizes of calls without a message", np.count_nonzero(lost)),
         ("messages over another communicator than the world", np.count_nonzero(trace.messages.comm > 0)),
         (losses.LINKS, links),

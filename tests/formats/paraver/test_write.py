@@ -399,6 +399,10 @@ def test_missing():
     assert found["topologies"] == found["names of metahosts"] - 1 == found["names that are not in printable ASCII as they are"] == 1
     assert found["partners, tags and sizes of calls without a message"] >= 1
     assert dict(PARAVER.missing(build.CATALOGUE["wildcard"]()))["wildcards of receives"] >= 1
+    b = build.Builder(1)
+    for name in ("device_offload", "dist_barrier", "omp_idle", "Comm_rank"):
+        b.call(0, name)
+    assert dict(PARAVER.missing(b.trace())) == {"calls that Paraver has no event for": 2}
 
 
 def test_refuses__what_is_in_the_way():
