@@ -78,7 +78,7 @@ class _Waits:
     """of all messages."""
     bytes: I8
 
-    def take(self, rows: I8) -> _Waits:
+    def take(self, rows: I8 | slice) -> _Waits:
         """Return some of them."""
         columns = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return _Waits(**{name: column if name == "shortest" else column[rows] for name, column in columns.items()})
@@ -92,17 +92,21 @@ class _Table:
     rows: I8
     count: int
     """Messages of the table."""
-    received: I8
-    """Those of the rows, by position, that are received here."""
+    received: I8 | slice
+    """Those of the rows, by position, that are received here: all of a whole trace, without copies."""
 
     def told(self, tell: Callable[[NDArray[Any]], NDArray[Any]], values: Ints) -> Ints:
-        """Return values, one per row, as those processes have them that tell."""
+        """Return values, one per row, as those processes have them that tell; nobody may write to them."""
+        if self.share.team is None:
+            return values
         every = np.zeros(self.count, values.dtype)
         every[self.rows] = values
         return tell(every)[self.rows]
 
     def by_receivers(self, values: Ints) -> Ints:
         """Return values per row, given those of the rows received here."""
+        if isinstance(self.received, slice):
+            return self.told(self.share.told_by_receivers, values)
         every = np.zeros(len(self.rows), values.dtype)
         every[self.received] = values
         return self.told(self.share.told_by_receivers, every)
@@ -120,7 +124,8 @@ def senders(trace: Trace) -> Senders:
     table, times, calls = trace.messages, trace.timeline.calls, trace.calls
     pairs = distance(trace.locations, calls.location[table.send], calls.location[table.receive_done])
     row = np.flatnonzero((table.mode == STANDARD) & (pairs != SAME) & (table.send_done != NONE) & (table.receive >= 0))
-    here = _Table(trace.share, row, len(table), np.flatnonzero(trace.share.has(calls.location[table.receive_done[row]])))
+    mine = trace.share.has(calls.location[table.receive_done[row]])
+    here = _Table(trace.share, row, len(table), slice(None) if mine.all() else np.flatnonzero(mine))
     every = _waits(trace, row, visible_waits(trace, trace.timeline)[row])
     row, waits = row[here.received], dataclasses.replace(every.take(here.received), tested=here.by_senders(every.tested))
     posted, receiver, sent = times.enter[table.receive[row]], calls.location[table.receive_done[row]], waits.sent
@@ -253,13 +258,19 @@ def _held_until(waits: _Waits, instant: I8, last: _Last) -> Mask:
 
 def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> _Last:
     """Return what may have let go the call that completes each send, of those sent here; at either of two instants one may have been."""
-    table, times = trace.messages, trace.timeline.calls
-    sends, receives, largest = np.full((3, len(trace.calls)), -FREE)
-    for each in (instant, other):
-        past = each <= waits.done
-        np.maximum.at(sends, waits.completes[past], each[past])
-    np.maximum.at(largest, waits.completes, waits.bytes)
-    np.maximum.at(receives, table.receive_done, times.enter[table.send])
+    table, calls, completes = trace.messages, len(trace.calls), waits.completes
+
+    def last(*pairs: tuple[Ints, I8], besides: Ints) -> I8:
+        """Return the largest value of the call that completes each, of pairs (calls, values); FREE of some calls besides."""
+        out = np.full(calls, -FREE)
+        for call, values in pairs:
+            np.maximum.at(out, call, values)
+        out[besides] = FREE
+        return out[completes]
+
     done = trace.members.done
-    receives[done[done != NONE]] = FREE
-    return _Last(sends[waits.completes], largest[waits.completes], receives[waits.completes])
+    let_go = ((completes[each <= waits.done], each[each <= waits.done]) for each in (instant, other))
+    received = table.receive_done, trace.timeline.calls.enter[table.send]
+    return _Last(
+        last(*let_go, besides=done[:0]), last((completes, waits.bytes), besides=done[:0]), last(received, besides=done[done != NONE])
+    )
