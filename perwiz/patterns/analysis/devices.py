@@ -16,7 +16,7 @@ import numpy as np
 
 from perwiz.patterns.analysis.efficiency import part
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.tables import PROCESS
 from perwiz.trace.trace import Trace
@@ -77,14 +77,14 @@ def devices(trace: Trace, found: Iterations | None = None) -> Devices | None:
     of_device = np.zeros(len(trace.locations), bool)
     of_device[trace.calls.location[trace.calls.op == _IDLE]] = True
     told = bool(of_device.any())
-    rows = []
-    for location, stretches in zip(first.tolist(), _iterations(found, first), strict=True):
-        own = trace.locations.process == trace.locations.process[location]
-        own &= of_device if told else True
-        rows.append(_device(trace, own, stretches))
+    ends, process = trace.timeline.locations, trace.locations.process
+    own = np.flatnonzero(of_device) if told else np.arange(len(process))
+    own = own[np.argsort(process[own], kind="stable")]
+    starts, stops = (np.searchsorted(process[own], process[first], side).tolist() for side in ("left", "right"))
+    launches, rows = _launches(trace), []
+    for start, stop, stretches in zip(starts, stops, _iterations(found, first), strict=True):
+        rows.append(_device(trace, own[start:stop].tolist(), launches, stretches))
     kernels, exposed, unlaunched, steps = zip(*rows, strict=True)
-    ends = trace.timeline.locations
-    process = trace.locations.process
     begin, end = np.full(int(process.max()) + 1, np.iinfo("i8").max), np.zeros(int(process.max()) + 1, "i8")
     np.minimum.at(begin, process, ends.enter)
     np.maximum.at(end, process, ends.leave)
@@ -100,36 +100,44 @@ def _iterations(found: Iterations | None, first: I8) -> list[Spans]:
     return [(found.begin[:, location], found.stop[:, location]) for location in first.tolist()]
 
 
-def _device(trace: Trace, own: Mask, steps: Spans) -> tuple[int, int, int, I8]:
+def _device(trace: Trace, own: list[int], launches: I8, steps: Spans) -> tuple[int, int, int, I8]:
     """Return the ns of kernels, of exposed communication and without a launch of some locations, and of kernels in some stretches."""
     kernels, talks = _computing(trace, own), _talking(trace, own)
     merged = union(kernels)
     busy, both = length(merged), length(union(_together(kernels, talks)))
-    late = length(union(_together(kernels, talks, _unlaunched(trace, own)))) - both
+    late = length(union(_together(kernels, talks, _unlaunched(trace, own, launches)))) - both
     return busy, both - busy, late, until(merged, steps[1]) - until(merged, steps[0])
 
 
-def _computing(trace: Trace, own: Mask) -> Spans:
+def _computing(trace: Trace, own: list[int]) -> Spans:
     """Return the stretches between the calls of some locations."""
     begins, ends = [], []
     times, at = trace.timeline.calls, trace.timeline.locations
-    for location in np.flatnonzero(own).tolist():
+    for location in own:
         rows = slice(trace.first_calls[location], trace.first_calls[location + 1])
         begins.append(np.append(at.enter[location], times.leave[rows]))
         ends.append(np.append(times.enter[rows], at.leave[location]))
     return np.concatenate(begins or [np.empty(0, "i8")]), np.concatenate(ends or [np.empty(0, "i8")])
 
 
-def _talking(trace: Trace, own: Mask) -> Spans:
-    rows = np.flatnonzero(operations.OF_PROCESSES[trace.calls.op] & own[trace.calls.location])
+def _talking(trace: Trace, own: list[int]) -> Spans:
+    calls = np.concatenate([np.empty(0, "i8"), *(np.arange(*trace.first_calls[location : location + 2]) for location in own)])
+    rows = calls[operations.OF_PROCESSES[trace.calls.op[calls]]]
     return trace.timeline.calls.enter[rows], trace.timeline.calls.leave[rows]
 
 
-def _unlaunched(trace: Trace, own: Mask) -> Spans:
-    """Return the stretches in which streams are idle and wait for a launch."""
-    links, times, op = trace.links, trace.timeline.calls, trace.calls.op
+def _launches(trace: Trace) -> I8:
+    """Return the links from a launch to where a stream is idle until then, rows, in order of these."""
+    links, op = trace.links, trace.calls.op
     rows = np.flatnonzero((op[links.cause] == _LAUNCH) & (op[links.effect] == _IDLE))
-    rows = rows[own[trace.calls.location[links.effect[rows]]]]
+    return rows[np.argsort(links.effect[rows], kind="stable")]
+
+
+def _unlaunched(trace: Trace, own: list[int], launches: I8) -> Spans:
+    """Return the stretches in which streams are idle and wait for a launch."""
+    links, times, effect = trace.links, trace.timeline.calls, trace.links.effect[launches]
+    ends = [np.searchsorted(effect, trace.first_calls[location : location + 2]) for location in own] if len(launches) else []
+    rows = np.concatenate([launches[:0], *(launches[start:stop] for start, stop in ends)])
     begin = times.enter[links.effect[rows]]
     return begin, np.clip(times.enter[links.cause[rows]], begin, times.leave[links.effect[rows]])
 

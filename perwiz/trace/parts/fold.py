@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Repeats:
     rest: I8
     """Behind what follows the last word as if it was to come once more: `end` if nothing does."""
 
-    @property
+    @functools.cached_property
     def words(self) -> I8:
         """How many words each has."""
         return np.diff(self.first)

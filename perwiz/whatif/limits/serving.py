@@ -111,10 +111,13 @@ def serving(run: Run) -> list[Serving]:
     others = np.bincount(distinct(found.round * ranks + found.process) // ranks, minlength=count)
     enough = (others >= _OTHERS) | (others == len(np.unique(trace.locations.process)) - 1)
     enough &= np.bincount(found.round[turn], minlength=count) >= _WAIT * (others - 1)
-    out = list[Serving]()
-    process = trace.processes_of_calls[send]
-    for rank in np.unique(process[enough[found.round]]).tolist():
-        own = enough[found.round] & (process == rank)
-        waited = int((times.enter[send] - times.enter[before])[own & turn].sum())
-        out.append(Serving(rank, len(np.unique(found.process[own])), len(np.unique(found.round[own])), send[own].astype("i8"), waited))
+    process = trace.processes_of_calls[send].astype("i8")
+    rows = np.flatnonzero(enough[found.round])
+    rows = rows[np.argsort(process[rows], kind="stable")]
+    ranks_of, first = np.unique(process[rows], return_index=True)
+    served = np.bincount(distinct(process[rows] * ranks + found.process[rows]) // ranks)[ranks_of]
+    times_of = np.bincount(process[rows[found.leads[rows]]])[ranks_of]
+    waited = np.add.reduceat(np.where(turn, times.enter[send] - times.enter[before], 0)[rows], first)
+    sends = np.split(send[rows].astype("i8"), first[1:])
+    out = map(Serving, ranks_of.tolist(), served.tolist(), times_of.tolist(), sends, waited.tolist())
     return sorted(out, key=lambda one: -one.waited)
