@@ -20,6 +20,8 @@ from perwiz.trace.trace import Communicators, Topology
 
 _FEW = 1 << 18
 """Ranks of communicators of small files."""
+_DIMENSIONS = 64
+"""Most dimensions of a Cartesian arrangement that is kept: numpy counts through no more."""
 _Key = tuple[int, int]
 _Half = dict[int, Making]
 
@@ -183,7 +185,7 @@ class Comms(Members):
         count = int(np.prod([min(max(size, 0), 1 << 20) for size in sizes], dtype="f8"))
         parent = self.of(first.parent)
         entry = self._add(parent[:count])
-        if entry >= 0 and sizes and count == len(parent[:count]):
+        if entry >= 0 and 0 < len(sizes) <= _DIMENSIONS and count == len(parent[:count]):
             self._shapes[self._entries[entry][0]] = sizes, tuple(map(bool, [*first.arguments[3], *sizes][: len(sizes)]))
         return {rank: entry for rank, one in making.items() if one.made}
 

@@ -60,3 +60,12 @@ def test_read__a_world_that_files_are_too_small_for(tmp_path):
     assert peak < 48 << 20
     assert len(trace.communicators) < 1000
     assert trace.counts.silent_processes == (1 << 20) - 1
+
+
+@pytest.mark.parametrize(("dimensions", "kept"), [(64, 1), (65, 0)])
+def test_read__arrangements_of_many_dimensions(tmp_path, dimensions, kept):
+    """More than any program has: the communicator is there, how its ranks lie is not."""
+    sizes = [2] + [1] * (dimensions - 1)
+    calls = in_turn(("Cart_create", WORLD, dimensions, sizes, [0] * dimensions, 0, 5), ("Barrier", 5))
+    trace = files.read(dumpis.put(tmp_path, [dumpis.file(calls)] * 2))
+    assert (len(trace.topologies), len(trace.communicators), len(trace.collectives)) == (kept, 2, 2)
