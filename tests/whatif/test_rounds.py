@@ -18,13 +18,14 @@ from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.weigh import CUT
 from perwiz.report.predict.document import document
 from perwiz.report.predict.text import text
-from perwiz.whatif.hypotheses.base import apply, join
+from perwiz.whatif.hypotheses.base import apply, join, parse
 from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.links import settled
 from perwiz.whatif.overload import on_links
-from perwiz.whatif.predict import predict
+from perwiz.whatif.predict import possible, predict
+from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.rounds import shared, unchanged
-from perwiz.whatif.run import replayed
+from perwiz.whatif.run import replayed, swept_makespan
 from perwiz.whatif.sharing import swapped, whole
 
 POSTED_MODEL = build.hand_model(o=0, G=1, S=10**9, progress=POSTED)
@@ -174,6 +175,17 @@ def test_what_else_they_may_have_been__on_shared_interfaces():
     told = predict(trace, "collective bcast=chain", ONE, clock="none", draws=0)
     other = predict(trace, "collective bcast=chain was scatter-ring", ONE, clock="none", draws=0)
     assert [possible.makespan for possible in told.span.others] == [other.predicted.makespan] != [told.predicted.makespan]
+
+
+def test_ranked_algorithms__put_rounds_in_once():
+    """Asked of the run whose messages are in rounds already, for how sure they are, an algorithm has the answers of `predict`."""
+    trace = collective("Bcast", (700,) * 4, 404, root=0, times=2)
+    asker, asked = Asker(replayed(trace, ONE, "none")), parse("collective bcast=chain")
+    assert asker.run.weighted.rounds is not None
+    told = predict(trace, "collective bcast=chain", ONE, clock="none", draws=0)
+    (question,) = asker.questions([asked])
+    assert swept_makespan(question(asker.run.weighted)) == told.predicted.makespan
+    assert possible(asker.given, [asked], asker.changed([asked])) == told.span.others != ()
 
 
 @pytest.mark.parametrize("model", [ONE, POSTED_MODEL])

@@ -140,7 +140,9 @@ class Asker:
         once: bool = False,
         again: _Again | None = None,
     ) -> None:
-        self.run, self._hubs, self._asked, self._once = in_rounds(run), weighted or run.weighted, tuple(asked), once
+        self.given, self.run = run, in_rounds(run)
+        """The run as it was given, collectives not in rounds, and as questions are asked of it."""
+        self._hubs, self._asked, self._once = weighted or run.weighted, tuple(asked), once
         self.weighted = self.run.weighted if weighted is None else rounds.in_rounds(weighted)
         self._messages: dict[tuple[Hypothesis, ...], Weighted] = {}
         self._others: dict[tuple[Hypothesis, ...], Asker | None] = {}
@@ -261,7 +263,12 @@ class Asker:
         """
         count = sum(isinstance(hypothesis, Computation) for hypothesis in several)
         again = _Again(self.weighted) if 8 * len(self.run.trace.calls) * count <= _AGAIN else None
-        return [partial(_asked_of, self.run, again, hypothesis) for hypothesis in several]
+
+        def under(hypothesis: Hypothesis, weighted: Weighted) -> Weighted:
+            hubs = self._hubs if weighted is self.weighted else weighted  # rounds that are there would be put in again
+            return _asker(hubs, self.run, again).changed([hypothesis])
+
+        return [partial(under, hypothesis) for hypothesis in several]
 
     def changes(self, kind: str, asked: Sequence[tuple[str, str, str]]) -> list[Change]:
         """Return changes of computation, each (what it is about, question, in words), with what each is worth, several at a time."""
@@ -300,11 +307,6 @@ class _Again:
         """Return whether computation is the same in other weights of the run."""
         pairs = (weighted.weight[edges(weighted)], self.whole), (weighted.region_enter, self._enter), (weighted.region_leave, self._leave)
         return all(one is own or np.array_equal(one, own) for one, own in pairs)
-
-
-def _asked_of(run: Run, again: _Again | None, hypothesis: Hypothesis, weighted: Weighted) -> Weighted:
-    """Return a weighted graph of a run under a hypothesis, the one given as it was."""
-    return _asker(weighted, run, again).changed([hypothesis])
 
 
 @remembered(1)
