@@ -1,5 +1,6 @@
 """The slow twin of the kernel that reads events of Trace Event JSON: Python's own reader, and numbers as decimals."""
 
+import itertools
 import json
 from decimal import Decimal, InvalidOperation
 
@@ -22,7 +23,7 @@ DETAILS = {
     "wait_on_stream": "awaited",
     "wait_on_cuda_event_record_corr_id": "record",
 }
-TEXTS = ("collective", "group", "ranks", "element", "shapes")
+TEXTS = ("collective", "group", "ranks", "element", "shapes", "inputs")
 SMALL = ("source", "target", "first", "stride", "members", "awaited")
 
 
@@ -41,12 +42,14 @@ def text(value):
     return json.dumps(value, separators=(",", ":"))[1:-1] if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def detail(arguments, shaped):
+def detail(arguments, shaped, told_inputs):
     """Return what the arguments of an event tell beside correlation and bytes, or None."""
-    told = {name: ("" if name in TEXTS else -1) for name in (*DETAILS.values(), "shapes")}
+    told = {name: ("" if name in TEXTS else -1) for name in (*DETAILS.values(), "shapes", "inputs")}
+    some = {"Input Dims": "shapes", "Input type": "element"} if shaped else {}
+    some |= {"Concrete Inputs": "inputs"} if told_inputs else {}
     found = False
     for key, value in arguments.items():
-        name = DETAILS.get(key, {"Input Dims": "shapes", "Input type": "element"}.get(key) if shaped else None)
+        name = DETAILS.get(key, some.get(key))
         if name is None:
             continue
         found = True
@@ -76,7 +79,8 @@ def events(objects, shaped):
         counts = [scaled(arguments.get(name, -1), 0) for name in ("correlation", "bytes")]
         row = [*times, *(-1 if count is None or count < 0 else count for count in counts)]
         row += [text(one[name]) if name in one else "" for name in ("cat", "name", "pid", "tid")]
-        out.append((*row, detail(arguments, one.get("cat") == shaped)))
+        known = dict(itertools.takewhile(lambda field: field[0] != "args", one.items()))  # what stands before the arguments
+        out.append((*row, detail(arguments, known.get("cat") == shaped, known.get("name") in ("c10d::send", "c10d::recv_"))))
     return out, bad
 
 

@@ -15,23 +15,24 @@ DETAIL = np.dtype(
     [
         *((name, "i8") for name in ("sent", "received", "sequence", "record")),
         *((name, "i4") for name in ("collective", "group", "ranks", "element", "shapes", "source", "target", "first", "stride", "members")),
-        ("awaited", "i4"),
+        *((name, "i4") for name in ("awaited", "inputs")),
     ],
     align=True,
 )
 """What some events also tell, -1 what they do not: elements sent and received, sequence number; correlation of the record of the event that
 is waited for; numbers of the texts of collective, process group, its ranks, element type and shapes; ranks of both ends in the group;
-first rank, distance and number of the ranks; the stream that is waited for."""
+first rank, distance and number of the ranks; the stream that is waited for; number of the text of what an operator was given."""
 KEYS = (
     *("ph", "cat", "name", "pid", "tid", "ts", "dur", "args"),
     *("correlation", "bytes", "Collective name", "Process Group Name", "Process Group Ranks", "In msg nelems", "Out msg nelems", "dtype"),
     *("Seq", "Src Rank", "Dst Rank", "Global rank start", "Global rank stride", "Group size", "Input Dims", "Input type"),
-    *("wait_on_stream", "wait_on_cuda_event_record_corr_id", "user_annotation"),
+    *("Concrete Inputs", "wait_on_stream", "wait_on_cuda_event_record_corr_id", "user_annotation", "c10d::send", "c10d::recv_"),
 )
-"""The keys that are understood, and the category whose events tell shapes (of operators they are left out: each has some). Texts begin
-with these, so that the number of a key is its place here."""
+"""The keys that are understood; the category whose events tell shapes, and the operators that tell their inputs (every other has some, too,
+which are left out). Texts begin with these, so that the number of a key is its place here."""
 PH, CAT, NAME, PID, TID, TS, DUR, ARGS, CORRELATION, BYTES, COLLECTIVE, GROUP, RANKS = range(13)
-SENT, RECEIVED, DTYPE, SEQUENCE, SOURCE, TARGET, FIRST, STRIDE, SIZE, SHAPES, TYPES, AWAITED, RECORD, SHAPED = range(13, 27)
+SENT, RECEIVED, DTYPE, SEQUENCE, SOURCE, TARGET, FIRST, STRIDE, SIZE, SHAPES, TYPES = range(13, 24)
+INPUTS, AWAITED, RECORD, SHAPED, SENDS, RECEIVES = range(24, 30)
 
 TEXT = np.dtype([("mixed", "i8"), ("begin", "i8"), ("length", "i8")], align=True)
 """A text that has a number: where its bytes stand."""

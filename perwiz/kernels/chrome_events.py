@@ -36,9 +36,12 @@ STRIDE = cython.declare(cython.int, chrome.STRIDE)
 SIZE = cython.declare(cython.int, chrome.SIZE)
 SHAPES = cython.declare(cython.int, chrome.SHAPES)
 TYPES = cython.declare(cython.int, chrome.TYPES)
+INPUTS = cython.declare(cython.int, chrome.INPUTS)
 AWAITED = cython.declare(cython.int, chrome.AWAITED)
 RECORD = cython.declare(cython.int, chrome.RECORD)
 SHAPED = cython.declare(cython.int, chrome.SHAPED)
+SENDS = cython.declare(cython.int, chrome.SENDS)
+RECEIVES = cython.declare(cython.int, chrome.RECEIVES)
 MORE = cython.declare(cython.int, chrome.MORE)
 DONE = cython.declare(cython.int, chrome.DONE)
 ROOM = cython.declare(cython.int, chrome.ROOM)
@@ -54,7 +57,7 @@ I4 = cython.typedef(cython.int)
 Event = cython.struct(time=I8, duration=I8, correlation=I8, bytes=I8, category=I4, name=I4, process=I4, thread=I4, detail=I4)
 Detail = cython.struct(
     sent=I8, received=I8, sequence=I8, record=I8, collective=I4, group=I4, ranks=I4, element=I4, shapes=I4, source=I4, target=I4, first=I4,
-    stride=I4, members=I4, awaited=I4,
+    stride=I4, members=I4, awaited=I4, inputs=I4,
 )  # fmt: skip
 Text = cython.struct(mixed=I8, begin=I8, length=I8)
 Span = cython.struct(begin=I8, end=I8)
@@ -207,7 +210,7 @@ def _blank(details: Detail[::1], row: I8) -> cython.void:
     details[row].sent = details[row].received = details[row].sequence = details[row].record = -1
     details[row].collective = details[row].group = details[row].ranks = details[row].element = details[row].shapes = -1
     details[row].source = details[row].target = details[row].first = details[row].stride = details[row].members = -1
-    details[row].awaited = -1
+    details[row].awaited = details[row].inputs = -1
 
 
 @cython.cfunc
@@ -247,6 +250,8 @@ def _detail(
         details[row].element = _number(text, value, seed, table, known, bytes, state)
     elif key == SHAPES:
         details[row].shapes = _number(text, value, seed, table, known, bytes, state)
+    elif key == INPUTS:
+        details[row].inputs = _number(text, value, seed, table, known, bytes, state)
     elif key == SENT:
         details[row].sent = count(text, value.begin, value.end)
     elif key == RECEIVED:
@@ -270,6 +275,19 @@ def _detail(
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _tells(event: Event[::1], row: I8, key: I4) -> cython.bint:
+    """Return whether an argument of an event is one to take: of shapes and inputs, which every operator has, not all are."""
+    if key in (SHAPES, TYPES):
+        return event[row].category == SHAPED
+    if key == INPUTS:
+        return event[row].name in (SENDS, RECEIVES)
+    return CORRELATION <= key <= RECORD
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _fields(
@@ -287,8 +305,7 @@ def _fields(
 ) -> I4:
     """Take the fields of an object, those of its arguments if `inside`; return its phase, 0 for none, -1 where that is no object.
 
-    Shapes are taken of events of one category alone: every operator has some. In an object that ends, as this one does, brackets
-    and texts end, too.
+    In an object that ends, as this one does, brackets and texts end, too.
     """
     phase: I4 = 0
     event: I8 = state[0].events
@@ -307,7 +324,7 @@ def _fields(
         behind = _behind(text, i, end)
         value = _span(text, i, behind)
         if inside:
-            if CORRELATION <= key <= RECORD and ((key != SHAPES and key != TYPES) or events[event].category == SHAPED):
+            if _tells(events, event, key):
                 _detail(text, key, value, seed, table, known, bytes, events, details, state)
         elif key == PH:
             phase = text[value.begin] if value.end - value.begin == 1 else 0

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import naive_chrome as naive
 from perwiz.kernels import chrome, chrome_events
 
-WORDS = st.sampled_from(["cpu_op", "kernel", "user_annotation", "aten::mm", 'a"b', "ä", "", "7", "x" * 60])
+WORDS = st.sampled_from(["cpu_op", "kernel", "user_annotation", "aten::mm", "c10d::send", "c10d::recv_", 'a"b', "ä", "", "7", "x" * 60])
 NUMBERS = st.one_of(st.integers(-5, 10**13), st.sampled_from([1.5, 4458676522690.655, 0.0004, 1e15, True, None, "12", "0x0", 2**70]))
-ARGUMENTS = st.dictionaries(st.sampled_from([*chrome.KEYS[8:-1], "External id"]), NUMBERS | WORDS | st.just([[3, 4], []]), max_size=5)
+ARGUMENTS = st.dictionaries(st.sampled_from([*chrome.KEYS[8:-3], "External id"]), NUMBERS | WORDS | st.just([[3, 4], []]), max_size=5)
 EVENTS = st.fixed_dictionaries(
     {"ph": st.sampled_from(["X", "X", "X", "s", "M", ""]), "cat": WORDS, "name": WORDS},
     optional={"pid": WORDS | st.integers(0, 9), "tid": st.integers(0, 9), "ts": NUMBERS, "dur": NUMBERS, "args": ARGUMENTS, "id": NUMBERS},
@@ -164,11 +164,12 @@ def test_parse__all_that_communication_tells():
     """Each argument goes to its field; values that are none are -1."""
     told = {key: k + 1 for k, key in enumerate(naive.DETAILS)}
     reader = Reader(rows=1)
-    event = {"ph": "X", "cat": "user_annotation", "name": "n", "ts": 1, "dur": 1, "args": {**told, "Input Dims": [[2]], "Seq": -3}}
+    event = {"ph": "X", "cat": "user_annotation", "name": "c10d::send", "ts": 1, "dur": 1}
+    event["args"] = {**told, "Input Dims": [[2]], "Concrete Inputs": ["", "1"], "Seq": -3}
     text = json.dumps([{**event, "args": {}}, event, event])[1:].encode()
     assert reader.parse(text) == chrome.DONE
     fields = {field: str(told[key]) if field in naive.TEXTS else told[key] for key, field in naive.DETAILS.items()}
-    assert [row[8] for row in reader.found] == [None, *[{**fields, "shapes": "[[2]]", "sequence": -1}] * 2]
+    assert [row[8] for row in reader.found] == [None, *[{**fields, "shapes": "[[2]]", "inputs": '["", "1"]', "sequence": -1}] * 2]
 
 
 def test_spread():

@@ -29,11 +29,13 @@ class Ends:
     peer: I4
     group: I4
     bytes: I8
+    waits: Mask
+    """Whether who sends goes on only when the message is taken, or the call that receives is in it until then."""
 
     @classmethod
     def none(cls) -> Ends:
         """Return no ends."""
-        return cls(np.empty(0, "i8"), np.empty(0, "i4"), np.empty(0, "i4"), np.empty(0, "i8"))
+        return cls(np.empty(0, "i8"), np.empty(0, "i4"), np.empty(0, "i4"), np.empty(0, "i8"), np.empty(0, bool))
 
 
 def sizes(rank: Rank, row: I8) -> tuple[I8, I8]:
@@ -92,7 +94,7 @@ class Kernels:
         )
         for side, which, size in (("sends", SEND, sent), ("receives", RECV, received)):
             mine = (op == which) & (peer >= 0)
-            setattr(self, side, Ends(handle[mine], peer[mine], group[mine], size[mine]))
+            setattr(self, side, Ends(handle[mine], peer[mine], group[mine], size[mine], np.ones(int(mine.sum()), bool)))
 
     def _around(self, launch: I8) -> I8:
         """Return the record of communication in which each launch lies, a row of the events of the file, or -1."""

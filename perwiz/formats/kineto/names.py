@@ -103,6 +103,16 @@ def step(name: bytes) -> int:
     return int(found[1]) if found else -1
 
 
+def partner(inputs: str) -> int:
+    """Return the rank in its group that a send or receive names, given what it got: tensors, group, rank, tag; -1 if that is not told."""
+    try:
+        listed = json.loads(inputs) if inputs else []
+    except (ValueError, RecursionError):
+        return -1
+    told = listed[2] if isinstance(listed, list) and len(listed) == 4 else ""
+    return int(told) if isinstance(told, str) and re.fullmatch("[0-9]{1,9}", told) else -1
+
+
 def elements(shapes: str) -> int:
     """Return how many elements tensors of these shapes have together, as JSON says them: `[[3, 4], []]` has 13."""
     try:

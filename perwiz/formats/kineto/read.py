@@ -91,12 +91,14 @@ class _Part:
 
 def _joined(ends: list[Ends], row: I8, rank: int) -> matching.Ends:
     """Return ends of messages as they are matched."""
-    handle, peer, group, size = (np.concatenate([getattr(one, name) for one in ends]) for name in ("handle", "peer", "group", "bytes"))
+    handle, peer, group, size, waits = (np.concatenate([getattr(one, name) for one in ends]) for name in _OF_ENDS)
     call = row[handle].astype("i4")
     by_call = np.argsort(call, kind="stable")
-    call, peer, group, size = call[by_call], peer[by_call], group[by_call], size[by_call]
+    call, peer, group, size, waits = call[by_call], peer[by_call], group[by_call], size[by_call], waits[by_call]
     zero = np.zeros(len(call), "i4")
-    return matching.Ends(call=call, done=call, rank=zero + np.int32(rank), peer=peer, tag=zero, comm=group, bytes=size)
+    return matching.Ends(
+        call=call, done=np.where(waits, call, NONE), rank=zero + np.int32(rank), peer=peer, tag=zero, comm=group, bytes=size
+    )
 
 
 class _Builder:
@@ -258,11 +260,21 @@ class _Builder:
         collective = operations.COLLECTIVE[calls.op] & operations.OF_PROCESSES[calls.op]
         if by_order := int((collective & (sequence < 0)).sum()):
             said.append(f"which {several(by_order, 'part')} of collectives belong together: by their order, as no numbers are recorded")
+            cut = [str(part.rank.rank) for part in self.parts if part.rank.recorded.fault and _unnumbered(part.calls)]
+            if cut:
+                said.append(f"those of rank {', '.join(cut)}, cut off, likewise: what is missing in front of others shifts them")
         if self.groups.unnamed:
             said.append(f"the process group of {several(self.groups.unnamed, 'operation')}: taken to be all ranks")
         return {_INFERRED: "; ".join(said)} if said else {}
 
 
+def _unnumbered(calls: dict[str, NDArray[Any]]) -> bool:
+    """Return whether a rank does something together with others that has no number."""
+    op = calls["op"]
+    return bool((operations.COLLECTIVE[op] & operations.OF_PROCESSES[op] & (calls["sequence"] < 0)).any())
+
+
+_OF_ENDS = ("handle", "peer", "group", "bytes", "waits")
 _ENDS = ("call", "done", "rank", "peer", "tag", "comm", "bytes")
 
 

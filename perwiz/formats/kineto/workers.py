@@ -127,27 +127,39 @@ class Workers:
         return {"sent": np.where(op == RECV, 0, total), "received": np.where(op == SEND, 0, total)}
 
     def _own(self, at: Columns, op: I4, posted: Columns, kind: I4) -> None:
-        """Add calls that the first thread is in until they are done: from the operator that asks for them on."""
+        """Add calls that the first thread is in until they are done: from the operator that asks for them on.
+
+        Where it goes on in between, it is in the operator alone that sends, and in a receive from what it did last before that was done.
+        """
         if not len(op):
             return
         ask = _oldest(kind, posted.enter, op, at.enter)
-        begun = np.append(posted.enter, 0)[ask]
-        inside = (ask >= 0) & (np.append(posted.leave, 0)[ask] >= at.enter)
-        enter = np.where(inside, begun, at.enter)
+        begun, asked = np.append(posted.enter, 0)[ask], np.append(posted.leave, 0)[ask]
+        inside = (ask >= 0) & (asked >= at.enter)
+        since = self._interval(at.leave)[0]
+        later = inside & (since > np.maximum(asked, at.enter)) & ((op == SEND) | (op == RECV))
+        enter = np.where(later & (op == RECV), since, np.where(inside, begun, at.enter))
+        leave = np.where(later & (op == SEND), asked, at.leave)
         order = np.argsort(enter, kind="stable")
-        at, op, enter, ask, inside = at.take(order), op[order], enter[order], ask[order], inside[order]
         self.hidden = np.concatenate([self.hidden, posted.row[ask[inside]]])
-        keep = np.append(True, enter[1:] >= np.maximum.accumulate(at.leave)[:-1])
-        at, op, enter = at.take(keep), op[keep], enter[keep]
-        peer = np.full(len(op), NONE, "i4")
-        message = (op == SEND) | (op == RECV)
-        group = np.zeros(int(message.sum()), "i4")
-        peer[message] = self._groups.partner(group, group - 1, self._rank.rank)
+        order = order[np.append(True, enter[order][1:] >= np.maximum.accumulate(leave[order])[:-1])]
+        at, op, enter, leave, ask, later = at.take(order), op[order], enter[order], leave[order], ask[order], later[order]
+        peer = self._partners(op, np.where(inside[order], np.append(posted.row, NONE)[ask], NONE))
         columns = self._columns(at, op)
-        handle = self._book.add(0, op, enter, at.leave, group=0, peer=peer, **columns)
+        handle = self._book.add(0, op, enter, leave, group=0, peer=peer, **columns)
         for side, which, size in (("sends", SEND, "sent"), ("receives", RECV, "received")):
             mine = (op == which) & (peer >= 0)
-            setattr(self, side, Ends(handle[mine], peer[mine], np.zeros(int(mine.sum()), "i4"), columns[size][mine]))
+            waits = ~later[mine] | (which == RECV)
+            setattr(self, side, Ends(handle[mine], peer[mine], np.zeros(int(mine.sum()), "i4"), columns[size][mine], waits))
+
+    def _partners(self, op: I4, asked: I8) -> I4:
+        """Return the partners of messages, -1 of other calls, given the rows of the operators that ask for them: they name them."""
+        told, which = np.unique(self._rank.detail("inputs", asked), return_inverse=True)
+        place = np.array([names.partner(self._rank.texts.text(int(one))) for one in told.tolist()], "i4")[which.ravel()]
+        place = np.where(asked >= 0, place, NONE)
+        out, message = np.full(len(op), NONE, "i4"), (op == SEND) | (op == RECV)
+        out[message] = self._groups.partner(np.zeros(int(message.sum()), "i4"), place[message].astype("i4"), self._rank.rank)
+        return out
 
     def _others(self, at: Columns, op: I4, posted: Columns, kind: I4) -> None:
         """Add what threads of Gloo do, started where the first thread asked for it, and the waits of that for its end."""

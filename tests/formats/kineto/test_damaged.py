@@ -25,6 +25,17 @@ def test_read__cut_off(tmp_path):
         assert trace.faults == (f"{file}: ends in the middle: read as far as it goes",)
 
 
+def test_read__cut_off_without_numbers(tmp_path):
+    """Collectives go by their order: of a rank that is cut off some may be missing in front of those that are there."""
+    path = put(tmp_path / "job", *two_ranks(numbers=(None, None)))
+    file = tmp_path / "job" / "rank1.json"
+    file.write_text(file.read_text()[:-30])
+    assert files.read(path).properties["inferred"] == (
+        "which 2 parts of collectives belong together: by their order, as no numbers are recorded; "
+        "those of rank 1, cut off, likewise: what is missing in front of others shifts them"
+    )
+
+
 def test_read__cut_off_before_it_says_what_times_count_from(tmp_path):
     """The profiler says behind its events from which instant they count, here 2 ** 60 ns: a file without its end counts as the others."""
     path = put(tmp_path / "job", *(Rank(rank).note("ProfilerStep#1", 10 * rank, 50) for rank in range(2)))

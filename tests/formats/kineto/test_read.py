@@ -225,6 +225,24 @@ def test_read__gloo_messages(tmp_path):
     assert len(trace.messages) == 1
 
 
+def test_read__gloo_messages_name_their_partners(tmp_path):
+    """Rank 0 sends to rank 2 and goes on: it is in the send for as long as that asks. Rank 2 asks early, computes, and waits from 40 on."""
+    told = {"Concrete Inputs": ["", "", "2", "0"]}
+    sender = Rank(0, 3).op("c10d::send", 10, 4, **told).note("gloo:send", 12, 60).op("aten::mm", 20, 30)
+    other = Rank(1, 3).op("aten::mm", 10, 30)
+    told["Concrete Inputs"] = ["", "", "0", "0"]
+    receiver = Rank(2, 3).op("c10d::recv_", 8, 4, **told).note("gloo:recv", 10, 45).op("aten::mm", 20, 20)
+    trace = read(tmp_path, sender, other, receiver)
+    assert [calls(trace, k) for k in range(3)] == [[("dist_send", 2, 6)], [], [("dist_recv", 32, 47)]]
+    assert trace.calls.peer.tolist() == [2, 0]
+    assert (trace.messages.send.tolist(), trace.messages.send_done.tolist(), trace.messages.receive.tolist()) == ([0], [-1], [1])
+
+
+@pytest.mark.parametrize("inputs", ["", '["", "", "2"]', '["", "", "-1", "0"]', '["", "", 2, "0"]', "[" * 9000, '{"": 2}'])
+def test_partner__not_told(inputs):
+    assert names.partner(inputs) == -1
+
+
 def test_read__other_steps(tmp_path):
     """Of ranks that record different steps those that all have are read, cut out by their times."""
     first, second = Rank(0), Rank(1)
