@@ -36,7 +36,7 @@ def settled(weighted: Weighted, passes: int = PASSES, enough: float = ENOUGH) ->
     inside = recorded_inside(weighted)
     start = inside if weighted.delayed is None else inside + weighted.delayed
     found, time = flows.flows(trace, graph, model, size, rounds), sweep(graph, weighted.weight)
-    if model.topology == weighted.model.topology and _far(flows.delays(found, len(start), time), start) <= _ROUNDED:
+    if _far(flows.delays(found, len(start), time), start) <= _ROUNDED:
         return dataclasses.replace(weighted, passes=Passes(1, None))
 
     def under(delay: I8) -> Weighted:

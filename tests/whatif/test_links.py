@@ -151,7 +151,8 @@ def _once_more(recorded, simulated):
     """Return the makespan with the delays that messages have at the times of a run."""
     asked = recorded.placed, recorded.graph, recorded.network, recorded.size
     now = flows.delays(flows.flows(*asked), len(recorded.size), sweep(recorded.graph, simulated.weight))
-    weight = flows.shifted(*asked, recorded.weight, flows.Delays(np.zeros_like(now), now), CUT)
+    was = flows.recorded_delays(recorded.trace, recorded.graph, recorded.model)
+    weight = flows.shifted(*asked, recorded.weight, flows.Delays(was, now), CUT)
     return swept_makespan(dataclasses.replace(recorded, weight=weight))
 
 
