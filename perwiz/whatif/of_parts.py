@@ -83,10 +83,12 @@ def predict(
     return dataclasses.replace(out, span=span, doubts=doubts.told((changed.weighted, changed.time)), held=doubts.held)
 
 
-def checked(hypotheses: Asked, trace: Trace) -> tuple[Hypothesis, ...]:
-    """Return hypotheses, parsed. Raises UsageError for one that needs more than a part of a run."""
+def checked(hypotheses: Asked, trace: Trace, windows: bool = False) -> tuple[Hypothesis, ...]:
+    """Return hypotheses, parsed. Raises UsageError for one that needs more than a part of a run, or than windows of it."""
     asked = parse_all(hypotheses, trace)
     for one in asked:
+        if windows and not one.of_windows:
+            raise UsageError(f"--{one.word}: is not asked in windows of a run, must be asked where all of it can be held")
         if not one.of_parts:
             raise UsageError(f"--{one.word}: is not asked by several processes together, must be asked by one (without mpiexec)")
     return asked

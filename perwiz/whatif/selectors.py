@@ -123,11 +123,11 @@ def steps(trace: Trace, text: str) -> tuple[I8, I8]:
     if name != text:
         first, last = bounds(number)
         chosen = (step >= first) & (step <= last)
-        if not chosen.any():
-            have = f"steps {step.min()} to {step.max()}" if len(step) else "none"
-            raise UsageError(f"'{text}': no such step, region '{name}' has {have}")
+        if not trace.share.asked(chosen.any()):
+            least, most = trace.share.least(int(step.min(initial=len(trace.regions)))), trace.share.most(int(step.max(initial=0)))
+            raise UsageError(f"'{text}': no such step, region '{name}' has steps {least} to {most}")
         rows, step = rows[chosen], step[chosen]
-    return rows, np.unique(step, return_inverse=True)[1]
+    return rows, np.searchsorted(trace.share.distinct(step), step)
 
 
 def all_steps(trace: Trace, instances: I8) -> tuple[I8, I8, I8]:

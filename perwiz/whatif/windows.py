@@ -86,7 +86,7 @@ def passed(
 
 def predict(large: Large, hypotheses: Asked, model: Start, clock: str, most: int, folder: str | None = None) -> of_parts.Prediction:
     """Return the prediction that several processes would make together, made of one window after the other. Raises as `passed` does."""
-    asked = of_parts.checked(hypotheses, large.trace)
+    asked = of_parts.checked(hypotheses, large.trace, windows=True)
     ends: list[I8] = []
 
     def ask(run: Run) -> Tally:

@@ -292,6 +292,8 @@ QUESTIONS = [
     ["zero-wait e3,e7", "speed rank:1=3"],
     ["zero-time op:MPI_Sendrecv"],
     ["speed rank:0-2=0.5", "zero-wait rank:1"],
+    ["balance-time all"],
+    ["balance-time between-collectives#2..3"],
 ]
 
 
@@ -332,7 +334,8 @@ def test_predict__messages_and_collectives(asked):
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"), [("nested_regions", "scale solve=0.5"), ("halo", "scale step=3"), ("halo", "zero-wait step:step#1")]
+    ("name", "asked"),
+    [("nested_regions", "scale solve=0.5"), ("halo", "scale step=3"), ("halo", "zero-wait step:step#1"), ("halo", "balance-time step#2")],
 )
 def test_predict__regions(name, asked):
     check_predict(build.CATALOGUE[name](), 2, [asked])
@@ -341,7 +344,13 @@ def test_predict__regions(name, asked):
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ("balance-time all", "--balance-time: is not asked by several processes together, must be asked by one (without mpiexec)"),
+        ("eager all", "--eager: is not asked by several processes together, must be asked by one (without mpiexec)"),
+        (
+            "balance-time solve",
+            "region 'solve': the trace has no user regions, must be marked in the program: PRGN_BEGIN (perwiz record"
+            " --print-include), or functions that other tools record",
+        ),
+        ("distribute rank:2", "distribute rank:2: no process sends these to several others in turn"),
         ("zero-wait e999", "e999: no such call, the trace has calls e0 to e47"),
         ("zero-wait tag:9", "tag:9: no message has that tag, the trace has tags 0"),
         ("zero-poll all", "zero-poll all: these calls do not test or probe in vain"),

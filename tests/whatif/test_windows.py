@@ -128,7 +128,8 @@ def test_refused():
     halo = build.CATALOGUE["halo"]()
     where = "must be where all of it can be held"
     assert refused(halo, model=None) == "built: the machine is not fitted in windows of a run, must be told (--model NAME or FILE)"
-    assert refused(halo, ["balance-time all"]).startswith("--balance-time: is not asked by several processes together")
+    why = "is not asked in windows of a run, must be asked where all of it can be held"
+    assert refused(halo, ["balance-time all"]) == f"--balance-time: {why}"
     assert refused(halo, ["zero-wait e999"]) == "e999: no such call, the trace has calls e0 to e31"
     assert refused(halo, ["zero-wait op:MPI_Scan"]).startswith("op:MPI_Scan: no such routine in the trace, it has ")
     assert refused(halo, ["zero-poll all"]) == "zero-poll all: these calls do not test or probe in vain"

@@ -79,6 +79,10 @@ class Share:
         """Return what all processes list, one process behind the other: lists of few numbers and texts each."""
         return rows
 
+    def of_earlier(self, counts: I8) -> I8:
+        """Return the sums over the processes before this one, element by element."""
+        return np.zeros_like(counts)
+
     def chosen(self, calls: Mask) -> I8:
         """Return the rows of those of some calls, bool per call, that it has itself."""
         own = np.zeros(len(calls), bool)
@@ -311,6 +315,10 @@ class Part(Share):
     def listed(self, rows: list[T]) -> list[T]:
         """Return what all processes list, one process behind the other: lists of few numbers and texts each."""
         return [row for each in texts(self.team, json.dumps(rows)) for row in json.loads(each)]
+
+    def of_earlier(self, counts: I8) -> I8:
+        """Return the sums over the processes before this one, element by element."""
+        return np.sum(gathered(self.team, counts)[: self.team.rank], axis=0, dtype="i8") + np.zeros_like(counts)
 
     def of_locations(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values per location, each as the process has it whose location it is."""

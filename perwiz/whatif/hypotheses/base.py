@@ -42,7 +42,9 @@ class Hypothesis:
     weighs_anew: ClassVar[bool] = False
     """Whether `change` leaves the weights of the one given as they are."""
     of_parts: ClassVar[bool] = False
-    """Whether several processes can change each its part of the run, and need not know more of the others than it has."""
+    """Whether several processes can change each its part of the run together."""
+    of_windows: ClassVar[bool] = False
+    """Whether windows of time of a run can be changed one after the other, as none needs to know more than it has."""
     priced: ClassVar[bool] = True
     """Whether it asks the model what something costs: one that does not says the same of two models under which all weights are equal."""
     varied: ClassVar[str] = ""

@@ -19,7 +19,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.limits.serving import rounds
-from perwiz.whatif.rematch.farms import farm_of
+from perwiz.whatif.rematch.farms import TOLD_BY_ONE, farm_of, handed_out_by_one
 
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
 
@@ -55,7 +55,7 @@ class Scale(Computation):
     `REGION@node:NAME=0.5`, ...: on those processes, threads or streams.
     """
 
-    word, example, of_parts = "scale", "NAME=0.5", True
+    word, example, of_parts, of_windows = "scale", "NAME=0.5", True, True
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, the region's scaled, rounded per segment to ns."""
@@ -78,7 +78,7 @@ class Speed(Computation):
     What is before MPI_Init or behind MPI_Finalize keeps its time: there a process starts.
     """
 
-    word, example, of_parts = "speed", "rank:3=2", True
+    word, example, of_parts, of_windows = "speed", "rank:3=2", True, True
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those of the processes divided by the factor, rounded per segment to ns."""
@@ -96,13 +96,14 @@ class BalanceTime(Computation):
     process has nothing to do with the k-th of another.
     """
 
-    word = "balance-time"
+    word, of_parts = "balance-time", True
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those of the parts balanced; the sum of each part is conserved to the ns."""
         chosen = parts(segments, self.argument)
         out = length.copy()
-        out[chosen.segment] = level(length[chosen.segment], chosen.group, self._farmed(segments.trace, chosen.part))
+        part, share = self._farmed(segments.trace, chosen.part), segments.trace.share
+        out[chosen.segment] = level(length[chosen.segment], chosen.group, part, share)
         return out
 
     def gaps(self, segments: Segments, length: I8) -> I8:
@@ -110,12 +111,16 @@ class BalanceTime(Computation):
         runs, part = runs_of_parts(segments, self.argument)
         took = runs.sums(length)
         out = segments.gaps(length).copy()
-        np.add.at(out, runs.gap, level(took, runs.group, self._farmed(segments.trace, part)) - took)
+        np.add.at(out, runs.gap, level(took, runs.group, self._farmed(segments.trace, part), segments.trace.share) - took)
         return out
 
     def _farmed(self, trace: Trace, part: I8) -> I8:
         """Return parts, those of tasks that processes ask for by their farm."""
         if self.argument not in trace.names:
+            return part
+        if trace.share.team:
+            if handed_out_by_one(trace):
+                raise UsageError(f"{self}: {TOLD_BY_ONE}, must be asked of it (without mpiexec)")
             return part
         farm = farm_of(trace, steps_of_processes(trace, self.argument)[0])
         return np.where(farm >= 0, int(part.max(initial=0)) + 1 + farm, part)
@@ -127,27 +132,34 @@ class Distribute(Computation):
     What belongs to a message is said in `limits.serving`; messages cost what they did.
     """
 
-    word, example = "distribute", "op:MPI_Send"
+    word, example, of_parts = "distribute", "op:MPI_Send", True
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those ahead of the sends moved behind the receives; their sum is conserved."""
-        trace = segments.trace
-        pieces = rounds(trace, selectors.calls(trace, self.argument))
-        if not len(pieces):
+        trace, share, table = segments.trace, segments.trace.share, segments.trace.messages
+        own = np.zeros(len(trace.calls), bool)
+        own[share.chosen(selectors.calls(trace, self.argument))] = True
+        pieces = rounds(trace, own)
+        if not share.asked(len(pieces)):
             raise UsageError(f"{self}: no process sends these to several others in turn")
-        send, done = (column[pieces.message].astype("i8") for column in (trace.messages.send, trace.messages.receive_done))
+        send = table.send[pieces.message].astype("i8")
         gap = send + trace.calls.location[send]
         first, end = (np.searchsorted(segments.gap, gap, side) for side in ("left", "right"))
         before = np.concatenate(([0], np.cumsum(length)))
         part, leads = before[end] - before[first], pieces.leads
-        longest = np.zeros(int(pieces.round[-1]) + 1, "i8")
+        longest = np.zeros(int(pieces.round.max(initial=-1)) + 1, "i8")
         np.maximum.at(longest, pieces.round[~leads], part[~leads])
         part[leads] = np.minimum(part, longest[pieces.round])[leads]
         out, count = length.copy(), end - first
         row = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
         stays = np.repeat(before[end] - part, count)
         out[row] = np.clip(stays - before[row], 0, length[row])
-        np.add.at(out, np.searchsorted(segments.gap, done + trace.calls.location[done] + 1), part)
+        moved, here = np.zeros(len(table), "i8"), np.zeros(len(table), bool)
+        moved[pieces.message], here[share.messages] = part, True
+        moved = share.told_by_senders(moved)
+        got = np.flatnonzero(here & (moved > 0))
+        done = table.receive_done[got].astype("i8")
+        np.add.at(out, np.searchsorted(segments.gap, done + trace.calls.location[done] + 1), moved[got])
         return out
 
 

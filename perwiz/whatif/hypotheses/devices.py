@@ -46,10 +46,12 @@ def for_devices(segments: Segments) -> Mask:
 
 def mostly_for_devices(segments: Segments, chosen: Mask, region: str) -> bool:
     """Return whether more than a little (_LITTLE) of what is computed in a region, or a step of it, is for devices; `chosen` what is."""
-    if not chosen.any():
+    share = segments.trace.share
+    if not share.any(chosen.any()):
         return False
     inside = segments.within(np.sort(selectors.steps(segments.trace, region)[0]))
-    return bool(segments.length[inside & chosen].sum() > _LITTLE * segments.length[inside].sum())
+    held, whole = (share.total(int(segments.length[rows].sum())) for rows in (inside & chosen, inside))
+    return held > _LITTLE * whole
 
 
 def _first_and_last(trace: Trace) -> tuple[I8, I8]:

@@ -53,7 +53,7 @@ def parts(segments: Segments, text: str) -> Parts:
         raise UsageError(f"'{text}': no such step, the whole program is step 1")
     if word == WHOLE:
         computes = processors(segments.trace)
-        segment = np.flatnonzero(between_init_and_finalize(segments) & computes[segments.location] & ~for_devices(segments))
+        segment = np.flatnonzero(_own(segments) & computes[segments.location])
         return Parts(segment, np.cumsum(computes)[segments.location[segment]] - 1, np.zeros(int(computes.sum()), "i8"))
     return _stretches(segments, text, number)
 
@@ -83,23 +83,32 @@ def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:
     """Return as `selectors.steps` the instances of a region and the step of each; without those of streams, if processes have some."""
     instances, step = selectors.steps(trace, text)
     on_stream = trace.locations.kind[trace.regions.location[instances]] == STREAM
-    if not on_stream.any() or on_stream.all():
+    share = trace.share
+    if not share.any(on_stream.any()) or not share.any(not on_stream.all()):
         return instances, step
-    return instances[~on_stream], np.unique(step[~on_stream], return_inverse=True)[1].ravel()
+    step = step[~on_stream]
+    return instances[~on_stream], np.searchsorted(share.distinct(step), step)
 
 
 def _stretches(segments: Segments, text: str, number: str) -> Parts:
     stretch, count = stretch_of(segments)
-    chosen = (stretch >= 0) & between_init_and_finalize(segments) & ~for_devices(segments)
+    chosen, share = (stretch >= 0) & _own(segments), segments.trace.share
     if number:
         first, last = selectors.bounds(number)
         chosen &= (stretch + 1 >= first) & (stretch + 1 <= last)
-        if not chosen.any():
+        if not share.asked(chosen.any()):
             raise UsageError(f"'{text}': no such step, there are stretches 1 to {count}")
     segment = np.flatnonzero(chosen)
     key = segments.location[segment].astype("i8") * count + stretch[segment]
-    fresh = np.concatenate(([True], key[1:] != key[:-1]))
-    return Parts(segment, np.cumsum(fresh) - 1, np.unique(stretch[segment[fresh]], return_inverse=True)[1])
+    fresh = np.diff(key, prepend=-1) != 0
+    part = stretch[segment[fresh]]
+    return Parts(segment, np.cumsum(fresh) - 1, np.searchsorted(share.distinct(part), part))
+
+
+def _own(segments: Segments) -> Mask:
+    """Return which segments are of locations of this process, between MPI_Init and MPI_Finalize, and not for devices."""
+    own = segments.trace.share.has(segments.location)
+    return own & between_init_and_finalize(segments) & ~for_devices(segments)
 
 
 @remembered(1)
@@ -121,7 +130,7 @@ def stretch_of(segments: Segments) -> tuple[I8, int]:
     calls = synchronisations(trace)
     location = trace.calls.location[calls]
     first = np.searchsorted(location, np.arange(len(trace.locations) + 1))
-    count = int(np.diff(first).max(initial=0))
+    count = trace.share.most(int(np.diff(first).max(initial=0)))
     if not count:
         raise UsageError(f"{trace.path}: no collective makes all processes wait for each other, so there is nothing to balance between")
     behind = segments.gap - segments.location
@@ -132,10 +141,11 @@ def stretch_of(segments: Segments) -> tuple[I8, int]:
 @remembered(2)
 def synchronisations(trace: Trace) -> I8:
     """Return the calls, rows ascending, with which processes join blocking collectives in which all of them wait for each other."""
-    members, table = trace.members, trace.collectives
-    whole = np.ones(len(table), bool)
-    np.logical_and.at(whole, members.collective, members.call == members.done)
+    members, table, share = trace.members, trace.collectives, trace.share
+    ends_later = np.zeros(len(table), "i8")
+    np.maximum.at(ends_later, members.collective, members.call != members.done)
+    whole = share.over_instances(ends_later, "max") == 0
     every = len(np.unique(trace.locations.process))
-    whole &= np.bincount(members.collective, minlength=len(table)) == every
+    whole &= share.of_instances(np.bincount(members.collective, minlength=len(table))) == every
     whole &= (operations.KIND[table.op] == operations.N_TO_N) & operations.OF_PROCESSES[table.op]
     return np.sort(members.call[whole[members.collective]]).astype("i8")

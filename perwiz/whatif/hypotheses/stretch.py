@@ -15,6 +15,7 @@ from perwiz.trace import nesting
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import running
 from perwiz.trace.resources import remembered
+from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -216,22 +217,27 @@ def shares(part: I8, group: I8, total: I8) -> I8:
     return out
 
 
-def mean_shares(value: I8, step: I8) -> I8:
-    """Return the mean of its step for every row, the sum of each step conserved: first rows take the remainder. `step` counts from 0.
+def mean_shares(value: I8, step: I8, share: Share = ALONE) -> I8:
+    """Return the mean of its step for every row, the sum of each step conserved: first rows take the remainder.
+
+    Of parts of a run the rows of all processes count, one process behind the other.
 
     value   10 21 4 8    step   0 0 1 1
     ->      16 15 6 6
     """
-    count = np.bincount(step)
-    total = np.zeros(len(count), "i8")
+    known = share.distinct(step)
+    step = np.searchsorted(known, step)
+    own, total = np.bincount(step, minlength=len(known)), np.zeros(len(known), "i8")
     np.add.at(total, step, value)
-    return np.asarray(total[step] // count[step] + (running(step, step) < total[step] % count[step]))
+    place = share.of_earlier(own)[step] + running(step, step)
+    count, total = share.reduced(own, "sum"), share.reduced(total, "sum")
+    return np.asarray(total[step] // count[step] + (place < total[step] % count[step]))
 
 
-def level(part: I8, group: I8, step: I8) -> I8:
+def level(part: I8, group: I8, step: I8, share: Share = ALONE) -> I8:
     """Return `part` rescaled so that the parts of each group add up to the mean of the groups of its step, the sum of each step conserved.
 
-    `group` is sorted, and a row of `step`, which counts from 0; groups without a part take no part in the mean.
+    `group` is sorted, and a row of `step`, of parts of a run the same on all processes; groups without a part take no part in the mean.
 
         part   10 20 5 5    group   0 0 1 1    step   0 0    (sums 30 and 10, mean 20)
         ->     7 13 10 10
@@ -239,7 +245,7 @@ def level(part: I8, group: I8, step: I8) -> I8:
     total, occurs = np.zeros(len(step), "i8"), np.zeros(len(step), bool)
     np.add.at(total, group, part)
     occurs[group] = True
-    total[occurs] = mean_shares(total[occurs], np.unique(step[occurs], return_inverse=True)[1])
+    total[occurs] = mean_shares(total[occurs], step[occurs], share)
     return shares(part, group, total)
 
 

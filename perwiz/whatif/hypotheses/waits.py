@@ -29,7 +29,7 @@ def release(weighted: Weighted, calls: Mask, spared: int) -> None:
 class ZeroWait(Hypothesis):
     """The selected calls do not wait: partners' times no longer bind them (PerWiz paper, 2.2). The partners stay where they are."""
 
-    word, stage, priced, effects_may_precede_causes, of_parts = "zero-wait", 3, False, True, True
+    word, stage, priced, effects_may_precede_causes, of_parts, of_windows = "zero-wait", 3, False, True, True, True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which no partner binds the return of a selected call."""
@@ -45,7 +45,7 @@ class ZeroWait(Hypothesis):
 class ZeroTime(Hypothesis):
     """The selected calls take no time: they return when they are entered, or when what they begin is begun elsewhere."""
 
-    word, stage, priced, effects_may_precede_causes, of_parts = "zero-time", 3, False, True, True
+    word, stage, priced, effects_may_precede_causes, of_parts, of_windows = "zero-time", 3, False, True, True, True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which selected calls return at once."""
@@ -73,7 +73,7 @@ class ZeroPoll(Hypothesis):
     time.
     """
 
-    word, stage, priced, of_parts = "zero-poll", 3, False, True
+    word, stage, priced, of_parts, of_windows = "zero-poll", 3, False, True, True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which selected calls that poll in vain return at once. Raises UsageError if none does."""

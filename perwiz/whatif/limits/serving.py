@@ -21,6 +21,7 @@ import numpy as np
 
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.numbers import distinct
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
@@ -98,14 +99,18 @@ class Serving:
     """ns from one send to the next while the one served next waits for it, together."""
 
 
+@remembered(1)
 def serving(run: Run) -> list[Serving]:
-    """Return the processes that serve others in turn, what is waited for longest first."""
-    trace, times = run.trace, run.trace.timeline.calls
-    table, found = trace.messages, rounds(trace, np.ones(len(trace.calls), bool))
+    """Return the processes that serve others in turn, what is waited for longest first; of a part all of them, with its own sends."""
+    trace, times, share = run.trace, run.trace.timeline.calls, run.trace.share
+    own = np.zeros(len(trace.calls), bool)
+    own[share.calls] = True
+    table, found = trace.messages, rounds(trace, own)
+    waited_for = (run.waits.partner[table.receive_done] == table.send) & (run.waits.time[table.receive_done] > 0)
     send, done = table.send[found.message], table.receive_done[found.message]
     before = np.append(NONE, send)[:-1]
     turn = _changes(found.visit) & ~found.leads
-    turn &= (run.waits.partner[done] == send) & (run.waits.time[done] > 0) & (times.enter[done] <= times.enter[before])
+    turn &= share.told_by_receivers(waited_for)[found.message] & (times.enter[done] <= times.enter[before])
     count = int(found.round.max(initial=-1)) + 1
     ranks = int(found.process.max(initial=0)) + 1
     others = np.bincount(distinct(found.round * ranks + found.process) // ranks, minlength=count)
@@ -118,6 +123,8 @@ def serving(run: Run) -> list[Serving]:
     served = np.bincount(distinct(process[rows] * ranks + found.process[rows]) // ranks)[ranks_of]
     times_of = np.bincount(process[rows[found.leads[rows]]])[ranks_of]
     waited = np.add.reduceat(np.where(turn, times.enter[send] - times.enter[before], 0)[rows], first)
-    sends = np.split(send[rows].astype("i8"), first[1:])
-    out = map(Serving, ranks_of.tolist(), served.tolist(), times_of.tolist(), sends, waited.tolist())
-    return sorted(out, key=lambda one: -one.waited)
+    sends = dict(zip(ranks_of.tolist(), np.split(send[rows].astype("i8"), first[1:]), strict=False))
+    told = share.listed(list(zip(ranks_of.tolist(), served.tolist(), times_of.tolist(), waited.tolist(), strict=True)))
+    none = np.zeros(0, "i8")
+    every = (Serving(rank, whom, several, sends.get(rank, none), wait) for rank, whom, several, wait in told)
+    return sorted(every, key=lambda one: -one.waited)

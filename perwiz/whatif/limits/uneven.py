@@ -49,11 +49,12 @@ def uneven(trace: Trace) -> Uneven:
     inside = np.concatenate(([0], np.cumsum(calls.leave - calls.enter)))
     computed = regions.leave - regions.enter - (inside[trace.regions.end_call] - inside[trace.regions.first_call])
     region, number, step = selectors.all_steps(trace, np.arange(len(computed)))
-    on_hosts = np.ones(len(region), bool)
-    on_hosts[step[trace.locations.kind[trace.regions.location] == STREAM]] = False
+    share, on_streams = trace.share, np.zeros(len(region), "i8")
+    on_streams[step[trace.locations.kind[trace.regions.location] == STREAM]] = 1
     most = np.full(len(region), np.iinfo("i8").min)
     np.maximum.at(most, step, computed)
-    count = np.bincount(step, minlength=len(region))
-    excess = most - np.bincount(step, computed, minlength=len(region)) / np.maximum(count, 1)
-    kept = (count > 1) & (excess > 0) & on_hosts
+    count = share.reduced(np.bincount(step, minlength=len(region)), "sum")
+    whole = share.reduced(np.bincount(step, computed, minlength=len(region)), "sum")
+    excess = share.reduced(most, "max") - whole / np.maximum(count, 1)
+    kept = (count > 1) & (excess > 0) & (share.reduced(on_streams, "max") == 0)
     return Uneven(trace, region[kept], number[kept], excess[kept])

@@ -27,6 +27,7 @@ KINDS = (
         "serving:changes",
         "what a process prepares for each of the others in turn, and sends, prepared by those that get it",
         ("site", "rank"),
+        of_parts=True,
     ),
     Kind(
         "threads",
@@ -41,12 +42,14 @@ KINDS = (
         "computation spread evenly over the processes: in the whole program, in each stretch between collectives of all, in a region, in"
         " one step",
         ("program", "stretch", "region", "step"),
+        of_parts=True,
     ),
     Kind(
         "slowest",
         "computation:slowest",
         "a process or node that computes longer than others computes as long as all do on average",
         ("rank", "class", "node"),
+        of_parts=True,
     ),
     Kind(
         "launches",

@@ -163,7 +163,7 @@ class Asker:
         """Which of them are for devices, bool per segment."""
         return for_devices(self.segments)
 
-    @cached_property
+    @property
     def serving(self) -> list[Serving]:
         """The processes that serve others in turn, what is waited for longest first."""
         return serving(self.run)

@@ -9,7 +9,7 @@ import numpy as np
 from perwiz import words
 from perwiz.formats.devices import COPIES
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -23,6 +23,7 @@ from perwiz.whatif.limits.balance import MOST_OF_ALL
 from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
 from perwiz.whatif.ranking.serving import explains
+from perwiz.whatif.rematch.farms import TOLD_BY_ONE, handed_out_by_one
 from perwiz.whatif.rematch.rematched import handed_out
 
 _REGIONS, _STEPS = 12, 24
@@ -44,12 +45,12 @@ def balance(asker: Asker) -> list[Change]:
     one = len(np.unique(trace.locations.process)) < 2
     if one:
         _tied(trace)
-        if len(members(trace).fork):
+        if trace.share.any(len(members(trace).fork)):
             return []  # nothing but `threads`
-    masters = np.unique(trace.locations.process[handed_out(trace).masters]).tolist()
+    masters = np.unique(_masters(trace)).tolist()
     if WHOLE not in trace.names and len(trace.locations) > 1 and not masters:
         asked.append(("program", WHOLE, "computation of the whole program"))
-    if STRETCHES not in trace.names and not one and len(synchronisations(trace)) and not masters:
+    if STRETCHES not in trace.names and not one and trace.share.any(len(synchronisations(trace))) and not masters:
         asked.append(("stretch", STRETCHES, "computation in each stretch between collectives of all processes"))
     steps = uneven(trace)
     shared = [name for name in steps.regions(_REGIONS) if not mostly_for_devices(asker.segments, asker.for_devices, name)]
@@ -189,12 +190,22 @@ def _rank(change: Change) -> int:
 def computing(asker: Asker) -> tuple[I8, F8]:
     """Return (processes but those that hand out work to others, ascending; how long each computes, not for devices, ns)."""
     segments, trace = asker.segments, asker.run.trace
-    masters = trace.locations.process[handed_out(trace).masters]
+    masters = _masters(trace)
     ranks = np.setdiff1d(trace.locations.process, masters)
     own = ~np.isin(trace.locations.process, masters)
     within = between_init_and_finalize(segments) & (own & (trace.locations.kind != STREAM))[segments.location] & ~asker.for_devices
+    within &= trace.share.has(segments.location)
     rank = np.searchsorted(ranks, trace.locations.process)[segments.location[within]]
-    return ranks.astype("i8"), np.bincount(rank, segments.length[within], len(ranks)).astype("f8")
+    return ranks.astype("i8"), trace.share.reduced(np.bincount(rank, segments.length[within], len(ranks)).astype("f8"), "sum")
+
+
+def _masters(trace: Trace) -> I4:
+    """Return the processes that hand out work to others, one for each location that does. Raises NotTriedError if one alone tells."""
+    if trace.share.team is None:
+        return trace.locations.process[handed_out(trace).masters]
+    if handed_out_by_one(trace):
+        raise NotTriedError(TOLD_BY_ONE)
+    return trace.locations.process[:0]
 
 
 def without_launches(asker: Asker) -> tuple[str, str, int] | None:
@@ -221,8 +232,10 @@ def _stragglers(asker: Asker) -> list[tuple[str, str, str]]:
     """Return (by, selector, in words) of the ranks of a training job, and of its process groups, whose devices compute longest."""
     segments, trace = asker.segments, asker.run.trace
     device = training_devices(trace)
-    if not device.any():
+    if not trace.share.any(device.any()):
         return []
+    if trace.share.team:
+        raise NotTriedError("what is usual of operations of a training job is told by one process alone")
     within = device[segments.location]
     process = trace.locations.process[segments.location[within]]
     ranks, place = np.unique(process, return_inverse=True)

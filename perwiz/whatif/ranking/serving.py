@@ -31,12 +31,13 @@ def explains(asker: Asker, rank: int, makespan: int) -> bool:
 
 def sites_of(trace: Trace, one: Serving) -> list[str]:
     """Return the call sites that send what a process serves, most sends first; none if others send there, too."""
-    sent = np.zeros(len(trace.calls), bool)
+    sent, share = np.zeros(len(trace.calls), bool), trace.share
     sent[trace.messages.send] = True
-    sends = np.flatnonzero(sent)
+    sends = share.chosen(sent)
     site_of, names = selectors.sites(trace)
     own = trace.processes_of_calls[sends] == one.process
-    others, served = (np.bincount(site_of[calls], minlength=len(names)) for calls in (sends[~own], one.sends))
+    counts = (np.bincount(site_of[calls], minlength=len(names)) for calls in (sends[~own], one.sends))
+    others, served = (share.reduced(count, "sum") for count in counts)
     found = np.flatnonzero(served)
     if others[found].any():
         return []

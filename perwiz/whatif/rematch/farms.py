@@ -77,6 +77,17 @@ def farm_of(trace: Trace, instances: I8) -> I8:
     return np.append(_joined(of), NONE)[task]
 
 
+TOLD_BY_ONE = "which processes hand out tasks is told by one process alone"
+
+
+def handed_out_by_one(trace: Trace) -> bool:
+    """Return whether processes may hand out tasks in a trace that several have, as one alone tells: where receives take what comes first,
+    or processes fetch from windows.
+    """
+    found, fetches = choices(trace), operations.ON_WINDOWS[trace.calls.op]
+    return trace.share.any(found.wild.any() or found.chosen.any() or fetches.any())
+
+
 @remembered(2)
 def tasks(trace: Trace) -> Tasks:
     """Return the tasks that move."""
