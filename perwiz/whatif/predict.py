@@ -142,13 +142,13 @@ def predict(
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
     tasks = (  # before `under` takes over the weights
         lambda: doubts_of(base),
-        lambda: answered(base, (), draws) if asked else None,
         lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
         lambda: _launched(base, asked),
         lambda: _situation(base, asked),
         lambda: _recorded_waits(base, asked),
     )
-    doubts, known, beside, launched, found, before = at_once(tasks, base.graph.edges)
+    doubts, beside, launched, found, before = at_once(tasks, base.graph.edges)
+    known = answered(base, (), draws) if asked else None  # in threads itself, and takes as much memory as all of these
     found = cured(found, beside.changes) if found and beside else found
     changed = under(base, asked, engine)
     choices = matching(base, changed)

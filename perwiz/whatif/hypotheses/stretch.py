@@ -46,12 +46,14 @@ class Segments:
         several = np.bincount(boundary_gap, minlength=gaps) + 1
         self.gap = np.repeat(np.arange(gaps, dtype="i4"), several)
         last = np.cumsum(several) - 1
-        self._first = last + 1 - several
+        self._first = (last + 1 - several).astype("i4")
         own = np.arange(len(order)) + boundary_gap
-        end = np.empty(len(self.gap), "i8")
-        end[own], end[last] = offset, whole
-        self.length = np.diff(end, prepend=0)
-        self.length[self._first] = end[self._first]
+        self.length = whole
+        if len(order):
+            end = np.empty(len(self.gap), "i8")
+            end[own], end[last] = offset, whole
+            self.length = np.diff(end, prepend=0)
+            self.length[self._first] = end[self._first]
         place = np.empty(len(order), "i8")
         place[order] = own
         self.entered, self.left = place[: len(regions)], place[len(regions) :]
@@ -105,7 +107,7 @@ class Segments:
         fresh = (np.diff(segment) != 1) | (np.diff(group) != 0) | (np.diff(gap) != 0)
         begins = np.flatnonzero(np.append(True, fresh)[: len(segment)])
         ends = np.append(begins[1:], len(segment))[: len(begins)] - 1
-        return Runs(segment[begins], segment[ends] + 1, gap[begins], group[begins])
+        return Runs(segment[begins].astype("i4"), (segment[ends] + 1).astype("i4"), gap[begins], group[begins].astype("i4"))
 
     def within(self, instances: I8) -> Mask:
         """Return which segments lie in these region instances (rows, sorted), bool per segment."""
@@ -156,11 +158,11 @@ class Segments:
 class Runs:
     """Segments that follow one another in one computation between two calls, a row each: what they come to is that of their sum."""
 
-    first: I8
+    first: Ints
     """Rows of segments, ascending."""
-    end: I8
+    end: Ints
     """Behind the last."""
-    gap: I8
+    gap: Ints
     group: Ints
     """Ascending."""
 

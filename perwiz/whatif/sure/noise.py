@@ -241,7 +241,7 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     kind = operations.KIND[trace.calls.op]
     usual[len(computed) :][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
     told = here & (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
-    parts = parts_of(trace, process, np.where(told, length - usual, 0), same.kinds * len(trace.locations), its)
+    parts = parts_of(trace, process, _beyond(length, usual, told), same.kinds * len(trace.locations), its)
     stretches, stretch = stretches_of(same.like, process, told, length, usual, parts)
     deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[told] ** 0.5
     told_computes = computes[told]
@@ -292,13 +292,18 @@ def _shares(length: F8, usual: F8, told: Mask, times: F8, seldom: Mask, common: 
     return more, share
 
 
+def _beyond(length: F8, usual: F8, told: Mask) -> F8:
+    """Return how much longer than usual each row took, ns; 0 of what is not told."""
+    return np.subtract(length, usual, out=np.zeros(len(length)), where=told)
+
+
 def _processes(trace: Trace) -> I4:
     """Return the location of each row."""
     locations = np.arange(len(trace.locations), dtype="i4")
     return np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
 
 
-def _usual(same: Same, length: F8, here: Mask, share: Share) -> tuple[F8, F8]:
+def _usual(same: Same, length: F8, here: Mask, share: Share) -> tuple[I4, F8]:
     """Return how often each row is repeated, and how long it usually is, ns; 0 if it is not repeated often enough.
 
     Those of a group that several processes have are added up over all of them.
@@ -312,7 +317,7 @@ def _usual(same: Same, length: F8, here: Mask, share: Share) -> tuple[F8, F8]:
     sums = share.reduced(np.stack([counted, added]), "sum")
     count[same.own[rows]], total[same.own[rows]] = sums[:, same.routine[rows]]
     usual = np.where(count >= LEAST, total / np.maximum(count, 1), 0)
-    return count[same.own].astype("f8"), usual[same.own]
+    return count.astype("i4")[same.own], usual[same.own]
 
 
 def _added(values: F8, process: I4, trace: Trace) -> float:
