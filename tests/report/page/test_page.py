@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 from functools import partial
 
+import msgspec
 import pytest
 
 import perwiz
 from build import Builder, hand_model
 from perwiz.report import misfit
+from perwiz.report.domino.records import Pipeline
 from perwiz.report.page import analyses
 from perwiz.report.page import page as html_report
 from perwiz.report.page.analyses import gathered
@@ -168,6 +171,13 @@ def test_fixes(srtest):
     assert (first["kind"], first["change"], first["id"]) == ("collective", "--zero-time site:MPI_Barrier", 0)
     assert first["remedy"].startswith("leave out the barrier")
     assert [step["number"] for step in block["steps"]] == ["1", "2 *", "3"]
+
+
+def test_fixes__what_pipelines_lose(srtest):
+    ranked = msgspec.structs.replace(srtest.ranked, pipeline=Pipeline(pipelines=1, stages=3, bubble=0.234, ideal=1 / 3, uneven=0.248))
+    answer = dict(html_fixes.document(dataclasses.replace(srtest, ranked=ranked))["answer"])
+    idle = "idle 23.4 % of each step as they fill and drain (of equal stages 33.3 %), 24.8 % as others compute longer"
+    assert answer["pipeline"] == f"stages of 1 pipeline of 3 {idle}"
 
 
 def test_health(srtest):

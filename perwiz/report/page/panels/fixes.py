@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.report import blocks, spans
-from perwiz.report.domino.answer import for_devices, hot_spots, limits
+from perwiz.report.domino.answer import for_devices, hot_spots, limits, pipeline
 from perwiz.report.domino.change import gained
 from perwiz.report.domino.records import Change, DominoDocument, Line, PathStep, Ranked
 from perwiz.report.domino.sure import limited
@@ -39,7 +39,7 @@ def _answer(ranked: DominoDocument) -> list[list[str]]:
     waiting = f"{ranked.waiting_calls} of {words.several(ranked.calls, 'call')} wait, {words.duration(ranked.waiting_ns)} in all"
     return [
         *([label, fact] for label, fact in (limits(ranked.limits) if ranked.limits else [])),
-        *([label, fact] for label, fact in [*hot_spots(ranked), *for_devices(ranked)]),
+        *([label, fact] for label, fact in [*hot_spots(ranked), *for_devices(ranked), *pipeline(ranked)]),
         ["no waits", f"{least}; {waiting}, {ranked.gaining_calls} of them would gain alone"],
         *_span(ranked.bound_span, bound),
         *([label, fact] for label, fact in [*pace(ranked), *limited(ranked)]),
