@@ -280,7 +280,7 @@ def together(threads: Sequence[int]) -> str:
     """Return what a sum over some locations ends with, given the numbers of their threads: nothing if there is but one."""
     if len(threads) < 2:
         return ""
-    return f", all {'' if any(threads) else 'processes '}together"
+    return f", over all {len(threads)} {'processes and threads' if any(threads) else 'processes'}"
 
 
 def rank(rank: int, thread: int) -> str:

@@ -269,6 +269,8 @@ def test_lanes(count, said):
     assert words.lanes(*count) == said
 
 
-@pytest.mark.parametrize(("threads", "said"), [([0], ""), ([0, 0], ", all processes together"), ([0, 1], ", all together")])
+@pytest.mark.parametrize(
+    ("threads", "said"), [([0], ""), ([0, 0], ", over all 2 processes"), ([0, 1], ", over all 2 processes and threads")]
+)
 def test_together(threads, said):
     assert words.together(threads) == said

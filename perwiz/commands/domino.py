@@ -58,11 +58,15 @@ QUESTIONS = ("zero-wait", "zero-time", "advance")
 """Words of `perwiz.whatif.worth.worth`."""
 
 
+_ROWS = 10
+"""Rows of a list in the JSON, unless others are asked for."""
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz domino`."""
     options.trace(parser)
     parser.add_argument(
-        "-n", dest="rows", type=partial(options.count, least=1), default=10, metavar="N", help="rows of a list (default 10)"
+        "-n", dest="rows", type=partial(options.count, least=1), metavar="N", help="rows of a list (default: few; 10 in the JSON)"
     )
     meaning = f"only changes of this kind, can be given several times: {'; '.join(f'{kind.word}, {kind.meaning}' for kind in KINDS)}"
     parser.add_argument("--kind", dest="kinds", choices=WORDS, action="append", metavar="KIND", help=meaning)
@@ -148,7 +152,9 @@ def _alone(args: argparse.Namespace, model: Start) -> int:
     ranking = _ranking(args, ranked)
     document = _document(args, ranked, ranking)
     first = ordered(ranking, document).lines[0].change if pays(document) else None
-    code = files.finish(args, document, text, document.health.incomplete, {args.plot: partial(_plot, ranked, first, args.size)})
+    code = files.finish(
+        args, document, partial(text, rows=args.rows), document.health.incomplete, {args.plot: partial(_plot, ranked, first, args.size)}
+    )
     return MISSED if document.target and not document.target.reached else code
 
 
@@ -178,7 +184,7 @@ def _document(args: argparse.Namespace, ranked: Domino, ranking: Ranking) -> Dom
     from perwiz.whatif.ranking.plan import plan, target
     from perwiz.whatif.worth import greedy
 
-    document = report.document(ranked, ranking, args.rows, args.draws, _predict(args))
+    document = report.document(ranked, ranking, args.rows or _ROWS, args.draws, _predict(args))
     if args.greedy:
         choose = greedy.by_gain(args.question, args.by if args.by in FAMILIES else None)
         by_gain = greedy.greedy(ranked.run, args.greedy, args.question, choose)

@@ -114,7 +114,7 @@ def machine(args: argparse.Namespace) -> Machine | str | None:
 
 def draws(parser: argparse.ArgumentParser) -> None:
     """Declare how many runs are drawn to tell how much an answer varies."""
-    meaning = "runs drawn anew of what repeats in this one, to tell how much gains vary (default 200; 0: none; at least 20)"
+    meaning = "runs resampled from what repeats in this one, to tell how much gains vary (default 200; 0: none; at least 20)"
     parser.add_argument("--draws", type=_drawn, default=200, metavar="N", help=meaning)
 
 

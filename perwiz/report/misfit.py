@@ -61,36 +61,49 @@ def misfit(lowered: weigh.Misfit, held: Held | None, doubts: tuple[Doubt, ...]) 
 
 def beside(told: Facts, document: Modelled, whole: int, more: Sequence[str] = ()) -> Facts:
     """Return the facts of an answer with its doubts in short beside it: behind them, or before them if most messages, or most of the
-    critical path, contradict the model.
+    critical path, contradict the model; ahead of all that the run should be recorded again, if its processes shared processors.
 
     `whole` is what shares are of, ns; `more` is what else puts the answer in doubt.
     """
     doubt = _heaviest(document.misfit, whole)
-    said = doubtful(document, whole, more)
-    return [*said, *told] if doubt and _contradicted(doubt, whole) else [*told, *said]
+    said, again = doubtful(document, whole, more), record_again(document.health)
+    return [*again, *said, *told] if doubt and _contradicted(doubt, whole) else [*again, *told, *said]
+
+
+def record_again(health: Health) -> Facts:
+    """Return that a run whose processes shared processors should be recorded again before anything is changed; nothing if none did."""
+    if not health.shared:
+        return []
+    told = "waits and computation include waiting for a processor; record with a core for each before you change anything"
+    return [("record again", f"{words.shown(health.shared, _TOLD)}: {told}")]
 
 
 def doubtful(document: Modelled, whole: int, more: Sequence[str] = ()) -> Facts:
-    """Return in short what puts an answer in doubt, and where the reasons stand; nothing if nothing does. Arguments as of `beside`."""
+    """Return in short what puts an answer in doubt, and where the reasons stand; nothing if nothing does, or only that messages took long
+    among processes that shared processors. Arguments as of `beside`.
+    """
     doubt, told = _heaviest(document.misfit, whole), list[str]()
-    if doubt is not None:
+    if doubt is not None and not (doubt.what == "slow" and document.health.shared):
         path = words.percent(doubt.time, _whole(doubt, whole))
-        told.append(f"{_DOUBTS[doubt.what].format(f'{doubt.messages} of {doubt.of}')} ({path} of the time)")
-    told += [words.shown(document.health.shared, _TOLD)] if document.health.shared else []
+        told.append(f"{_DOUBTS[doubt.what].format(f'{doubt.messages} of {doubt.of}')} ({path} of {_which(doubt)})")
     told += more
     return [("doubtful", f"{'; '.join(told)}: see {SURE}")] if told else []
 
 
 def sure(document: Modelled, whole: int, told: Facts | None = None) -> list[str]:
     """Return the section on how sure an answer is, an empty line before it: what is `told`, and the doubts; nothing without both."""
-    facts = [*(told or []), *doubts(document, whole)]
+    facts = [*(told or []), *_reasons(document, whole)]
     return ["", SURE, *words.facts(facts)] if facts else []
 
 
 def doubts(document: Modelled, whole: int) -> Facts:
     """Return the doubts and the reasons for them. Arguments as of `beside`."""
-    shared = blocks.shared_processors(document.health)
-    return [*first(document.misfit, document.machine, whole, bool(shared)), *shared]
+    return [*_reasons(document, whole), *blocks.shared_processors(document.health)]
+
+
+def _reasons(document: Modelled, whole: int) -> Facts:
+    """Return the contradiction that weighs most."""
+    return first(document.misfit, document.machine, whole, bool(document.health.shared))
 
 
 def first(misfit: Misfit, machine: records.Machine, whole: int, shared: bool) -> Facts:
@@ -106,7 +119,8 @@ def first(misfit: Misfit, machine: records.Machine, whole: int, shared: bool) ->
         why += f", and {'processes shared processors' if shared else 'nothing recorded says why'}"
     contradicted = _contradicted(doubt, whole)
     most = f"most {contradicted} the model, so take the answer with care: " if contradicted else ""
-    path = f"{words.duration(doubt.time)} of the critical path ({words.percent(doubt.time, _whole(doubt, whole))})"
+    share = words.percent(doubt.time, _whole(doubt, whole))
+    path = f"{words.duration(doubt.time)} of {_which(doubt)} ({share})"
     return [("doubtful", f"{most}{path}: {why}; {_remedy(doubt, machine, shared)}")]
 
 
@@ -135,6 +149,11 @@ def _whole(doubt: Doubt, whole: int) -> int:
     return max(left if left >= doubt.time else doubt.makespan, 1)
 
 
+def _which(doubt: Doubt) -> str:
+    """Return of which run a share is: that of the answer, or the recorded one, where nothing is asked."""
+    return "the recorded run" if doubt.makespan == doubt.recorded else "the predicted run"
+
+
 def _contradicted(doubt: Doubt, whole: int) -> str:
     """Return what of most of the run contradicts the model: messages, or the critical path."""
     if _mostly(doubt):
@@ -155,13 +174,17 @@ def _remedy(doubt: Doubt, machine: records.Machine, shared: bool) -> str:
     if machine.given:
         return "without --model it is fitted to this run"
     if doubt.what == "slow":
-        return "answers keep it" if shared else "answers keep it; if processes shared cores, record with one each"
+        keeps = "predictions keep that as recorded"
+        return keeps if shared else f"{keeps}; if processes shared cores, record with one each"
     return f"see --model {doubt.change}" if doubt.change else "measure with perwiz calibrate"
 
 
-def closing(document: Modelled, more: Facts | None = None) -> list[str]:
-    """Return the end of a report in words: the model, replay and misfit, `more`, and the health of the trace."""
-    model = machines.facts(document.machine, document.model) + facts(document.misfit, document.model, document.replay_error_ns)
+def closing(document: Modelled, more: Facts | None = None, short: bool = False) -> list[str]:
+    """Return the end of a report in words: the model, if not in `short` what the trace tells of it, replay and misfit, `more`, and the
+    health of the trace.
+    """
+    told = machines.facts(document.machine, document.model)
+    model = (told[:1] if short else told) + facts(document.misfit, document.model, document.replay_error_ns)
     return [*words.facts(model + (more or [])), "", *blocks.health_lines(document.health, shared=False)]
 
 
@@ -186,7 +209,7 @@ def facts(misfit: Misfit, model: records.Model, replay_error: int, engine: str =
         lines.append(f"waits inside rooted collectives, taken to be for the last that came before they ended: {misfit.inner}")
     if misfit.held:
         lines.append(_held(misfit.held))
-    ran = f"the unchanged run {replayed}{f' (engine {engine})' if engine else ''}"
+    ran = f"the unchanged run {replayed}{f' (engine {engine})' if engine not in ('', 'sweep') else ''}"
     return [("replay", ran), *(("" if k else "misfit", text) for k, text in enumerate(lines))]
 
 

@@ -123,7 +123,7 @@ def gains(gain: GainBetween, costs: int) -> str:
     mean = f", {words.duration(abs(gain.mean_ns) if loses else gain.mean_ns)} on average" if _inside(gain) else ""
     off = f", +-{words.duration(costs)} by costs" if costs > _LITTLE * abs(gain.mean_ns) else ""
     as_machine = f"; {machine} as the machine may be" if " to " in machine else ""
-    return f"{'loss' if loses else 'gain'} {drawn} in nine of ten runs drawn anew{mean}{off}{as_machine}"
+    return f"{'loss' if loses else 'gain'} {drawn} in nine of ten resampled runs{mean}{off}{as_machine}"
 
 
 def _inside(gain: GainBetween) -> bool:
@@ -201,7 +201,7 @@ def _narrower(span: Span) -> str:
 def _certain(span: Span) -> str:
     """Return why nothing else is said to be possible."""
     if not span.drawn:
-        return "no runs were drawn anew: how much it varies is not told"
+        return "no runs were resampled: how much it varies is not told"
     return _UNKNOWN if span.varies is None else "nothing that the trace leaves open changes it"
 
 
@@ -210,7 +210,7 @@ def _cause(span: Span, answer: int) -> str:
         first = span.others[0]
         return other(first) if first.changes[0] in _OPEN else f"{other(first)}; measure with perwiz calibrate"
     assert span.varies is not None
-    few = f", told by {_told(span.varies)}" if span.varies.stretches < BLOCKS else ""
+    few = f", judged by {_told(span.varies)}" if span.varies.stretches < BLOCKS else ""
     much = f" by {words.percent(span.varies.part, 1)}" if span.varies.part < _MOST else ""
     return f"{_REPEATS[span.varies.what]} varies{much}{few}"
 
@@ -219,7 +219,7 @@ def _told(varies: Varies) -> str:
     if varies.iterations < FEW:
         return f"{words.several(varies.stretches, 'part')} of the run"
     if varies.stretches < varies.iterations:
-        return f"{words.several(varies.stretches, 'block')} of its {varies.iterations} iterations"
+        return f"its {varies.iterations} iterations in {varies.stretches} groups"
     return f"its {varies.iterations} iterations"
 
 

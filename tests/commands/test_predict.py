@@ -46,7 +46,7 @@ def test_text(predict):
     assert (code, err) == (0, "")
     assert out.startswith(
         f"{SRTEST}: zero-wait e25\n\n"
-        "doubtful      15 of 15 messages took more than twice as long as the model says (16.5 % of the time): see how sure\n"
+        "doubtful      15 of 15 messages took more than twice as long as the model says (16.5 % of the recorded run): see how sure\n"
         "recorded      412.6 ms\n"
         "predicted     403.1 ms (between 400.5 ms and 405.8 ms), gain 9.437 ms (2.3 %)\n"
     )

@@ -155,7 +155,7 @@ recorded      412.6 ms
 predicted     403.1 ms (between 398.9 ms and 405.9 ms), gain 9.433 ms (2.3 %)
 what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead
               of waiting
-doubtful      2 of 15 messages took more than twice as long as the model says (9.7 % of the time): see how sure
+doubtful      2 of 15 messages took more than twice as long as the model says (9.7 % of the recorded run): see how sure
 waits for     rank 1; a wait goes only as far as that comes earlier
 instead       --advance e25: 403.1 ms, gain 9.433 ms (2.3 %), only if it needs nothing of the 1 receive it then runs
               ahead of
@@ -238,7 +238,7 @@ def test_colour__names_of_a_trace_bring_none(perwiz, tmp_path):
 
 def test_words__a_line_at_the_end_on_a_terminal(perwiz):
     last = "\n\nwhat the words mean: perwiz explain {}\n"
-    assert perwiz(QUESTION, 80)[1].endswith(last.format("zero-wait doubtful varies 'told by'"))
+    assert perwiz(QUESTION, 80)[1].endswith(last.format("zero-wait doubtful varies 'judged by'"))
     assert perwiz(QUESTION, 60)[1].endswith(last.format("zero-wait doubtful"))
     assert "perwiz explain" not in perwiz(QUESTION)[1]
 

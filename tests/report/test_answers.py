@@ -41,15 +41,15 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain
         (span([(["L_ns=0"], 1_380_500_000)], 1_000_000, COMPUTATION), "1.379 s to 1.382 s: computation that repeats varies by 0.8 %"),
         (
             span([], 1_000_000, Varies("calls", 1.2, 8, 0)),
-            "1.379 s to 1.381 s: work in calls that repeats varies, told by 8 parts of the run",
+            "1.379 s to 1.381 s: work in calls that repeats varies, judged by 8 parts of the run",
         ),
         (
             span([], 1_000_000, Varies("calls", 1.2, 8, 8)),
-            "1.379 s to 1.381 s: work in calls that repeats varies, told by its 8 iterations",
+            "1.379 s to 1.381 s: work in calls that repeats varies, judged by its 8 iterations",
         ),
         (
             span([], 1_000_000, Varies("calls", 1.2, 8, 70)),
-            "1.379 s to 1.381 s: work in calls that repeats varies, told by 8 blocks of its 70 iterations",
+            "1.379 s to 1.381 s: work in calls that repeats varies, judged by its 70 iterations in 8 groups",
         ),
         (
             span([(["between-nodes:S_blocking_bytes=0", "progress=in calls"], 2_000_000_000)]),
@@ -68,20 +68,20 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain
         ),
         (
             span([], 690_000_001, Varies("calls", 1.2, 8, 8)),
-            "not known, anything from 690.0 ms to 2.070 s: work in calls that repeats varies, told by its 8 iterations, a few times long"
+            "not known, anything from 690.0 ms to 2.070 s: work in calls that repeats varies, judged by its 8 iterations, a few times long"
             " among many short ones; more iterations, or those that are alike alone (--iterations A..B), would tell more",
         ),
         (
             span([], 690_000_000, Varies("calls", 1.2, 8, 8)),
-            "690.0 ms to 2.070 s: work in calls that repeats varies, told by its 8 iterations",
+            "690.0 ms to 2.070 s: work in calls that repeats varies, judged by its 8 iterations",
         ),
         (
             replace(span([], 1_500_000_000, Varies("computation", 0.8, 5, 0)), least_ns=0),
-            "not known, anything up to 2.880 s: computation that repeats varies by 80.0 %, told by 5 parts of the run; more repetitions in"
-            " a longer recording would tell more",
+            "not known, anything up to 2.880 s: computation that repeats varies by 80.0 %, judged by 5 parts of the run; more repetitions"
+            " in a longer recording would tell more",
         ),
         (span(), "nothing repeats, so how much it varies is not known"),
-        (span(drawn=False), "no runs were drawn anew: how much it varies is not told"),
+        (span(drawn=False), "no runs were resampled: how much it varies is not told"),
         (span(varies=COMPUTATION, gain=SURE), "nothing that the trace leaves open changes it"),
         (
             span(varies=COMPUTATION, stops=["S_bytes=0"], gain=SURE),
@@ -101,23 +101,23 @@ TOLD = "1.379 s to 1.381 s: computation that repeats varies by 0.8 %"
     [
         (
             GainBetween(9_400_000, 10_600_000, 200, 9_900_000, 10_000_000, 10_000_000, 0, None),
-            "gain 9.400 ms to 10.60 ms in nine of ten runs drawn anew, 9.900 ms on average",
+            "gain 9.400 ms to 10.60 ms in nine of ten resampled runs, 9.900 ms on average",
         ),
         (
             GainBetween(10_000_000, 10_000_400, 200, 10_000_000, 10_000_000, 10_000_000, 0, None),
-            "gain 10.00 ms +-200 ns in nine of ten runs drawn anew",
+            "gain 10.00 ms +-200 ns in nine of ten resampled runs",
         ),
         (
             GainBetween(10_000_000, 10_000_000, 200, 10_000_000, 10_000_000, 10_000_000, 0, None),
-            "gain 10.00 ms, the same in nine of ten runs drawn anew",
+            "gain 10.00 ms, the same in nine of ten resampled runs",
         ),
         (
             GainBetween(-600, -400, 200, -500, -8_000, -500, 0, None),
-            "loss 400 ns to 600 ns in nine of ten runs drawn anew, 500 ns on average; 500 ns to 8.000 us as the machine may be",
+            "loss 400 ns to 600 ns in nine of ten resampled runs, 500 ns on average; 500 ns to 8.000 us as the machine may be",
         ),
         (
             GainBetween(-400, 600, 200, 90, -8_000, 500, 0, None),
-            "gain -400 ns to 600 ns in nine of ten runs drawn anew, 90 ns on average; -8.000 us to 500 ns as the machine may be",
+            "gain -400 ns to 600 ns in nine of ten resampled runs, 90 ns on average; -8.000 us to 500 ns as the machine may be",
         ),
     ],
 )
@@ -127,20 +127,20 @@ def test_gain(gain, words):
 
 def test_gain__of_too_few():
     """Seven repetitions tell nothing; without runs drawn nothing is said."""
-    few = f"{TOLD}, told by 7 parts of the run; too few repetitions to tell how much the gain varies"
+    few = f"{TOLD}, judged by 7 parts of the run; too few repetitions to tell how much the gain varies"
     assert spans.texts(span([], 1_000_000, Varies("computation", 0.008, 7, 0)), 1_380_000_000) == [few]
     assert spans.texts(span([], 1_000_000, COMPUTATION), 1_380_000_000) == [TOLD]
 
 
 def test_gain__of_too_few_iterations():
-    few = f"{TOLD}, told by 5 parts of the run; 7 iterations are too few to tell how much the gain varies"
+    few = f"{TOLD}, judged by 5 parts of the run; 7 iterations are too few to tell how much the gain varies"
     assert spans.texts(span([], 1_000_000, Varies("computation", 0.008, 5, 7)), 1_380_000_000) == [few]
 
 
 def test_gain__by_costs():
     """A hundredth of the gain or less is not said."""
     gain = GainBetween(9_000_000, 11_000_000, 200, 10_000_000, 9_000_000, 10_000_000, 0, None)
-    words = "gain 9.000 ms to 11.00 ms in nine of ten runs drawn anew, 10.00 ms on average{}; 9.000 ms to 10.00 ms as the machine may be"
+    words = "gain 9.000 ms to 11.00 ms in nine of ten resampled runs, 10.00 ms on average{}; 9.000 ms to 10.00 ms as the machine may be"
     for costs, said in ((100_000, ""), (100_001, ", +-100.0 us by costs")):
         assert spans.texts(span([], 1_000_000, COMPUTATION, gain=gain, costs=costs), 1_380_000_000) == [TOLD, words.format(said)]
 
@@ -226,7 +226,7 @@ def test_doubtful__held():
     document = report.document(predict(held(), "speed rank:1=2", hand_model(), clock="none"), 0)
     assert document.misfit.held.bytes == 50
     assert lines(predict_text(document), "doubtful") == (
-        "2.540 us of the critical path (46.1 %): 5 of 5 senders of messages that are eager by the model stood still until their receiver"
+        "2.540 us of the recorded run (46.1 %): 5 of 5 senders of messages that are eager by the model stood still until their receiver"
         " came; without --model it is fitted to this run"
     )
     assert "measure with perwiz calibrate" in lines(predict_text(document), "predicted")
@@ -241,7 +241,7 @@ def test_doubtful__of_the_fit():
 def test_doubtful__on_every_first_screen():
     run = domino(held(), hand_model(), "none")
     found = domino_report.document(run, ranking.rank(run.run), 3)
-    assert lines(domino_text(found), "doubtful").startswith("2.540 us of the critical path (46.1 %): 5 of 5 senders")
+    assert lines(domino_text(found), "doubtful").startswith("2.540 us of the recorded run (46.1 %): 5 of 5 senders")
 
 
 def test_doubtful__little_is_not_told():
@@ -255,7 +255,7 @@ def test_doubtful__is_a_part_of_its_own_run():
     document = report.document(predict(held(), "zero-wait e1", hand_model(), clock="none"), 0)
     doubt = dataclasses.replace(document.misfit.doubts[0], time=900, makespan=2000, recorded=1000, share=0.45)
     document.misfit.doubts = [doubt]
-    assert "900 ns of the critical path (50.0 %)" in misfit.first(document.misfit, document.machine, 800, shared=False)[0][1]
+    assert "900 ns of the predicted run (50.0 %)" in misfit.first(document.misfit, document.machine, 800, shared=False)[0][1]
 
 
 def test_doubtful__most_of_the_path_is_said_first():
@@ -293,8 +293,8 @@ def test_doubtful__slow():
     """Two of two, and they hold the run up for all but what the model says."""
     document = report.document(predict(slow(), (), hand_model(), clock="none"), 0)
     assert lines(predict_text(document), "doubtful") == (
-        "most messages contradict the model, so take the answer with care: 9.972 us of the critical path (99.7 %): 2 of 2 messages took"
-        " more than twice as long as the model says, and nothing recorded says"
+        "most messages contradict the model, so take the answer with care: 9.972 us of the recorded run (99.7 %): 2 of 2"
+        " messages took more than twice as long as the model says, and nothing recorded says"
         " why; without --model it is fitted to this run"
     )
     assert predict_text(document).partition("\n\n")[2].startswith("doubtful "), "before the gain"
@@ -304,18 +304,20 @@ def test_doubtful__slow():
 def test_doubtful__slow_by_the_fit():
     """What the shortest messages tell is not mended by measuring the network: the others waited for something else."""
     document = report.document(predict(slow(), (), Machine(hand_model()), clock="none"), 0)
-    assert lines(predict_text(document), "doubtful").endswith("answers keep it; if processes shared cores, record with one each")
+    assert lines(predict_text(document), "doubtful").endswith(
+        "predictions keep that as recorded; if processes shared cores, record with one each"
+    )
 
 
 def test_doubtful__slow_as_processors_were_shared():
     trace = dataclasses.replace(slow(), properties={SHARED: "2 processes shared 1 processor of node a"})
     text = predict_text(report.document(predict(trace, (), Machine(hand_model()), clock="none"), 0))
-    assert lines(text, "doubtful").endswith("as long as the model says, and processes shared processors; answers keep it")
-    said = "2 processes shared 1 processor of node a: waiting and message times include waiting for a processor; record with one each"
-    assert lines(text, "shared") == said
+    assert lines(text, "doubtful").endswith("as long as the model says, and processes shared processors; predictions keep that as recorded")
+    said = "2 processes shared 1 processor of node a: waits and computation include waiting for a processor; record with a core for each"
     assert text.count("waiting for a processor") == 1
     short = text.partition("\n\n")[2].partition("\n\n")[0]
-    assert "(99.7 % of the time); 2 processes shared 1 processor of node a: see how sure" in " ".join(short.split())
+    assert " ".join(short.split()).startswith(f"record again {said} before you change anything ")
+    assert "\ndoubtful " not in short, "that is why"
 
 
 def test_doubtful__fast():
@@ -327,7 +329,7 @@ def test_doubtful__fast():
         b.send(1, 0, 1, at=(200 * k + 100, 200 * k + 110))
         b.recv(0, 1, at=(200 * k + 100, 200 * k + 200))
     document = report.document(predict(b.trace(), (), hand_model(L=1000), clock="none"), 0)
-    said = "most messages contradict the model, so take the answer with care: 600 ns of the critical path (100.0 %): 6 of 6 messages"
+    said = "most messages contradict the model, so take the answer with care: 600 ns of the recorded run (100.0 %): 6 of 6"
     assert lines(predict_text(document), "doubtful").startswith(said)
 
 

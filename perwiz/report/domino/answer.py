@@ -8,8 +8,20 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.change import between, gains, parts_of, shown
-from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending, first_bound, first_line, hidden, pays
+from perwiz.report.domino.change import between, gains, most_above, parts_of, shown
+from perwiz.report.domino.records import (
+    EVEN,
+    DominoDocument,
+    HotSpot,
+    Limits,
+    Line,
+    Spending,
+    first_bound,
+    first_line,
+    hidden,
+    pays,
+    worthless,
+)
 from perwiz.report.info import iterations
 
 _PATH, _REGION, _MUCH = 60, 80, 0.05
@@ -20,6 +32,8 @@ _SPOTS, _NAMED, _SITES = 3, 2, 2
 """Hot spots that are told, iterations that stand out that are named, and call sites."""
 _WHAT, _FAR = 70, 2
 """Columns of what a change does; times the gain of the first change from which on what there is at best is told beside it."""
+SHORT = 10_000_000
+"""ns below which a run, without its MPI_Init, is too short to say anything about a longer one: starting a process takes as long."""
 _TALKING, UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
 """Callers that use the network; what is inside of calls and no cost of the model."""
 _ASIDE = re.compile(r" \([^()]*\)")
@@ -28,8 +42,8 @@ _ASIDE = re.compile(r" \([^()]*\)")
 
 def answer(domino: DominoDocument) -> Facts:
     """Return the first screen."""
-    facts = [("recorded", _recorded(domino)), *(limits(domino.limits) if domino.limits else []), *_not_gained(domino), *goes_to(domino)]
-    facts += [*stands_out(domino), *for_devices(domino), *serving(domino), *pipeline(domino), *handed(domino)]
+    facts = [("recorded", _recorded(domino)), *_too_short(domino), *(limits(domino.limits) if domino.limits else []), *_not_gained(domino)]
+    facts += [*goes_to(domino), *stands_out(domino), *for_devices(domino), *serving(domino), *pipeline(domino), *handed(domino)]
     facts += [*best(domino), *hot_spots(domino)]
     return blocks.lacking(domino.health) + misfit.beside(facts, domino, domino.shares_of_ns, doubts(domino))
 
@@ -39,6 +53,15 @@ def _recorded(domino: DominoDocument) -> str:
     recorded = blocks.recorded(domino.recorded_ns, domino.health)
     of = blocks.share_notes(domino.shares_of_ns, domino.replayed_ns, domino.part)
     return "; ".join([recorded, *of, *([] if domino.calls else ["there are no MPI calls to change"])])
+
+
+def _too_short(domino: DominoDocument) -> Facts:
+    """Return that a run is too short to say anything about a longer one; nothing if it is not."""
+    if not domino.calls or domino.shares_of_ns >= SHORT:
+        return []
+    behind = "" if domino.shares_of_ns == domino.replayed_ns else " after MPI_Init"
+    told = f"only {words.duration(domino.shares_of_ns)}{behind}, and starting a process takes longer"
+    return [("too short", f"{told}: what gains here says little about a longer run; record that")]
 
 
 def doubts(domino: DominoDocument) -> list[str]:
@@ -102,17 +125,19 @@ def _not_gained(domino: DominoDocument) -> Facts:
     if domino.hidden is None or domino.limits is None:
         return []
     gain, all_of = (_share(part, domino.shares_of_ns) for part in (domino.hidden.gain_ns, domino.limits.imbalance_ns))
+    if 2 * domino.hidden.free_ns < domino.limits.imbalance_ns:
+        return [("hidden", f"balanced it gains {gain}, not {all_of}: others compute longest at other times, and are waited for then")]
     return [("hidden", f"balanced it gains {gain}, not {all_of}: calls of the others take as long meanwhile: shorten those first")]
 
 
 def goes_to(domino: DominoDocument) -> Facts:
     """Return the call sites in which most time is spent, where it is not told otherwise what to look at: no change pays, or most of what
-    limits the run is unexplained.
+    limits the run is unexplained, and it is not that processes shared processors.
     """
-    first = parts(domino.limits)[:1] if domino.limits else []
+    first = parts(domino.limits)[:1] if domino.limits and not domino.health.shared else []
     if not domino.answerable or not (any(name.startswith(UNEXPLAINED) for name, _ in first) or (first_line(domino) and not pays(domino))):
         return []
-    sites = [_spent(domino, row) for row in domino.spending[:_SITES] if row.time_ns >= _SITE * domino.shares_of_ns]
+    sites = [_spent(domino, row) for row in domino.spending[: 1 if pays(domino) else _SITES] if row.time_ns >= _SITE * domino.shares_of_ns]
     return [("time goes to", "; ".join(sites))] if sites else []
 
 
@@ -162,10 +187,16 @@ def for_devices(domino: DominoDocument) -> Facts:
     return [("for devices", f"{spent}{where}: no work for other threads or processes, no change below counts it")]
 
 
+def waits_in_turn(domino: DominoDocument) -> bool:
+    """Return whether processes wait long for one that serves them in turn."""
+    return bool(domino.serving and domino.answerable and domino.serving.waited_ns >= _MUCH * domino.shares_of_ns)
+
+
 def serving(domino: DominoDocument) -> Facts:
-    """Return in words which process serves the others in turn, if they wait long for that."""
+    """Return in words which process serves the others in turn, if they wait long for that and the first change does not say so."""
     found = domino.serving
-    if not found or found.waited_ns < _MUCH * domino.shares_of_ns or not domino.answerable:
+    line = first_line(domino)
+    if not found or not waits_in_turn(domino) or (line and line.head.kind == "serving"):
         return []
     where = f" ({', '.join(words.shown(site, _PATH) for site in found.sites[:1])})" if found.sites else ""
     waits = f"{words.duration(found.waited_ns)} ({_share(found.waited_ns, domino.shares_of_ns)})"
@@ -252,7 +283,8 @@ def _first(domino: DominoDocument, line: Line) -> Facts:
     """Return the first change, what to do for it, and beside one that is not sure to gain one that is."""
     sure = sure_to_gain(domino, line)
     told = [("first change", f"{'' if sure else 'not sure to gain: '}{_promised(domino, line)}")]
-    return [*told, ("what to do", in_short(line.head.remedy)), *([] if sure else _surest(domino))]
+    to_do = ": ".join(filter(None, (most_above(line.head), in_short(line.head.remedy))))
+    return [*told, ("what to do", to_do), *([] if sure else _surest(domino))]
 
 
 def _promised(domino: DominoDocument, line: Line) -> str:
@@ -292,9 +324,9 @@ def _at_best(domino: DominoDocument) -> Facts:
         every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
         return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
     had = "nobody gets it all" if parts_of(bound) else "nothing tried gets a tenth"
-    told = [("at best", f"{_asked(bound)}: {gains(domino, bound.head.makespan_ns)}; {had}")]
+    told = [("at best", f"{shown(bound.head)}: {gains(domino, bound.head.makespan_ns)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy
-    return [*told, *([] if same else [("toward it", in_short(bound.head.remedy))])]
+    return [*told, *([] if same else [("what helps", in_short(bound.head.remedy))])]
 
 
 def _launches(domino: DominoDocument) -> Facts:
@@ -311,7 +343,9 @@ def _none_pays(domino: DominoDocument, line: Line) -> str:
     gain = f"{shown(head)} gains most, {words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
     if span and hidden(domino, line):
         ends = f"{words.duration(span.least_ns)} to {words.duration(span.most_ns)}"
-        return f"none is sure: {gain}, less than runs differ by ({ends})"
+        return f"none that would show: {gain}, less than two runs of the same differ by ({ends})"
+    if worthless(domino, line):
+        return f"none worth changing: {gain}, less than 0.1 % of the whole run of {words.duration(domino.replayed_ns)}"
     return f"none that pays: {gain}, less than a tenth of what there is at best"
 
 

@@ -23,14 +23,27 @@ def parts_of(line: Line) -> list[Ranked]:
     return [row for row in line.part if row.gain_ns >= CURE * line.head.gain_ns]
 
 
-def meaning(line: Line) -> str:
-    """Return in words what a change does, where calls then wait less, and what it takes for granted."""
-    return f"{line.head.what}{_falls(line)}{_posted(line.head)}{only_if(line.head)}"
+def falls(domino: DominoDocument, line: Line) -> str:
+    """Return where calls then wait less, and where receives are posted that hold senders; empty if nowhere."""
+    return f"{_falls(domino, line)}{_posted(line.head)}".removeprefix("; ")
 
 
-def falls(line: Line) -> str:
-    """Return the same but what it does and what it takes for granted; empty if that is all."""
-    return f"{_falls(line)}{_posted(line.head)}".removeprefix("; ")
+def over_all(domino: DominoDocument) -> str:
+    """Return over whom waits are added up, behind them; nothing if there is but one."""
+    kinds = domino.waiting_of
+    if not kinds:
+        return ""
+    *others, last = kinds
+    number = f"{domino.limits.processes} " if domino.limits and kinds == ["processes"] else ""
+    return f" over all {number}{', '.join(others)}{' and ' * bool(others)}{last}"
+
+
+def most_above(row: Ranked) -> str:
+    """Return who computes longest beyond the mean, and where, of a change that evens it out; empty of others."""
+    if row.uneven is None:
+        return ""
+    where = f" in {words.shown(row.uneven.region, 60)}" if row.uneven.region else ""
+    return f"rank {row.uneven.rank} computes {words.duration(row.uneven.excess_ns)} more than the mean{where}"
 
 
 def shown(row: Ranked) -> str:
@@ -38,11 +51,11 @@ def shown(row: Ranked) -> str:
     return words.shown(row.change, WHOLE)
 
 
-def _falls(line: Line) -> str:
+def _falls(domino: DominoDocument, line: Line) -> str:
     if line.waits_less is None:
         return ""
     before, then = words.duration(line.waiting_ns), words.duration(line.waiting_then_ns)
-    return f"; waiting in {words.shown(line.waits_less, 60)} falls from {before} to {then}" if before != then else ""
+    return f"; waiting in {words.shown(line.waits_less, 60)} falls from {before} to {then}{over_all(domino)}" if before != then else ""
 
 
 def gain_of(domino: DominoDocument, row: Ranked) -> tuple[str, str]:

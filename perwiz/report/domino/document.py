@@ -110,7 +110,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         serving=limits.served(ranking.asker),
         pipeline=limits.pipeline(trace),
         launches=_launches(ranking, listed),
-        best=[_ranked(run, change) for change in best],
+        best=[_ranked(ranking.asker, change) for change in best],
         best_spans=[known.spans[change] for change in best],
         ranked=[_line(ranking, line, known) for line in listed],
         lines=len(lines),
@@ -234,17 +234,18 @@ def sureness(
 def _line(ranking: Ranking, line: RankedLine, known: Sureness) -> Line:
     fall = ranking.fall(line.change)
     return Line(
-        head=_ranked(ranking.run, line.change, (*line.includes, *line.part)),
+        head=_ranked(ranking.asker, line.change, (*line.includes, *line.part)),
         span=known.spans.get(line.change),
         place=known.places.get(line),
-        **{name: [_ranked(ranking.run, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
+        **{name: [_ranked(ranking.asker, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
         waits_less=selectors.site(*fall.site) if fall else None,
         waiting_ns=fall.before if fall else 0,
         waiting_then_ns=fall.after if fall else 0,
     )
 
 
-def _ranked(run: Run, change: Change, beside: Sequence[Change] = ()) -> Ranked:
+def _ranked(asker: Asker, change: Change, beside: Sequence[Change] = ()) -> Ranked:
+    run = asker.run
     return Ranked(
         kind=change.kind,
         by=change.by,
@@ -255,6 +256,7 @@ def _ranked(run: Run, change: Change, beside: Sequence[Change] = ()) -> Ranked:
         gain_ns=run.makespan - change.makespan,
         receives_passed=change.receives_passed,
         posted=posted(run, change),
+        uneven=limits.uneven(asker, change),
         bound=change.bound,
         remedy=remedy(run.trace, cured(situation(run, change), beside)),
     )
@@ -345,7 +347,7 @@ def _fixes(domino: Domino, fixes: Sequence[Fix]) -> list[NextFix]:
 
 def target(ranking: Ranking, asked: str, plan: Plan) -> Target:
     """Return how a target is reached, or how far the changes go."""
-    run, changes = ranking.run, [_ranked(ranking.run, change) for change in plan.changes]
+    run, changes = ranking.run, [_ranked(ranking.asker, change) for change in plan.changes]
     before = [run.makespan, *(change.makespan_ns for change in changes)]
     for change, makespan in zip(changes, before, strict=False):
         change.gain_ns = makespan - change.makespan_ns

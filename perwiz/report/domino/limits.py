@@ -9,12 +9,14 @@ from msgspec.structs import asdict
 
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks
-from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Pipeline, Serving, Spending, StandsOut
+from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Pipeline, Serving, Spending, StandsOut, Uneven
 from perwiz.report.domino.remedies import remedy
 from perwiz.trace import operations
+from perwiz.trace.arrays import I8
 from perwiz.trace.parts.course import course
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.parts.pipeline import bubbles, pipelines
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, STREAM, THREAD
 from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
@@ -23,7 +25,7 @@ from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, Critical
-from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.ranking.serving import sites_of
 from perwiz.whatif.ranking.situations import SERVING
@@ -31,6 +33,8 @@ from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import FEW
 
+_OF_PROCESSES = ("balance-time", "speed", "typical")
+"""What is asked that evens out what processes compute."""
 _SITES, _MUCH = 3, 0.05
 """Call sites of which is told how much time is spent there; part of what shares are of from which on imbalance is much."""
 
@@ -86,8 +90,8 @@ def _entered_late(run: Run, whole: efficiency.Efficiency) -> int:
 
 
 def hidden(ranking: Ranking, found: Limits) -> Hidden | None:
-    """Return what balancing would gain if calls and messages took no time, where that is most of the imbalance; None where balancing, or a
-    slow process that is as the others, gains half of that already, or there is little imbalance.
+    """Return what balancing would gain if calls and messages took no time, where it does not gain half of the imbalance as it is, nor does
+    a slow process that is as the others; None where one does, or there is little imbalance.
     """
     now, trace = ranking.run.makespan, ranking.run.trace
     gains = [now - change.makespan for change in ranking.changes if change.kind in EVEN]
@@ -100,9 +104,9 @@ def hidden(ranking: Ranking, found: Limits) -> Hidden | None:
     asked = [f"balance-time {name}" for name in parts if name not in trace.names]
     left = {question: efficiency.shortest(ranking.run, asker.changed([parse(question)]).weight) for question in asked}
     best = min(left, key=left.__getitem__, default="")
-    if not best or 2 * (shortest - left[best]) < imbalance:
+    if not best:
         return None
-    return Hidden(change=blocks.option(best), gain_ns=gain, free_ns=shortest - left[best])
+    return Hidden(change=blocks.option(best), gain_ns=gain, free_ns=max(shortest - left[best], 0))
 
 
 def stands_out(trace: Trace) -> StandsOut | None:
@@ -141,6 +145,40 @@ def spending(run: Run) -> list[Spending]:
     waiting = np.bincount(which[chosen], run.waits.time[chosen], len(sites)) / max(len(trace.locations), 1)
     longest = [site for site in np.argsort(-spent, kind="stable")[:_SITES].tolist() if spent[site]]
     return [Spending(selectors.site(*sites[site]), round(spent[site]), round(waiting[site])) for site in longest]
+
+
+def uneven(asker: Asker, change: Change) -> Uneven | None:
+    """Return where the process that a change makes as fast as others, else the one that computes most, computes longest beyond the mean."""
+    trace = asker.run.trace
+    if change.kind not in EVEN or change.by not in ("program", "stretch", "rank") or change.word not in _OF_PROCESSES:
+        return None
+    computed = _computed(asker)
+    if change.by == "rank":
+        asked = change.question.partition(" ")[2]
+        chosen = selectors.processors(trace, asked.rpartition("=")[0] if change.word == "speed" else asked)
+        process = int(trace.locations.process[chosen].min())
+    else:
+        process = int(computed.sum(axis=1).argmax())
+    excess = computed[process] - computed.mean(axis=0)
+    region = int(excess[:-1].argmax()) if len(trace.names) else NONE
+    if region == NONE or excess[region] < excess.sum() / 2:
+        region = NONE
+    more = excess.sum() if region == NONE else excess[region]
+    if more <= 0:
+        return None
+    return Uneven(rank=process, region=trace.names[region] if region != NONE else None, excess_ns=round(float(more)))
+
+
+@remembered(2)
+def _computed(asker: Asker) -> I8:
+    """Return how long each process computes in each region itself, ns, and in the last column outside of any."""
+    trace, segments = asker.run.trace, asker.segments
+    own = ~asker.for_devices & (trace.locations.kind != STREAM)[segments.location]
+    path = segments.path()[own]
+    out = np.zeros((int(trace.locations.process.max()) + 1, len(trace.names) + 1), "i8")
+    region = np.where(path == NONE, len(trace.names), trace.paths.region[path] if len(trace.paths) else len(trace.names))
+    np.add.at(out, (trace.locations.process[segments.location[own]], region), segments.length[own])
+    return out
 
 
 def for_devices(asker: Asker) -> ForDevices | None:

@@ -93,6 +93,16 @@ class Path(Record):
     """Paths with that T in the order of time, the first one first; at most 100."""
 
 
+class Uneven(Record):
+    """Who computes longer than others, and where most."""
+
+    rank: Natural
+    region: str | None
+    """In which region it does most; null if none is known."""
+    excess_ns: Natural
+    """Beyond the mean of all processes there."""
+
+
 class Ranked(Record):
     """What could be changed, and what it is worth."""
 
@@ -111,6 +121,8 @@ class Ranked(Record):
     """The call site that posts the receives that senders are held by longest; null if it is not about held senders."""
     bound: bool
     """Whether it is what there is to gain at best, and nothing that somebody can do as it stands."""
+    uneven: Uneven | None
+    """Whose computation it evens out most; null where it is about a region, a step or threads, and of any other kind."""
     remedy: str
     """What to write."""
 
@@ -284,7 +296,9 @@ class Limits(Record):
 
 
 class Hidden(Record):
-    """Imbalance that balancing does not gain, as calls and messages of other processes take as long meanwhile."""
+    """Imbalance that balancing does not gain: calls and messages of other processes take as long meanwhile if it would gain half of it
+    without their time, else others compute longest at other times.
+    """
 
     change: Option
     """What would gain most of it if calls and messages took no time."""
@@ -465,14 +479,19 @@ def first_bound(domino: DominoDocument) -> Line | None:
 
 def pays(domino: DominoDocument) -> bool:
     """Return whether there is a first change that is worth its work: it gains a hundredth, or so much that other runs do not hide it and a
-    tenth of what there is at best.
+    tenth of what there is at best; and a thousandth of the whole run, that with MPI_Init.
     """
     line, bound = first_line(domino), first_bound(domino)
-    if line is None or hidden(domino, line):
+    if line is None or hidden(domino, line) or worthless(domino, line):
         return False
     if bound is None:
         return True
     return 100 * line.head.gain_ns >= domino.shares_of_ns or 10 * line.head.gain_ns >= bound.head.gain_ns
+
+
+def worthless(domino: DominoDocument, line: Line) -> bool:
+    """Return whether a change gains less than a thousandth of the whole run, that with MPI_Init: starting it differs by more."""
+    return negligible(line.head.gain_ns, domino.replayed_ns)
 
 
 def hidden(domino: DominoDocument, line: Line) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.report import misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.answer import UNEXPLAINED, other, parts, serving, stands_out
-from perwiz.report.domino.change import named, only_if, parts_of
+from perwiz.report.domino.answer import UNEXPLAINED, in_short, other, parts, stands_out, sure_to_gain, waits_in_turn
+from perwiz.report.domino.change import named, only_if, parts_of, shown
 from perwiz.report.domino.records import DominoDocument, Line, first_bound, first_line, pays
 
 _WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
@@ -46,26 +46,30 @@ def _first(domino: DominoDocument) -> Facts:
     line = first_line(domino) if domino.answerable else None
     if line is None:
         return []
-    told = spans.facts(line.span, line.head.makespan_ns, _FIRST)
+    told = [*spans.facts(line.span, line.head.makespan_ns, _FIRST), *_places(domino, line)]
     granted = only_if(line.head).removeprefix("; ")
     return [*told, *([("" if told else _FIRST, granted)] if granted and pays(domino) else [])]
 
 
+def _places(domino: DominoDocument, line: Line) -> Facts:
+    """Return how often the first change gains most in resampled runs, and what does more often; nothing if nothing does."""
+    places = [(row.place.first, row) for row in domino.ranked if row.place]
+    often = max(places, key=lambda place: place[0], default=None)
+    if often is None or often[1] is line or line.place is None or not line.place.first < often[0]:
+        return []
+    mine, most = (words.percent(part, 1) for part in (line.place.first, often[0]))
+    but = "" if sure_to_gain(domino, often[1]) else ", but may gain nothing"
+    return [("", f"{shown(often[1].head)} gains most in {most} of {domino.draws} resampled runs, this in {mine}{but}")]
+
+
 def _at_best(domino: DominoDocument) -> Facts:
-    """Return between what the first bound lies, and why nobody can keep it."""
+    """Return why nobody can keep the first bound."""
     bound = first_bound(domino) if domino.answerable else None
     if bound is None:
         return []
-    told = spans.facts(bound.span, bound.head.makespan_ns, _BEST)
-    return [*told, ("" if told else _BEST, _kept(domino, bound))]
-
-
-def _kept(domino: DominoDocument, line: Line) -> str:
-    """Return why nobody can keep a bound, and what of it can be had."""
-    why = _BOUND[line.head.change.removeprefix("--").partition(" ")[0]]
-    if part := parts_of(line):
-        return f"{why}; a part of it: {named(domino, part)}"
-    return f"{why}; nothing that was tried makes a tenth of it true"
+    why = _BOUND[bound.head.change.removeprefix("--").partition(" ")[0]]
+    part = parts_of(bound)
+    return [(_BEST, f"{why}; a part of it: {named(domino, part)}" if part else why)]
 
 
 def limited(domino: DominoDocument) -> Facts:
@@ -73,8 +77,8 @@ def limited(domino: DominoDocument) -> Facts:
     limits = domino.limits
     if limits is None:
         return []
-    facts = other(limits)
-    if domino.hidden is not None:
+    facts = [*other(limits), *_outside(domino)]
+    if domino.hidden is not None and 2 * domino.hidden.free_ns >= limits.imbalance_ns:
         gain = words.percent(domino.hidden.free_ns, domino.shares_of_ns)
         facts.append(("hidden", f"{domino.hidden.change} would gain {gain} if calls and messages took no time"))
     if any(name.startswith(UNEXPLAINED) for name, _ in parts(limits)):
@@ -85,13 +89,21 @@ def limited(domino: DominoDocument) -> Facts:
     return facts
 
 
+def _outside(domino: DominoDocument) -> Facts:
+    """Return how much of the critical path is in no region, if that is much."""
+    if domino.outside_ns < _MUCH * domino.shares_of_ns:
+        return []
+    outside = f"{words.percent(domino.outside_ns, domino.shares_of_ns)} of the time is computation on the critical path outside of regions"
+    return [("hot spots", f"{outside}: mark some there to see which of it pays")]
+
+
 def _served(domino: DominoDocument) -> str:
     """Return what a process that serves the others does, and what to do unless that is said of the first change; empty if none does."""
     found, line = domino.serving, first_line(domino)
-    if not found or not serving(domino):
+    if not found or not waits_in_turn(domino):
         return ""
     told = f"it prepares a piece for one and sends it, then for the next, in {words.several(found.rounds, 'round')}"
-    return told if line and line.head.remedy == found.remedy else f"{told}; to do: {found.remedy}"
+    return told if line and line.head.remedy == found.remedy else f"{told}; to do: {in_short(found.remedy)}"
 
 
 def _not_tried(domino: DominoDocument) -> Facts:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perwiz import words
-from perwiz.report import blocks, misfit, spans
+from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.answer import answer
-from perwiz.report.domino.change import WHOLE, gained, receives
-from perwiz.report.domino.lists import hot_spots, lists
+from perwiz.report.domino.change import WHOLE, gained, over_all, receives
+from perwiz.report.domino.lists import lists
 from perwiz.report.domino.records import Change, DominoDocument, NextFix
 from perwiz.report.domino.sure import section
 from perwiz.report.domino.target import target
 from perwiz.whatif.worth.domino import COUNTED
 
+_CALLS, _STEPS = 3, 5
+"""Rows of single calls and of the domino path, unless more are asked for."""
 _WHERE, _MUCH = 20, 0.05
 """Columns of a place; part of what shares are of: gaps that cost less are not told."""
 _WORDS = {"zero-wait": ("waited", "waits"), "zero-time": ("took time", "takes"), "advance": ("waited", "waits")}
@@ -25,33 +27,34 @@ _MOVES = [
 ]
 
 
-def text(domino: DominoDocument) -> str:
-    """Return the document as text: the answer, how a target is reached, fixes in turn, the lists, single calls and the domino path."""
+def text(domino: DominoDocument, rows: int | None = None) -> str:
+    """Return the document as text: the answer, how a target is reached, fixes in turn, the lists, single calls and the domino path.
+
+    So many rows of each list there are; by default few, and single calls only where they are moved.
+    """
     lines = [*blocks.title(domino.trace, "what to change first", domino.health), "", *words.facts(answer(domino))]
     if domino.target:
         lines += target(domino, domino.target)
     if domino.fixes:
         lines += ["one fix after the other, each the one that gains most by then", *_steps(domino, domino.fixes.by_gain)]
     if domino.ranked or domino.at_best:
-        lines += lists(domino)
-    if domino.hot_spots:
-        lines += ["", *hot_spots(domino)]
+        lines += lists(domino, rows)
     lines += section(domino)
     if domino.calls:
         lines += ["", *words.facts(_calls(domino))]
-    if domino.changes:
-        lines += ["", *_changes(domino)]
+    if domino.changes and (rows or domino.question != "zero-wait"):
+        lines += ["", *_changes(domino, rows or _CALLS)]
     if domino.path.steps:
-        lines += ["", *_path(domino)]
+        lines += ["", *_path(domino, rows or _STEPS)]
     if domino.fixes:
         lines += ["", "for contrast, each the call that waits longest by then", *_steps(domino, domino.fixes.by_wait)]
-    return "\n".join([*lines, "", *misfit.closing(domino)])
+    return "\n".join([*lines, "", *misfit.closing(domino, short=rows is None)])
 
 
 def _calls(domino: DominoDocument) -> Facts:
     """Return what single calls are worth, and all of them."""
     none, gain = _none(domino), domino.replayed_ns - domino.bound_ns
-    waits = f"{_everybody(domino.waiting_of)} {words.duration(domino.waiting_ns)} in {domino.waiting_calls} of"
+    waits = f"{words.duration(domino.waiting_ns)}{over_all(domino)}, in {domino.waiting_calls} of"
     facts = [("waiting", f"{waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += _bound(domino, none) if gain else []
     if domino.changes:
@@ -70,12 +73,6 @@ def _calls(domino: DominoDocument) -> Facts:
     return [*facts, *_longest(domino)]
 
 
-def _everybody(kinds: Sequence[str]) -> str:
-    """Return who waits."""
-    *others, last = kinds or [""]
-    return f"all {', '.join(others)}{' and ' * bool(others)}{last} together wait" if last else "it waits"
-
-
 def _none(domino: DominoDocument) -> str:
     """Return what would be so if all calls were changed."""
     return f"no call {_WORDS[domino.question][0]}{blocks.as_recorded(domino.health)}"
@@ -85,7 +82,7 @@ def _bound(domino: DominoDocument, none: str) -> Facts:
     """Return what is left if all calls are changed, and what sets the pace if that is little."""
     asked = "zero-time" if domino.question == "zero-time" else "zero-wait"
     answer = ("no time" if asked == "zero-time" else "no waits", f"{gained(domino, domino.bound_ns)}, if {none}: --{asked} all")
-    return [answer, *spans.facts(domino.bound_span, domino.bound_ns), *pace(domino)]
+    return [answer, *pace(domino)]
 
 
 def pace(domino: DominoDocument) -> Facts:
@@ -140,7 +137,7 @@ def _made(row: Change) -> tuple[str, str, str]:
     return words.rank(row.rank, row.thread), row.routine, blocks.partner(row.partner)
 
 
-def _changes(domino: DominoDocument) -> list[str]:
+def _changes(domino: DominoDocument, most: int) -> list[str]:
     """Return the table of single calls, each with what to paste behind `perwiz predict TRACE`."""
     also = domino.question == "advance"
     extra = ["zero-wait", "passes"] if also else []
@@ -151,7 +148,7 @@ def _changes(domino: DominoDocument) -> list[str]:
             *(words.duration(row.makespan_ns), *(_promise(row) if also else [])),
             *(words.duration(_removed(domino, row)), *_made(row), _where(row)),
         ]
-        for row in domino.changes
+        for row in domino.changes[:most]
     ]
     shown = f", the first {len(rows)}" if len(rows) < domino.gaining_calls else ""
     tried = "of those tried, whose waits are worth most" if also else f"of {domino.calls}"
@@ -164,7 +161,7 @@ def _promise(row: Change) -> list[str]:
     return [words.duration(row.zero_wait_ns), receives(row)]
 
 
-def _path(domino: DominoDocument) -> list[str]:
+def _path(domino: DominoDocument, most: int) -> list[str]:
     """Return the domino path as a table in the order of time."""
     path = domino.path
     head = ["", "call", "rank", "routine", "waits for", "waits", "waits then", "alone gains", "others wait less", "wait more", "where"]
@@ -175,7 +172,7 @@ def _path(domino: DominoDocument) -> list[str]:
             f"{words.duration(row.less_ns)} in {row.fewer_calls}",
             *(words.duration(row.more_ns), _where(row.single)),
         ]
-        for row in path.steps
+        for row in path.steps[:most]
     ]
     shown = f", {len(rows)} of them here" if len(rows) < path.calls else ""
     changed = f"`waits then`: when {path.trigger} (*) is changed"

@@ -133,12 +133,12 @@ def facts(told: StragglersOf, steps: int, what: str) -> Facts:
     for one in own[:_TOLD]:
         sure = f", {one.low:.2f} to {one.high:.2f} in nine of ten draws of its steps" if one.low < one.high else ""
         often = f"; longest in {one.slowest} of {steps} steps" if one.ranks == 1 else f"; the median of its {one.ranks} ranks"
-        out.append(f"{words.shown(one.name)}: {what} {one.of_mean:.2f} of the mean{sure}{often}")
+        out.append(f"{words.shown(one.name)}: {what} {one.of_mean:.2f} times the mean{sure}{often}")
     more = len(own) - _TOLD
     out += [f"and {more} more ranks and groups above the mean"] * (more > 0)
     for late in told.once:
         usual = f"usually {late.usual:.2f}"
-        out.append(f"{words.shown(late.name)} in step {late.step} alone: {what} {late.of_mean:.2f} of the mean, {usual}")
+        out.append(f"{words.shown(late.name)} in step {late.step} alone: {what} {late.of_mean:.2f} times the mean, {usual}")
     return [("" if k else "stragglers", line) for k, line in enumerate(out or ["none: no rank computes longer than the mean in all steps"])]
 
 

@@ -82,9 +82,9 @@ def _eager(document: PatternsDocument) -> Facts:
     if row is None or not document.eager_late_receivers:
         return []
     eager = f"{document.eager_late_receivers} of {row.instances} late receivers"
-    return [
-        ("eager", f"{eager}: by the model their messages (up to S_bytes) hold up no sender, so their waits count as work and gain nothing")
-    ]
+    held = "by the model their messages (up to S_bytes) hold up no sender, so their waits count as work and removing them gains nothing"
+    moves = "; what gains if such messages moved on while processes compute, --progress always says"
+    return [("eager", f"{eager}: {held}{moves * (document.model.parameters.progress == 'in calls')}")]
 
 
 def _gain(document: PatternsDocument, gain: int) -> str:

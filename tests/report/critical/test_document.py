@@ -109,7 +109,7 @@ def test_text__by_hand():
     assert lines[:10] == [
         "late.alog: critical path",
         "",
-        "doubtful      1 of 1 messages took more than twice as long as the model says (2.5 % of the time): see how sure",
+        "doubtful      1 of 1 messages took more than twice as long as the model says (2.5 % of the recorded run): see how sure",
         "recorded      1.100 us; along 4 pieces",
         "              1.058 us (96.2 %) computation: between calls",
         "              30 ns (2.7 %) in calls: work inside MPI calls, no waiting",

@@ -90,7 +90,7 @@ def test_text__by_hand():
     assert lines[:30] == [
         "late.alog: makespan as a function of L_ns",
         "",
-        "doubtful      1 of 1 messages took more than twice as long as the model says (2.5 % of the time): see how sure",
+        "doubtful      1 of 1 messages took more than twice as long as the model says (2.5 % of the recorded run): see how sure",
         "recorded      1.100 us; L_ns is 10 ns",
         "tolerance     L_ns may grow by 11 ns before the run is 1 % slower",
         "grows by      1 ns per ns of L, just above the recorded value",

@@ -19,7 +19,7 @@ from perwiz.formats import files
 from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.answer import in_short
-from perwiz.report.domino.change import meaning
+from perwiz.report.domino.change import falls
 from perwiz.report.domino.records import Launches, first_bound, first_line, pays
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
@@ -120,7 +120,7 @@ def test_document__by_hand():
         "listed": [["e2", "e5"], ["e2"]],
     }
     assert block["ranked"] == []
-    wait = {"kind": "wait", "receives_passed": 0, "posted": None, "bound": True, "remedy": REMEDIES["late sender"]}
+    wait = {"kind": "wait", "receives_passed": 0, "posted": None, "bound": True, "uneven": None, "remedy": REMEDIES["late sender"]}
     line = block["at_best"][0]
     assert line["head"] == {
         **wait,
@@ -144,42 +144,32 @@ def test_text__by_hand():
         "falling.alog: what to change first",
         "",
         "recorded      834 ns",
+        "too short     only 834 ns, and starting a process takes longer: what gains here says little about a longer run; record",
+        "              that",
         "limited by    imbalance (rank 1 computes most) 15.2 %, serialisation (waiting in turn) 7.2 %, other 2.9 %; computation",
         "              74.7 %",
         "first change  --speed rank:1=1.203 (rank 1, 1.203 times as fast): gain 51 ns (6.1 %); the run then takes 783 ns",
-        "what to do    see why this process computes longer: more work than the others, or a slower core or a crowded node",
+        "what to do    rank 1 computes 127 ns more than the mean: see why this process computes longer: more work than the",
+        "              others, or a slower core or a crowded node",
         "",
         "what could be changed",
         "    gain         kind     change",
         "1  51 ns  6.1 %  slowest  --speed rank:1=1.203",
-        "     waiting in MPI_Recv falls from 600 ns to 506 ns",
+        "     waiting in MPI_Recv falls from 600 ns to 506 ns over all 3 processes",
         "     do: see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded",
         "       node (pin processes, move the job)",
-        "",
-        "what there is to gain at best",
-        "    gain         kind  change",
-        "1  62 ns  7.4 %  wait  --zero-wait rank:1",
-        "     the 3 calls of rank 1; waiting in MPI_Recv falls from 600 ns to 414 ns",
-        "     do: send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of",
-        "       waiting",
-        "2  10 ns  1.2 %  wait  --zero-wait rank:2",
-        "     the 1 call of rank 2; waiting in MPI_Recv falls from 600 ns to 376 ns",
-        "gain: by which the recorded run, replayed with the change, is shorter; perwiz predict falling.alog CHANGE",
+        "to ask for one: perwiz predict falling.alog CHANGE",
         "",
         "how sure",
-        "at best       a wait goes only as far as what it waits for comes earlier; nothing that was tried makes a tenth of it",
-        "              true",
+        "at best       a wait goes only as far as what it waits for comes earlier",
         "other         transfer (MPI and network) 2.9 %",
+        "hot spots     97.1 % of the time is computation on the critical path outside of regions: mark some there to see which of",
+        "              it pays",
         "",
-        "waiting       all processes together wait 600 ns in 3 of 6 calls",
+        "waiting       600 ns over all 3 processes, in 3 of 6 calls",
         "no waits      750 ns, gain 84 ns (10.1 %), if no call waited: --zero-wait all",
         "best call     --zero-wait e2: 772 ns, gain 62 ns (7.4 %); it waits 62 ns, then 2 others 124 ns less",
         "longest wait  e1, 314 ns: removing it alone gives nothing",
-        "",
-        "single calls that pay: 2 of 6",
-        "change           gain         makespan   waits  rank  routine   waits for    where",
-        "--zero-wait e2  62 ns  7.4 %    772 ns   62 ns     1  MPI_Recv  e0 (rank 0)  -",
-        "--zero-wait e5  10 ns  1.2 %    824 ns  224 ns     2  MPI_Recv  e3 (rank 1)  -",
         "",
         "domino path, 2 calls in the order of time; `waits then`: when e2 (*) is changed; 1 more gives the same (--json)",
         "     call  rank  routine   waits for     waits  waits then  alone gains  others wait less  wait more  where",
@@ -307,13 +297,13 @@ def test_text__nothing_that_was_tried_pays():
     assert lines(block, "first change").startswith("none that pays: ")
     assert lines(block, "first change").endswith(" gains most, 5 ns (0.2 %), less than a tenth of what there is at best")
     assert lines(block, "time goes to") == "MPI_Send 24.9 %; MPI_Recv 24.2 % (24.2 % waiting)"
-    assert lines(block, "at best").startswith("--zero-time site:MPI_Send (MPI_Send takes no time): gain ")
+    assert lines(block, "at best").startswith("--zero-time site:MPI_Send: gain ")
     assert lines(block, "at best").endswith("; nothing tried gets a tenth")
-    assert lines(block, "toward it") == in_short(REMEDIES["messages"])
+    assert lines(block, "what helps") == in_short(REMEDIES["messages"])
 
 
 def test_text__not_sure_to_gain():
-    """Of 10 to 400 in runs drawn anew, of which fitted costs take less than 10, it gains for sure, or if none is drawn and each that may
+    """Of 10 to 400 in resampled runs, of which fitted costs take less than 10, it gains for sure, or if none is drawn and each that may
     be is shorter; else it says so first.
     """
     block = document(uneven_and_late(), kinds=["balance"])
@@ -365,7 +355,7 @@ def test_text__what_a_target_is_counted_from():
 
 def test_text__says_what_gains_are_and_how_to_ask():
     block = replace(document(falling()), predict="perwiz predict falling.alog --clock none")
-    said = "gain: by which the recorded run, replayed with the change, is shorter; perwiz predict falling.alog --clock none CHANGE"
+    said = "to ask for one: perwiz predict falling.alog --clock none CHANGE"
     assert said in " ".join(text(block).split())
 
 
@@ -388,12 +378,14 @@ def test_text__what_other_runs_hide_is_no_first_change():
     for sooner, later, sure in ((1000, 0, False), (0, 1000, False), (999, 999, True)):
         now = with_span(block, **noise, sooner_ns=sooner, later_ns=later, least_ns=1500, most_ns=2500)
         assert pays(now) is sure
-        assert ("none is sure: " in lines(now, "first change")) is not sure
+        assert ("none that would show: " in lines(now, "first change")) is not sure
     line.gain_ns = 1000
     assert pays(with_span(block, **noise, sooner_ns=5000, later_ns=5000))
     line.gain_ns = 999
     told = lines(with_span(block, **noise, sooner_ns=1000, later_ns=0, least_ns=1500, most_ns=2500), "first change")
-    assert told == (f"none is sure: {line.change} gains most, 999 ns (1.0 %), less than runs differ by (1.500 us to 2.500 us)")
+    assert told == (
+        f"none that would show: {line.change} gains most, 999 ns (1.0 %), less than two runs of the same differ by (1.500 us to 2.500 us)"
+    )
     best = lines(with_span(block, **noise, sooner_ns=1000, later_ns=0), "at best")
     assert best.startswith("--zero-wait all: gain ")
 
@@ -414,7 +406,7 @@ def test_text__what_is_held_by_late_receivers():
     listed = " ".join(told.partition("\nwhat could be changed")[2].split())
     assert "; the receives are posted in MPI_Recv@take" in listed
     assert f"do: {REMEDIES['eager limit']}" in listed
-    assert "\n     includes: protocol --eager site:MPI_Send@give (49.4 %), protocol --eager all (49.4 %) and 3 more\n" in told
+    assert "includes: " not in told, "it is a larger eager limit itself"
 
 
 def test_text__target_already_met():
@@ -522,7 +514,7 @@ def test_text__waits_that_were_not_recorded():
     b.compute(0, 100)
     b.send(0, 1)
     block = document(lacking(b.trace()))
-    assert lines(block, "waiting") == "all processes together wait 0 ns in 0 of 1 call as far as recorded"
+    assert lines(block, "waiting") == "0 ns over all 2 processes, in 0 of 1 call as far as recorded"
     assert lines(block, "first change").startswith("cannot be answered: the waits were not recorded")
     assert lines(block, "best call") == f"cannot be answered: no wait was recorded {unrecorded}"
     assert pace(block) == [("", unrecorded)]
@@ -556,8 +548,8 @@ def test_text__what_gains_next_to_nothing_is_one_line():
     assert (block.at_best_lines, block.small_at_best) == (len(block.at_best), len(small))
     assert small == ["--zero-wait rank:1"]
     assert (first_line(block).head.kind, first_bound(block)) == ("slowest", None)
-    shown = text(block).partition("\nwhat there is to gain at best")[2].partition("\n\n")[0]
-    assert shown.startswith("\n1 line gains less than 0.1 %\ngain: by which ")
+    shown = text(block, 9).partition("\nwhat there is to gain at best")[2].partition("\n\n")[0]
+    assert shown.startswith("\n1 line gains less than 0.1 %\nto ask for one: ")
     assert not any(change in shown for change in small)
 
 
@@ -585,7 +577,7 @@ def test_text__fits_a_terminal(columns):
 
 def test_text__more_than_is_shown():
     block = document(falling(), 1)
-    assert "single calls that pay: 2 of 6, the first 1\n" in text(block)
+    assert "single calls that pay: 2 of 6, the first 1\n" in text(block, 1)
     assert "domino path, 2 calls in the order of time, 1 of them here; " in text(block)
     block.path.paths = COUNTED
     assert f"; {COUNTED} or more paths give the same" in text(block).replace("\n", " ")
@@ -620,10 +612,10 @@ def test_text__where_in_the_program():
     trace = b.trace()
     row = document(trace).changes[0]
     assert (row.region, row.site) == ("main/solve", "")
-    assert "e0 (rank 0)  main/solve\n" in text(document(trace))
+    assert "e0 (rank 0)  main/solve\n" in text(document(trace), 9)
     trace = dataclasses.replace(trace, site=np.array([-1, 0], "i4"), sites=("solve.c:12 solve",))
     assert document(trace).changes[0].site == "solve.c:12 solve"
-    assert "e0 (rank 0)  solve.c:12 solve\n" in text(document(trace))
+    assert "e0 (rank 0)  solve.c:12 solve\n" in text(document(trace), 9)
 
 
 @pytest.mark.slow
@@ -734,7 +726,7 @@ def test_limits__one_process_has_nobody_to_be_balanced_with():
     assert lines(document(one_kernel()), "limited by") == said
     limits = document(one_kernel()).limits
     assert (limits.computation_ns, limits.imbalance_ns, limits.devices_ns, limits.serialisation_ns, limits.rank) == (100, 0, 800, 0, 0)
-    assert lines(document(one_kernel()), "waiting") == "it waits 800 ns in 1 of 4 calls"
+    assert lines(document(one_kernel()), "waiting") == "800 ns, in 1 of 4 calls"
 
 
 def test_limits__overhead_is_of_those_that_call():
@@ -751,9 +743,9 @@ def test_limits__overhead_is_of_those_that_call():
     small = document(CATALOGUE["small_team"]()).limits
     ((_, overhead),) = answer.limits(replace(small, transfer_ns=20))
     assert "overhead (in calls of threads) 25.0 %" in overhead
-    assert "all threads together wait" in lines(document(CATALOGUE["small_team"]()), "waiting")
-    assert "all processes and threads together wait" in lines(document(CATALOGUE["threads"]()), "waiting")
-    assert "all threads and streams together wait" in lines(document(CATALOGUE["two_streams"]()), "waiting")
+    assert "over all threads, in" in lines(document(CATALOGUE["small_team"]()), "waiting")
+    assert "over all processes and threads, in" in lines(document(CATALOGUE["threads"]()), "waiting")
+    assert "over all threads and streams, in" in lines(document(CATALOGUE["two_streams"]()), "waiting")
 
 
 def test_limits__what_no_cost_explains():
@@ -867,12 +859,6 @@ def test_hot_spots():
     assert (spot.change, spot.rank, spot.on_path_ns, spot.gain_ns, spot.makespan_ns) == ("--scale work@rank:0=0.5", 0, 600, 300, 300)
     assert (spot.span.least_ns, spot.span.most_ns) == (300, 300)
     assert lines(block, "hot spots").startswith("twice as fast (--scale NAME@rank:R=0.5) work on rank 0 gains 50.0 %")
-    table = text(block)[text(block).index("hot spots: ") :].splitlines()[:3]
-    assert table == [
-        "hot spots: computation on the critical path by region, and what is gained if it takes half of its time",
-        "on the path             gain          makespan  between          change",
-        "     600 ns  100.0 %  300 ns  50.0 %    300 ns   300 ns  300 ns  --scale work@rank:0=0.5",
-    ]
     assert document(trace, kinds=("balance",)).hot_spots == document(trace, by="region").hot_spots == []
 
 
@@ -912,12 +898,11 @@ def test_imbalance_that_calls_hide():
     assert document(two_that_work(600, 200)).hidden is None
 
 
-def test_hot_spots__of_little_worth_are_in_the_table_alone():
+def test_hot_spots__of_little_worth_are_in_the_document_alone():
     """Rank 1 takes 599 in another region: half of work gains 1 of 600."""
     block = document(two_that_work(600, 599, "other"))
     assert [(spot.region, spot.gain_ns) for spot in block.hot_spots] == [("work", 1)]
     assert not lines(block, "hot spots")
-    assert "--scale work=0.5" in text(block)
 
 
 def test_hot_spots__and_computation_outside_of_regions():
@@ -930,7 +915,7 @@ def test_hot_spots__and_computation_outside_of_regions():
     assert (len(block.hot_spots), block.outside_ns, block.replayed_ns) == (4, 600, 2000)
     assert lines(block, "hot spots") == ("twice as fast (--scale NAME=0.5) one gains 12.5 %, two 10.0 %, three 7.5 % and 1 more")
     said = "30.0 % of the time is computation on the critical path outside of regions: mark some there to see which of it pays"
-    assert said in " ".join(text(block).partition("\nhot spots: ")[2].split())
+    assert sure(block, "hot spots") == said
 
 
 def test_serving():
@@ -944,14 +929,16 @@ def test_serving():
     block = document(b.trace())
     found = block.serving
     assert (found.rank, found.others, found.rounds, found.sites, found.waited_ns) == (0, 3, 1, ["MPI_Send"], 200)
-    assert lines(block, "serving") == "rank 0 serves 3 others in turn (MPI_Send): those not yet served wait 200 ns (55.2 %)"
+    assert not lines(block, "serving"), "the first change says it"
+    beside = lines(replace(block, ranked=[]), "serving")
+    assert beside == "rank 0 serves 3 others in turn (MPI_Send): those not yet served wait 200 ns (55.2 %)"
     said = "it prepares a piece for one and sends it, then for the next, in 1 round"
     assert sure(block, "serving") == said
     assert block.ranked[0].head.change == "--distribute site:MPI_Send"
     assert found.remedy == REMEDIES["serving in turn"]
     assert lines(block, "what to do") == in_short(found.remedy)
-    assert sure(replace(block, ranked=[]), "serving") == f"{said}; to do: {found.remedy}"
-    assert not lines(replace(block, serving=replace(found, waited_ns=18)), "serving"), "less than a twentieth of 362"
+    assert sure(replace(block, ranked=[]), "serving") == f"{said}; to do: {in_short(found.remedy)}"
+    assert not lines(replace(block, ranked=[], serving=replace(found, waited_ns=18)), "serving"), "less than a twentieth of 362"
 
 
 def two_that_work(first, second, name="work"):
@@ -965,9 +952,11 @@ def two_that_work(first, second, name="work"):
 
 
 def test_text__a_fall_that_no_digit_shows():
-    line = replace(document(halo_of_two()).at_best[0], waits_less="MPI_Recv", waiting_ns=263_904, waiting_then_ns=263_901)
-    assert "falls" not in meaning(line)
-    assert meaning(replace(line, waiting_then_ns=1000)).endswith("; waiting in MPI_Recv falls from 263.9 us to 1.000 us")
+    block = document(halo_of_two())
+    line = replace(block.at_best[0], waits_less="MPI_Recv", waiting_ns=263_904, waiting_then_ns=263_901)
+    assert falls(block, line) == ""
+    said = "waiting in MPI_Recv falls from 263.9 us to 1.000 us over all 2 processes"
+    assert falls(block, replace(line, waiting_then_ns=1000)) == said
 
 
 def halo_of_two():
@@ -1054,23 +1043,23 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
     block.at_best[0].head.gain_ns = 599
     assert lines(block, "at best") == ""
     block.at_best[0].head.gain_ns = 600
-    said = "--zero-time site:MPI_Allreduce (MPI_Allreduce takes no time): gain 420 ns (31.8 %); nobody gets it all"
-    assert lines(block, "at best", "toward it") == f"{said} {REMEDIES['collective']}"
+    said = "--zero-time site:MPI_Allreduce: gain 420 ns (31.8 %); nobody gets it all"
+    assert lines(block, "at best", "what helps") == f"{said} {REMEDIES['collective']}"
 
 
 def test_text__at_best_what_is_hidden_wholly(tmp_path):
     """Worked in tests/formats/kineto (test_hide__full_overlap): the second kernel waits 10 for a sum that it may not need."""
     block = document(files.read(put(tmp_path / "job", hiding())), kinds=["overlap"])
-    assert lines(block, "at best").startswith("--hide op:dist_all_reduce (")
-    assert lines(block, "at best").endswith("): gain 10.00 us (8.3 %); nothing tried gets a tenth")
+    assert lines(block, "at best").startswith("--hide op:dist_all_reduce: ")
+    assert lines(block, "at best").endswith(": gain 10.00 us (8.3 %); nothing tried gets a tenth")
     told = sure(block, "at best")
-    assert told.endswith("only as far as nobody needs what it brings before; nothing that was tried makes a tenth of it true")
+    assert told.endswith("only as far as nobody needs what it brings before")
 
 
 def test_text__nothing_that_can_be_done():
     block = document(falling(), kinds=["wait"])
     assert lines(block, "first change") == "none: nothing of these kinds that somebody can do as it stands gains anything"
-    assert lines(block, "at best").startswith("--zero-wait site:MPI_Recv (the 3 calls of MPI_Recv): gain 84 ns (10.1 %)")
+    assert lines(block, "at best").startswith("--zero-wait site:MPI_Recv: gain 84 ns (10.1 %)")
 
 
 def test_remedy__of_a_farm():

@@ -51,7 +51,7 @@ def test_answer():
         "late.alog: wait states",
         "",
         "recorded      1.000 us",
-        "waiting       38 ns in these patterns, 50 ns under the model, all processes together",
+        "waiting       38 ns in these patterns, 50 ns under the model, over all 2 processes",
         "              percentages are of the 100 ns after MPI_Init; `of all` leaves MPI_Init out",
         "no waits      950 ns, gain 50 ns (50.0 %), if no call waited: --zero-wait all",
         "best pattern  Late Sender in MPI_Recv: gain 50 ns (50.0 %) if no call there waited; waiting 38 ns in 1 call, of 50 ns",

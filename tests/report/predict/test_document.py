@@ -166,7 +166,7 @@ def test_text__by_hand():
     assert predict_text(document(late_sender(), ZeroWait("e1"))).splitlines() == [
         "late.alog: zero-wait e1",
         "",
-        "doubtful      1 of 1 messages took more than twice as long as the model says (2.5 % of the time): see how sure",
+        "doubtful      1 of 1 messages took more than twice as long as the model says (2.5 % of the recorded run): see how sure",
         "recorded      1.100 us",
         "predicted     1.010 us (how much it varies is not known), gain 90 ns (8.2 %)",
         "what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead",
@@ -180,7 +180,7 @@ def test_text__by_hand():
         "              1 messages took more than twice as long as the model says, and nothing recorded says why; without",
         "              --model it is fitted to this run",
         "",
-        "waiting       1.012 us recorded, 0 ns predicted, all processes together",
+        "waiting       1.012 us recorded, 0 ns predicted, over all 2 processes",
         "zeroed        1 call, which waited 1.012 us",
         "moved         1 of 2 calls",
         "",
@@ -195,7 +195,7 @@ def test_text__by_hand():
         "model         by hand: L_ns=10 o_ns=2 g_ns=0 G_ns_per_byte=0 O_ns_per_byte=0 S_bytes=100 s_bytes=0 request_overheads=1",
         "              acknowledge_overheads=2 gap='none' progress='always'",
         "source        the test",
-        "replay        the unchanged run is exactly the recorded one (engine sweep)",
+        "replay        the unchanged run is exactly the recorded one",
         "misfit        messages that came faster than the model says: 0 of 1; more than twice as slow: 1",
         "",
         "health        complete",
@@ -211,7 +211,7 @@ def test_text__of_no_hypothesis_has_one_run():
     assert doubt.startswith("late.alog: no hypothesis\n\ndoubtful      1 of 1 messages took more than twice as long ")
     assert told.startswith("    1.100 us\npredicted     1.100 us, gain 0 ns (0.0 %)\n\nhow sure\ndoubtful  ")
     assert told.partition("\nwaiting  ")[2].startswith(
-        "     1.012 us recorded, all processes together\n\n"
+        "     1.012 us recorded, over all 2 processes\n\n"
         "rank       end   waiting\n0     1.010 us      0 ns\n1     1.100 us  1.012 us\n\n"
         "longest waits in the recorded run\n"
         "call  rank  routine   waits for    region  recorded\n"
@@ -275,7 +275,7 @@ def test_text__waits_that_were_not_recorded():
 
 def test_text__replay_error():
     block = replace(document(late_sender()), replay_error_ns=1500)
-    assert facts(block, "replay") == ["the unchanged run is at most 1.500 us off the recorded one (engine sweep)"]
+    assert facts(block, "replay") == ["the unchanged run is at most 1.500 us off the recorded one"]
 
 
 def test_text__other_networks_and_their_sources():
@@ -409,7 +409,7 @@ def of_threads(*sizes):
 def test_text__teams():
     """Of 2 and 4 threads: barriers of 20 and 40, so 80 or 60 of 8."""
     assert of_threads(2, 2, 4, 4) == [
-        "predicted     3.603 us to 4.015 us: work in calls that repeats varies by 76.1 %, told by 5 parts of the run; too few",
+        "predicted     3.603 us to 4.015 us: work in calls that repeats varies by 76.1 %, judged by 5 parts of the run; too few",
         "teams         of 8 threads: fork 50 ns, begin 100 ns, barrier 80 ns, join 30 ns",
         "              240 ns to 260 ns together, fitted to teams of 2, 4 threads",
     ]
