@@ -30,7 +30,7 @@ MORE = {
     "srtest-alog-critical": "critical traces/srtest.alog --pieces 5",
     "npb-is-critical": "critical traces/npb-is.S-4 --pieces 3",
     "srtest-alog-curve": "curve traces/srtest.alog",
-    "monte-log-curve-rank": "curve traces/monte.log --of rank:0 --to 3 --points 3",
+    "monte-log-curve-rank": "curve traces/monte.log --of rank:0 --to 3 --points 2",
     "srtest-alog-bound": "bound traces/srtest.alog",
     "npb-is-bound": "bound traces/npb-is.S-4",
     "srtest-alog-balance": "balance traces/srtest.alog",

@@ -132,7 +132,7 @@ def _together(args: argparse.Namespace, model: Start, team: Team) -> int:
     asked |= {f"--question {args.question}": args.question != "zero-wait"}
     files.refuse(asked | {f"--kind {kind}": kind not in OF_PARTS for kind in args.kinds or ()}, team)
     ranking = rank(replayed(files.read(args.trace, model, team), model, args.clock), args.kinds or OF_PARTS, args.by)
-    document = report.document(ranking, args.rows, team.size, args.draws, _predict(args))
+    document = report.document(ranking, args.rows or _ROWS, team.size, args.draws, _predict(args))
     return files.finish(args, document, report.text, document.health.incomplete, {}, team)
 
 
