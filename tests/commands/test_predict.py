@@ -46,13 +46,14 @@ def test_text(predict):
     assert (code, err) == (0, "")
     assert out.startswith(
         f"{SRTEST}: zero-wait e25\n\n"
-        "doubtful      15 of 15 messages took more than twice as long as the model says (16.5 % of the recorded run): see how sure\n"
+        "doubtful      15 of 15 messages took more than twice as long as the model says (16.5 % of the recorded run): see how\n"
+        "              sure\n"
         "recorded      412.6 ms\n"
         "predicted     403.1 ms (between 400.5 ms and 405.8 ms), gain 9.437 ms (2.3 %)\n"
     )
     assert (
         "\n\nhow sure\n"
-        "predicted     400.5 ms to 405.8 ms: work in calls that repeats varies by 14.3 %, told by 5 parts of the run; 5\n"
+        "predicted     400.5 ms to 405.8 ms: work in calls that repeats varies by 14.3 %, judged by 5 parts of the run; 5\n"
         "              iterations are too few to tell how much the gain varies\n"
         "doubtful      most messages contradict the model, so take the answer with care: "
     ) in out

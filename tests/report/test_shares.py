@@ -73,7 +73,7 @@ def test_of():
             lambda: predict_text(prediction.document(predict(late(), "zero-wait e3", hand_model()), 1)),
             ["950 ns (how much it varies is not known), gain 50 ns (50.0 %)"],
         ),
-        (lambda: domino_text.text(ranked(paths_of(late(), hand_model()))), ["gain 50 ns (50.0 %)", "50 ns  50.0 %"]),
+        (lambda: domino_text.text(ranked(paths_of(late(), hand_model())), 1), ["gain 50 ns (50.0 %)", "50 ns  50.0 %"]),
         (lambda: balance.text(balance.document(balanced(late(), ["step"], hand_model()), 1)), ["percentages are of the 100 ns"]),
         (lambda: curve.text(curve.document(curve_of(late(), "L", 0, 20, hand_model()))), ["1 %         +1 ns"]),
     ],

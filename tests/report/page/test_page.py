@@ -196,7 +196,7 @@ def test_line(srtest):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["srtest.alog", "npb-is.S-4", "npb-mg.S_timens-4", "monte.log", "gmm.log"])
+@pytest.mark.parametrize("name", ["srtest.alog", "npb-is.S-4", "halo-before", "monte.log", "gmm.log"])
 def test_law__the_second_timeline_is_the_run_under_the_first_change(name):
     report = gathered(perwiz.read(str(TRACES / name)), model="default")
     first = report.ranking.lines[0].change

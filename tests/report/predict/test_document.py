@@ -176,7 +176,7 @@ def test_text__by_hand():
         "",
         "how sure",
         "predicted     nothing repeats, so how much it varies is not known",
-        "doubtful      most messages contradict the model, so take the answer with care: 28 ns of the critical path (2.5 %): 1 of",
+        "doubtful      most messages contradict the model, so take the answer with care: 28 ns of the recorded run (2.5 %): 1 of",
         "              1 messages took more than twice as long as the model says, and nothing recorded says why; without",
         "              --model it is fitted to this run",
         "",
