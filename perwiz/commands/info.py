@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 from perwiz.commands import files, options
 
 if TYPE_CHECKING:
+    from perwiz.loggps.machine import Machine
     from perwiz.report.info.document import InfoDocument
     from perwiz.trace.spread.team import Team
+    from perwiz.trace.trace import Trace
+    from perwiz.whatif.health import Health
+    from perwiz.whatif.run import Run
+    from perwiz.whatif.waits import Waits
 
 HELP = "say what a trace is: processes, calls, messages, regions, clocks, waits"
 _ENDING = """
@@ -68,6 +73,11 @@ def _in_windows(args: argparse.Namespace, windows: files.Windows) -> int:
     return files.finish(args, info, partial(report.text, regions=args.regions, waits=False), info.health.incomplete)
 
 
+def _told(run: Run) -> tuple[Trace, Health, Waits, Machine]:
+    """Return what is told of a run: without its graph and weights, which nobody asks for any more."""
+    return run.trace, run.health(), run.waits, run.machine
+
+
 def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.errors import UsageError
     from perwiz.patterns.analysis.devices import devices
@@ -94,12 +104,13 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     files.refuse(asked, team, windows)
     if windows is not None:
         return _in_windows(args, windows)
-    replay = replayed(*files.part(args.trace, None if listed else args.iterations, model, team, "info"), args.clock)
-    found = find(replay.trace) if listed else None
-    used = devices(replay.trace, found or find(replay.trace)) if args.devices else None
-    info = report.document(replay.trace, replay.health(), replay.waits, args.waits, replay.machine, found, args.counters, used)
+    part = files.part(args.trace, None if listed else args.iterations, model, team, "info")
+    trace, state, waits, machine = _told(replayed(*part, args.clock))
+    found = find(trace) if listed else None
+    used = devices(trace, found or find(trace)) if args.devices else None
+    info = report.document(trace, state, waits, args.waits, machine, found, args.counters, used)
     over = info.devices if isinstance(info.devices, DevicesOf) else None
-    draw = partial(plot, replay.trace, found) if found is not None else partial(heat, replay.trace, over)
+    draw = partial(plot, trace, found) if found is not None else partial(heat, trace, over)
     outputs = {args.plot: partial(draw, width=args.size)}
 
     def text(info: InfoDocument) -> str:

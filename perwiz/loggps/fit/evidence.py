@@ -34,13 +34,7 @@ def telling(trace: Trace, ahead: F8) -> Mask:
     send, done = table.send, table.receive_done
     sent, came = times.enter[send] + ahead, times.leave[done].astype("f8")
     way = came - sent
-    share, gaps, late, held = trace.share, _time_in_gaps(trace), np.zeros(len(way)), np.zeros(len(way))
-    here, own = (np.flatnonzero(share.has(location[end])) for end in (done, send))
-    last = _last_entered(trace, location[done[here]], sent[here])
-    left = times.leave[last]
-    late[here] = gaps[done[here]] - gaps[last] - np.where(sent[here] > left, sent[here] - left, 0.0)
-    held[own] = gaps[_last_entered(trace, location[send[own]], (came - ahead)[own])] - gaps[send[own]]
-    late, held = share.told_by_receivers(late), share.told_by_senders(held)
+    share, (late, held) = trace.share, _outside(trace, sent, came - ahead)
     ready = np.full(len(trace.calls), -np.inf)
     np.maximum.at(ready, done, sent + held)
     own = (table.send_done != NONE) & (table.send_done != send) & (times.enter[done] - ahead <= times.leave[table.send_done])
@@ -52,6 +46,21 @@ def telling(trace: Trace, ahead: F8) -> Mask:
     shortest[number[tells]] = np.inf
     np.minimum.at(shortest, number[tells], way[tells])
     return np.asarray(tells | (way < shortest[number]))
+
+
+def _outside(trace: Trace, sent: F8, came: F8) -> tuple[F8, F8]:
+    """Return how long, ns per message, its receiver was outside MPI from when it was sent until it entered the completing call, and its
+    sender from the send until it came; either time on the clock of that process.
+    """
+    location, share, gaps = trace.calls.location, trace.share, _time_in_gaps(trace)
+    send, done = trace.messages.send, trace.messages.receive_done
+    late, held = np.zeros((2, len(send)))
+    here, own = (np.flatnonzero(share.has(location[end])) for end in (done, send))
+    last = _last_entered(trace, location[done[here]], sent[here])
+    left = trace.timeline.calls.leave[last]
+    late[here] = gaps[done[here]] - gaps[last] - np.where(sent[here] > left, sent[here] - left, 0.0)
+    held[own] = gaps[_last_entered(trace, location[send[own]], came[own])] - gaps[send[own]]
+    return share.told_by_receivers(late), share.told_by_senders(held)
 
 
 def _time_in_gaps(trace: Trace) -> F8:

@@ -13,7 +13,7 @@ it before.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -260,7 +260,7 @@ def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> _Last:
     """Return what may have let go the call that completes each send, of those sent here; at either of two instants one may have been."""
     table, calls, completes = trace.messages, len(trace.calls), waits.completes
 
-    def last(*pairs: tuple[Ints, I8], besides: Ints) -> I8:
+    def last(pairs: Iterable[tuple[Ints, I8]], besides: Ints) -> I8:
         """Return the largest value of the call that completes each, of pairs (calls, values); FREE of some calls besides."""
         out = np.full(calls, -FREE)
         for call, values in pairs:
@@ -272,5 +272,7 @@ def _last_cause(trace: Trace, waits: _Waits, instant: I8, other: I8) -> _Last:
     let_go = ((completes[each <= waits.done], each[each <= waits.done]) for each in (instant, other))
     received = table.receive_done, trace.timeline.calls.enter[table.send]
     return _Last(
-        last(*let_go, besides=done[:0]), last((completes, waits.bytes), besides=done[:0]), last(received, besides=done[done != NONE])
+        last(let_go, besides=done[:0]),
+        last([(completes, waits.bytes)], besides=done[:0]),
+        last([received], besides=done[done != NONE]),
     )
