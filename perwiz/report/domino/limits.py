@@ -98,11 +98,12 @@ def hidden(ranking: Ranking, found: Limits) -> Hidden | None:
     gain, imbalance = max(gains, default=0), found.imbalance_ns
     if imbalance < _MUCH * found.time_ns or 2 * gain >= imbalance or found.lanes > found.processes or not ranking.answerable:
         return None
-    free = dataclasses.replace(ranking.run.weighted, weight=efficiency.ideal(ranking.run))
-    asker, shortest = Asker(ranking.run, free), efficiency.shortest(ranking.run, free.weight)
+    run = ranking.asker.run
+    free = dataclasses.replace(run.weighted, weight=efficiency.ideal(run))
+    asker, shortest = Asker(run, free), efficiency.shortest(run, free.weight)
     parts = (WHOLE, STRETCHES) if len(synchronisations(trace)) else (WHOLE,)
     asked = [f"balance-time {name}" for name in parts if name not in trace.names]
-    left = {question: efficiency.shortest(ranking.run, asker.changed([parse(question)]).weight) for question in asked}
+    left = {question: efficiency.shortest(run, asker.changed([parse(question)]).weight) for question in asked}
     best = min(left, key=left.__getitem__, default="")
     if not best:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
-from perwiz.errors import GraphError
+from perwiz.errors import GraphError, UsageError
 from perwiz.loggps.algorithms.play import Instances
 from perwiz.loggps.model import Model
 from perwiz.trace.trace import Trace
@@ -61,8 +61,8 @@ def changes(asker: Asker) -> list[Change]:
         planned = _Planned(argument, plan, model)
         try:
             makespan = asker.makespan(planned)
-        except GraphError:
-            continue
+        except (GraphError, UsageError):
+            continue  # or behind changes that say already how it is made
         if run.makespan - makespan >= _LEAST * run.makespan:
             by = " and ".join(dict.fromkeys(str(one.group.way) for one in plan.changed))
             what = f"MPI_{routine.capitalize()} made by {by}"

@@ -125,7 +125,8 @@ class Asker:
 
     `weighted` is its graph under other weights, if the answers are to be of these; `asked` are the hypotheses that made the weights.
     Where messages inside of collectives share links or interfaces, the run has these in rounds, as `predict` does; but for questions that
-    change the network, algorithms or places of ranks, which put them in themselves.
+    change the network, algorithms or places of ranks, which put them in themselves; so they are asked of the `whole` together with `asked`.
+    `recorded` is the run as it was given.
 
     A message that waits for a call of its receiver which it did not wait for as recorded needs a graph with that edge: questions that
     change messages so are asked of a graph of their own. With `once` nobody asks the same changes of messages again: their weights are not
@@ -139,7 +140,9 @@ class Asker:
         asked: Sequence[Hypothesis] = (),
         once: bool = False,
         again: _Again | None = None,
+        whole: Asker | None = None,
     ) -> None:
+        self.recorded, self._whole = run, whole
         self.given, self.run = run, in_rounds(run)
         """The run as it was given, collectives not in rounds, and as questions are asked of it."""
         self._hubs, self._asked, self._once = weighted or run.weighted, tuple(asked), once
@@ -174,6 +177,9 @@ class Asker:
         Raises UsageError if one does not fit.
         """
         in_turn = join(hypotheses)
+        anew = any(isinstance(hypothesis, Messages | Collective | Placement) for hypothesis in in_turn)
+        if anew and self._whole is not None and self._hubs.rounds is not None:
+            return self._whole.changed([*self._asked, *hypotheses])  # rounds are put in once
         messages = tuple(hypothesis for hypothesis in in_turn if isinstance(hypothesis, Messages))
         other = self._for(messages)
         if other is not self:

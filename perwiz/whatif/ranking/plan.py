@@ -127,7 +127,7 @@ def _anew(ranking: Ranking, chosen: Sequence[Change]) -> list[Change]:
         return _first(ranking, chosen)
     origin = Origin("predicted", hypotheses=tuple(change.question for change in chosen), effects_may_precede_causes=True)
     run = run_of(asker.run.clocks, asker.run.machine, weighted, origin)
-    return [*_tried(find(Asker(run, asked=asked), ranking.kinds, ranking.by)[0]), *_once(ranking.best(), chosen)]
+    return [*_tried(find(Asker(run, asked=asked, whole=asker), ranking.kinds, ranking.by)[0]), *_once(ranking.best(), chosen)]
 
 
 def _first(ranking: Ranking, chosen: Sequence[Change]) -> list[Change]:

@@ -90,7 +90,7 @@ class Ranking:
     @property
     def run(self) -> Run:
         """The run."""
-        return self.asker.run
+        return self.asker.recorded
 
     @property
     def answerable(self) -> bool:
@@ -110,7 +110,7 @@ class Ranking:
         waits = waiting_time(weighted, sweep(weighted.graph, weighted.weight))
         if isinstance(weighted, Reordered):
             waits = waits[weighted.call]
-        before, after = _waits(self.run), _by_site(self.run, waits)
+        before, after = _waits(self.asker.run), _by_site(self.asker.run, waits)
         most = int((before - after).argmax()) if len(before) else 0
         if not len(before) or before[most] <= after[most]:
             return None

@@ -18,6 +18,7 @@ from perwiz.formats.files import read
 from perwiz.loggps.links.shapes import fat_tree
 from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.machine import Machine, Unknown
+from perwiz.report.domino.document import document
 from perwiz.trace.trace import Counts
 from perwiz.whatif import ranking
 from perwiz.whatif.hypotheses.base import parse
@@ -25,9 +26,11 @@ from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.computation import _class
+from perwiz.whatif.ranking.plan import plan
 from perwiz.whatif.ranking.ranking import BY, rank
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.worth.domino import domino_of
 from questions import Questions
 
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
@@ -526,6 +529,21 @@ NO_SHARING = hand_model(o=0, G=1, S=4000)
 def test_law__each_line_is_what_predict_says__where_messages_share(model):
     """Of every kind of change: the messages inside of collectives, which a hub does not have, are among those that share."""
     assert {change.kind for change in check(sharing(), model)} == set(ranking.WORDS) - OF_DEVICES
+
+
+@pytest.mark.slow
+def test_what_is_said_of_the_list_puts_rounds_in_once():
+    """Another algorithm is the first line: how sure that is, and what a plan asks on top of it, begins without the rounds of the list."""
+    model = dataclasses.replace(NO_SHARING, interfaces=1)
+    found = domino_of(replayed(sharing(), model, clock="none"))
+    listed = rank(found.run, ["algorithm", "order"])
+    assert listed.lines[0].change.kind == "algorithm"
+    assert document(found, listed, 10, 20).lines == len(listed.lines)
+    goal = plan(listed, 1)
+    questions = Questions(sharing(), model, "none")
+    for number, change in enumerate(goal.changes, 1):
+        assert questions.makespan(*(before.question for before in goal.changes[:number])) == change.makespan
+    assert {change.kind for change in goal.changes} == {"algorithm", "order"}
 
 
 MODELS = (
