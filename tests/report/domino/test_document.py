@@ -370,6 +370,27 @@ def test_pays():
     assert not pays(block)
 
 
+def test_text__a_gain_that_starting_the_run_hides_is_no_first_change():
+    """400 are a fifth of the 1812 behind MPI_Init, and less than a thousandth of 400 001 with it; not of 400 000."""
+    block = document(uneven_and_late(), kinds=["balance"])
+    gain = block.ranked[0].head.gain_ns
+    for whole, pay in ((1000 * gain, True), (1000 * gain + 1, False)):
+        now = replace(block, replayed_ns=whole)
+        assert pays(now) is pay
+        said = lines(now, "first change").startswith(
+            f"none worth changing: {block.ranked[0].head.change} gains most, 400 ns (22.1 %), less than"
+        )
+        assert said is not pay
+
+
+def test_uneven():
+    """Rank 0 works for 600, rank 1 for 200: 200 more than the mean of 400, all in `work`."""
+    block = document(two_that_work(600, 200), kinds=["slowest"])
+    found = block.ranked[0].head.uneven
+    assert (found.rank, found.region, found.excess_ns) == (0, "work", 200)
+    assert "rank 0 computes 200 ns more than the mean in work: " in lines(block, "what to do")
+
+
 def test_text__what_other_runs_hide_is_no_first_change():
     """Of 100000, 999 are less than a hundredth, and than the 1000 by which runs differ; what there is at best is named all the same."""
     block = document(uneven_and_late(), kinds=["balance"])
