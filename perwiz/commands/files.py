@@ -54,11 +54,11 @@ class Takes(NamedTuple):
 
 _IN_WINDOWS, _SEVERAL = "a store, asked about in windows of time (perwiz convert)", "parts on several machines (mpiexec)"
 OF_COMMANDS = {
-    "info": Takes(300, (_IN_WINDOWS, _SEVERAL)),
-    "predict": Takes(550, ("--draws 0", _IN_WINDOWS, _SEVERAL)),
-    "predict --draws 0": Takes(420, (_IN_WINDOWS, _SEVERAL)),
+    "info": Takes(270, (_IN_WINDOWS, _SEVERAL)),
+    "predict": Takes(440, ("--draws 0", _IN_WINDOWS, _SEVERAL)),
+    "predict --draws 0": Takes(370, (_IN_WINDOWS, _SEVERAL)),
     "correct": Takes(200, (_SEVERAL,)),
-    "patterns": Takes(430, (_SEVERAL,)),
+    "patterns": Takes(450, (_SEVERAL,)),
     "domino": Takes(690, (_SEVERAL,)),
     "report": Takes(980),
 }

@@ -37,7 +37,7 @@ def test_read__tells_how_far_it_is(monkeypatch, tmp_path, packed):
 @pytest.mark.parametrize(
     ("command", "helps"),
     [
-        ("domino", ""),
+        ("domino", "parts on several machines (mpiexec), "),
         ("predict", "--draws 0, a store, asked about in windows of time (perwiz convert), parts on several machines (mpiexec), "),
     ],
 )
