@@ -16,10 +16,11 @@ HELP = "compare a predicted run with the measured one, or two runs of the same o
 _ENDING = """
 Where one run is a prediction, its file tells, and the difference is an error: predicted minus measured, + is predicted too long. With
 hypotheses FIRST is a recorded run, and what it becomes under them is compared; the range it was predicted to lie in is told, and whether
-SECOND lies inside, both from MPI_Init to MPI_Finalize: how long processes take to start and to end is predicted by nothing. Two measured
-runs have no error: what is told is the change from FIRST to SECOND. Why the makespans differ is read off the critical path of each run:
-the differences of its parts add up to that of the makespans. Calls of a process are the same if they have the same routine, partner, tag,
-communicator, user region and place in the order; what is left is the same in another place, or in another region.
+SECOND lies inside, if it is narrow enough to tell, both from MPI_Init to MPI_Finalize: how long processes take to start and to end is
+predicted by nothing. Two measured runs have no error: what is told is the change from FIRST to SECOND. Why the makespans differ is read
+off the critical path of each run: the differences of its parts add up to that of the makespans. Calls of a process are the same if they
+have the same routine, partner, tag, communicator, user region and place in the order; what is left is the same in another place, or in
+another region.
 
 examples:
   perwiz compare predicted.alog measured.alog                     a run that perwiz predict -o wrote, and the real one

@@ -70,11 +70,11 @@ def beside(told: Facts, document: Modelled, whole: int, more: Sequence[str] = ()
     return [*again, *said, *told] if doubt and _contradicted(doubt, whole) else [*again, *told, *said]
 
 
-def record_again(health: Health) -> Facts:
-    """Return that a run whose processes shared processors should be recorded again before anything is changed; nothing if none did."""
+def record_again(health: Health, before: str = "change anything") -> Facts:
+    """Return that a run whose processes shared processors should be recorded again `before` you do something; nothing if none did."""
     if not health.shared:
         return []
-    told = "waits and computation include waiting for a processor; record with a core for each before you change anything"
+    told = f"waits and computation include waiting for a processor; record with a core for each before you {before}"
     return [("record again", f"{words.shown(health.shared, _TOLD)}: {told}")]
 
 

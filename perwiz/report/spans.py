@@ -92,7 +92,7 @@ def short(span: Span | None, answer: int) -> str:
     if span is None:
         return ""
     least, most = words.duration(span.least_ns), words.duration(span.most_ns)
-    if _open(span, answer):
+    if says_nothing(span, answer):
         return f"not known, anything {f'from {least} to' if span.least_ns else 'up to'} {most}"
     return f"between {least} and {most}" if least != most else ""
 
@@ -171,7 +171,7 @@ def text(span: Span, answer: int) -> str:
     least, most = words.duration(span.least_ns), words.duration(span.most_ns)
     ifs = " or ".join(f"if {' and '.join(map(_words, change.split(',')))}" for change in span.stops)
     stops = f"; it could not run so {ifs}" if ifs else ""
-    if _open(span, answer):
+    if says_nothing(span, answer):
         ends = f"up to {most}" if not span.least_ns else f"from {least} to {most}"
         return f"not known, anything {ends}: {_cause(span, answer)}{_narrower(span)}{stops}"
     if least != most or span.others:
@@ -179,7 +179,7 @@ def text(span: Span, answer: int) -> str:
     return f"{_certain(span)}{stops}"
 
 
-def _open(span: Span, answer: int) -> bool:
+def says_nothing(span: Span, answer: int) -> bool:
     """Return whether what varies from run to run lets an answer, ns, be nearly anything: the range is wider than the answer is long."""
     return span.sooner_ns + span.later_ns > answer
 

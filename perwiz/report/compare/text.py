@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perwiz import words
-from perwiz.report import blocks, counts, spans
+from perwiz.report import blocks, counts, misfit, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, PlaceReason, Reason, Run, Unasked
@@ -90,7 +90,8 @@ def _name(run: Run) -> str:
 
 def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     first, second, calls, whole = comparison.first, comparison.second, comparison.calls, comparison.shares_of_ns
-    facts = blocks.lacking(first.health, f"{said.first} run: ") + blocks.lacking(second.health, f"{said.second} run: ")
+    facts = [*_record_again(comparison, said), *blocks.lacking(first.health, f"{said.first} run: ")]
+    facts += blocks.lacking(second.health, f"{said.second} run: ")
     most = max(calls.same + calls.only_first, calls.same + calls.only_second)
     if calls.same < _HARDLY * most:
         facts.append(("unlike", f"hardly any call is the same, {calls.same} of {most}: perhaps these are two programs"))
@@ -137,6 +138,17 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     return facts
 
 
+def _record_again(comparison: CompareDocument, said: _Words) -> Facts:
+    """Return which run should be recorded again as its processes shared processors; of both in one line if they shared them alike."""
+    first, second = comparison.first.health, comparison.second.health
+    if first.shared == second.shared:
+        runs = [("both runs", first)]
+    else:
+        runs = [(f"{said.first} run", first), (f"{said.second} run", second)]
+    told = [f"{run}: {fact}" for run, health in runs for _, fact in misfit.record_again(health, "compare")]
+    return [("" if k else "record again", line) for k, line in enumerate(told)]
+
+
 def otherwise(found: Unasked) -> str:
     """Return in words where the program changed otherwise than it was asked, so that no prediction is tested there."""
     region = f"in {words.shown(found.region, _REGION)}" if found.region else "outside of regions"
@@ -154,7 +166,7 @@ def _range(comparison: CompareDocument) -> Facts:
         untold = comparison.difference_is == "error" and not comparison.hypotheses
         return [("range", "not in a trace: compare the recorded run with the measured one, under the hypotheses")] if untold else []
     off = found.outside_ns
-    verdict = "inside"
+    verdict = "the range is too wide to check that" if spans.says_nothing(found.span, found.predicted_ns) else "inside"
     if off:
         far, end = ("above", found.span.most_ns) if off > 0 else ("below", found.span.least_ns)
         verdict = f"outside, {words.duration(abs(off))} ({words.percent(share(abs(off), end), 1)}) {far} it"
@@ -299,5 +311,5 @@ def _health(comparison: CompareDocument, said: _Words) -> list[str]:
         return ["", *words.facts([("health", "both traces complete")])]
     lines = []
     for run, head in zip(runs, (said.first, said.second), strict=True):
-        lines += ["", f"{head}: {words.shown(run.trace)}", *blocks.health_lines(run.health)]
+        lines += ["", f"{head}: {words.shown(run.trace)}", *blocks.health_lines(run.health, shared=False)]
     return lines

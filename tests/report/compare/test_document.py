@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from build import CATALOGUE, Builder, hand_model, table
 from documents import valid
@@ -13,8 +14,10 @@ from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.compare import document as report
 from perwiz.report.compare.text import relative, text, too_far
+from perwiz.report.records import Varies
 from perwiz.trace import tables
 from perwiz.trace.origin import Origin
+from perwiz.trace.trace import SHARED
 from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.compare.reasons import reasons
 
@@ -298,6 +301,45 @@ def test_text__range_of_a_prediction_in_a_file():
     assert block.predicted is None
     assert "\nrange         not in a trace: compare the recorded run with the measured one, under the hypotheses\n" in text(block)
     assert "\nrange " not in text(document(late_sender(), late_sender(path="after.alog")))
+
+
+@pytest.mark.parametrize(
+    ("later", "outside", "told"),
+    [
+        (560, 0, "660 ns predicted, 660 ns measured: inside"),
+        (561, 0, "660 ns predicted, 660 ns measured: the range is too wide to check that"),
+        (561, -5, "660 ns predicted, 660 ns measured: outside, 5 ns (0.9 %) below it"),
+    ],
+)
+def test_text__range_that_is_too_wide(later, outside, told):
+    """100 sooner and 560 later than 660 are as wide as the run is long: to lie inside of more says nothing, beyond it does."""
+    block = document(barriers((100,) * 6), barriers((100,) * 6, 500), None, ["speed rank:0=1"], hand_model(), "none")
+    varies = Varies("computation", 0.5, 6, 6)
+    span = replace(block.predicted.span, least_ns=560, most_ns=660 + later, sooner_ns=100, later_ns=later, varies=varies)
+    lines = text(replace(block, predicted=replace(block.predicted, span=span, outside_ns=outside))).splitlines()
+    at = lines.index(f"              {told}")
+    said = " ".join("\n".join(lines[:at]).split()).partition(" range ")[2]
+    assert said.startswith("not known, anything from 560 ns to 1.221 us: " if later == 561 else "560 ns to 1.220 us: computation")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("a", "a", ["both runs: a: {}"]),
+        ("a", "", ["first run: a: {}"]),
+        ("", "b", ["second run: b: {}"]),
+        ("a", "b", ["first run: a: {}", "second run: b: {}"]),
+        ("", "", []),
+    ],
+)
+def test_text__shared_processors_are_said_first(first, second, told):
+    """Of whichever recording, and that an incomplete one lacks something after it, not again in its health."""
+    runs = (dataclasses.replace(CATALOGUE["unmatched"](), properties={SHARED: said}) for said in (first, second))
+    block = " ".join(text(document(*runs)).partition("\n\n")[2].split())
+    why = "waits and computation include waiting for a processor; record with a core for each before you compare"
+    said = " ".join(["record again"] * bool(told) + [line.format(why) for line in told] + ["incomplete first run: "])
+    assert block.startswith(said.rstrip())
+    assert block.count("waiting for a processor") == len(told)
 
 
 def test_text__moved_and_more_processes():
