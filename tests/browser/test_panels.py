@@ -211,7 +211,7 @@ def test_stragglers__a_cell_leads_to_its_step(browser, tmp_path):
     page, slow = tmp_path / "slow.html", pathlib.Path(__file__).parents[2] / "traces" / "training-slow"
     page.write_text(html_report.page(gathered(perwiz.read(str(slow)))), encoding="utf-8")
     opened(browser, page, "stragglers")
-    assert "rank 1: computation 1.47 of the mean" in browser.run("document.getElementById('panel-stragglers').innerText")
+    assert "rank 1: computation 1.47 times the mean" in browser.run("document.getElementById('panel-stragglers').innerText")
     colours = browser.run(dots("#panel-stragglers canvas", 160, 5))
     assert colours[2] > colours[0]
     click = "Object.defineProperties(new Event('click'), {offsetX: {value: 150 + (c.clientWidth - 160) * 2.5 / 8}, offsetY: {value: 5}})"

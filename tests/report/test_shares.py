@@ -194,6 +194,6 @@ def test_law__one_base_in_text_json_page_and_picture(tmp_path, name):
     assert f" ({words.percent(listed.replayed_ns - listed.bound_ns, base)}), if no call waited" in fixed["no waits"]
     if listed.ranked:
         gained = listed.ranked[0].head.gain_ns
-        share = f"gain {words.duration(gained)} ({words.percent(gained, base)})"
+        share = f"{words.duration(gained)} ({words.percent(gained, base)})"
         assert share in page.head(report)["best"][0][1]
         assert share in domino_text.text(listed)

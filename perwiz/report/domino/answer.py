@@ -126,8 +126,8 @@ def _not_gained(domino: DominoDocument) -> Facts:
         return []
     gain, all_of = (_share(part, domino.shares_of_ns) for part in (domino.hidden.gain_ns, domino.limits.imbalance_ns))
     if 2 * domino.hidden.free_ns < domino.limits.imbalance_ns:
-        return [("hidden", f"balanced it gains {gain}, not {all_of}: others compute longest at other times, and are waited for then")]
-    return [("hidden", f"balanced it gains {gain}, not {all_of}: calls of the others take as long meanwhile: shorten those first")]
+        return [("hidden", f"evened out it gains {gain} at most, not {all_of}: others compute longest at other times, and are waited for then")]
+    return [("hidden", f"evened out it gains {gain} at most, not {all_of}: calls of the others take as long meanwhile: shorten those first")]
 
 
 def goes_to(domino: DominoDocument) -> Facts:

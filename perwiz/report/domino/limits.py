@@ -172,13 +172,28 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
 
 @remembered(2)
 def _computed(asker: Asker) -> I8:
-    """Return how long each process computes in each region itself, ns, and in the last column outside of any."""
+    """Return how long each process computes in each region itself, ns, and in the last column outside of any: of a run whose shares are of
+    the time after MPI_Init, between its own MPI_Init and MPI_Finalize.
+    """
     trace, segments = asker.run.trace, asker.segments
     own = ~asker.for_devices & (trace.locations.kind != STREAM)[segments.location]
+    if blocks.shares_of(trace, asker.run.makespan) < asker.run.makespan:
+        ending = np.flatnonzero(np.isin(trace.calls.op, operations.FINALIZES))
+        own &= (segments.gap > _before(trace, selectors.init_calls(trace), NONE)[segments.location]) & (
+            segments.gap <= _before(trace, ending, len(trace.calls) + len(trace.locations))[segments.location]
+        )
     path = segments.path()[own]
     out = np.zeros((int(trace.locations.process.max()) + 1, len(trace.names) + 1), "i8")
     region = np.where(path == NONE, len(trace.names), trace.paths.region[path] if len(trace.paths) else len(trace.names))
     np.add.at(out, (trace.locations.process[segments.location[own]], region), segments.length[own])
+    return out
+
+
+def _before(trace: Trace, calls: I8, without: int) -> I8:
+    """Return per location the computation before one of some calls, as segments number it; `without` where it has none."""
+    out = np.full(len(trace.locations), without, "i8")
+    location = trace.calls.location[calls]
+    out[location] = calls + location
     return out
 
 

@@ -72,7 +72,7 @@ def test_devices__of_threads():
     run = replayed(trace)
     data = panel.document(run)
     assert (data["first"], data["last"], data["parts"][0]["names"]) == ([*range(1, 9)], [*range(1, 9)], ["rank 0", "rank 1"])
-    assert data["facts"][0][1].startswith("rank 1: computation 1.47 of the mean, 1.44 to 1.49 in nine of ten draws of its steps")
+    assert data["facts"][0][1].startswith("rank 1: computation 1.47 times the mean, 1.44 to 1.49 in nine of ten draws of its steps")
 
 
 def test_stragglers__of_a_stage():
@@ -87,8 +87,8 @@ def test_stragglers__of_a_stage():
         ("rank 4", 1, "back"),
     ]
     assert [fact for _, fact in stragglers.facts(over, 4, "kernels")] == [
-        "back: kernels 1.30 of the mean; the median of its 3 ranks",
-        "rank 5: kernels 1.43 of the mean; longest in 4 of 4 steps",
+        "back: kernels 1.30 times the mean; the median of its 3 ranks",
+        "rank 5: kernels 1.43 times the mean; longest in 4 of 4 steps",
     ]
     assert span(over) == pytest.approx(22 / (92 / 6) - 1, abs=1e-3)
 

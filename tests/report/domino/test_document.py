@@ -391,6 +391,27 @@ def test_uneven():
     assert "rank 0 computes 200 ns more than the mean in work: " in lines(block, "what to do")
 
 
+def test_uneven__between_init_and_finalize():
+    """Rank 1 prepares for 900 before its MPI_Init, and tells of it for 800 behind MPI_Finalize: neither is in what shares are of. Of what is,
+    rank 0 computes 600, rank 1 200: 200 more than the mean.
+    """
+    b = Builder(2, work=0)
+    b.compute(1, 900)
+    b.call(0, "MPI_Init")
+    b.call(1, "MPI_Init")
+    b.barrier()
+    b.compute(0, 600)
+    b.compute(1, 200)
+    b.barrier()
+    b.call(0, "MPI_Finalize")
+    b.call(1, "MPI_Finalize")
+    b.compute(1, 800)
+    block = document(b.trace(), kinds=["balance"])
+    assert block.shares_of_ns < block.replayed_ns
+    found = next(line.head.uneven for line in block.ranked if line.head.uneven)
+    assert (found.rank, found.excess_ns) == (0, 200)
+
+
 def test_text__what_other_runs_hide_is_no_first_change():
     """Of 100000, 999 are less than a hundredth, and than the 1000 by which runs differ; what there is at best is named all the same."""
     block = document(uneven_and_late(), kinds=["balance"])
@@ -912,7 +933,7 @@ def test_imbalance_that_calls_hide():
     assert (block.limits.imbalance_ns, block.replayed_ns) == (200, 600)
     found = block.hidden
     assert (found.change, found.gain_ns, found.free_ns) == ("--balance-time all", 0, 200)
-    assert lines(block, "hidden") == "balanced it gains 0.0 %, not 33.3 %: calls of the others take as long meanwhile: shorten those first"
+    assert lines(block, "hidden") == "evened out it gains 0.0 % at most, not 33.3 %: calls of the others take as long meanwhile: shorten those first"
     assert sure(block, "hidden") == "--balance-time all would gain 33.3 % if calls and messages took no time"
     assert document(busy_elsewhere(560)).hidden is None
     assert document(busy_elsewhere(200), kinds=("balance",)).hidden is None
