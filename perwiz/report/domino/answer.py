@@ -125,9 +125,10 @@ def _not_gained(domino: DominoDocument) -> Facts:
     if domino.hidden is None or domino.limits is None:
         return []
     gain, all_of = (_share(part, domino.shares_of_ns) for part in (domino.hidden.gain_ns, domino.limits.imbalance_ns))
+    others = "calls of the others take as long meanwhile: shorten those first"
     if 2 * domino.hidden.free_ns < domino.limits.imbalance_ns:
-        return [("hidden", f"evened out it gains {gain} at most, not {all_of}: others compute longest at other times, and are waited for then")]
-    return [("hidden", f"evened out it gains {gain} at most, not {all_of}: calls of the others take as long meanwhile: shorten those first")]
+        others = "others compute longest at other times, and are waited for then"
+    return [("hidden", f"evened out it gains {gain} at most, not {all_of}: {others}")]
 
 
 def goes_to(domino: DominoDocument) -> Facts:

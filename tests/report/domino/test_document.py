@@ -392,8 +392,8 @@ def test_uneven():
 
 
 def test_uneven__between_init_and_finalize():
-    """Rank 1 prepares for 900 before its MPI_Init, and tells of it for 800 behind MPI_Finalize: neither is in what shares are of. Of what is,
-    rank 0 computes 600, rank 1 200: 200 more than the mean.
+    """Rank 1 prepares for 900 before its MPI_Init, and for 800 behind MPI_Finalize: neither is in what shares are of. Of what
+    is, rank 0 computes 600, rank 1 200: 200 more than the mean.
     """
     b = Builder(2, work=0)
     b.compute(1, 900)
@@ -933,7 +933,8 @@ def test_imbalance_that_calls_hide():
     assert (block.limits.imbalance_ns, block.replayed_ns) == (200, 600)
     found = block.hidden
     assert (found.change, found.gain_ns, found.free_ns) == ("--balance-time all", 0, 200)
-    assert lines(block, "hidden") == "evened out it gains 0.0 % at most, not 33.3 %: calls of the others take as long meanwhile: shorten those first"
+    why = "calls of the others take as long meanwhile: shorten those first"
+    assert lines(block, "hidden") == f"evened out it gains 0.0 % at most, not 33.3 %: {why}"
     assert sure(block, "hidden") == "--balance-time all would gain 33.3 % if calls and messages took no time"
     assert document(busy_elsewhere(560)).hidden is None
     assert document(busy_elsewhere(200), kinds=("balance",)).hidden is None
