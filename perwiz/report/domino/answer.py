@@ -93,7 +93,8 @@ def parts(limits: Limits) -> list[tuple[str, int]]:
         "devices (waiting for kernels and copies)": limits.devices_ns,
         **_transfer(limits),
         f"late start (others {'left MPI_Init' if limits.after_init else 'began'} before)": limits.start_ns,
-        "MPI_Finalize": limits.end_ns,
+        "MPI_Finalize": limits.end_ns - limits.exit_ns,
+        "after MPI_Finalize": limits.exit_ns,
     }
     told = [(name, spent) for name, spent in parts.items() if spent and _share(spent, limits.time_ns) != "<0.1 %"]
     return sorted(told, key=lambda row: -row[1])

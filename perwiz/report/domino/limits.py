@@ -59,6 +59,7 @@ def limits(critical: Critical, shares_of: int) -> Limits:
         after_init=started,
         time_ns=shares_of,
         end_ns=shares_of - whole.time,
+        exit_ns=min(_after_finalize(run.trace), max(shares_of - whole.time, 0)),
         computation_ns=mean,
         imbalance_ns=most - mean - entered,
         start_ns=start + entered,
@@ -72,6 +73,12 @@ def limits(critical: Critical, shares_of: int) -> Limits:
         lanes=int(hosts.sum()) + processes - len(np.unique(run.trace.locations.process[hosts])),
         **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
     )
+
+
+def _after_finalize(trace: Trace) -> int:
+    """Return how long the run goes on, ns, when the last process has left MPI_Finalize; 0 if none enters it."""
+    left, end = trace.timeline.calls.leave[selectors.finalize_calls(trace)], int(trace.timeline.locations.leave.max())
+    return max(end - int(left.max()), 0) if len(left) else 0
 
 
 def _entered_late(run: Run, whole: efficiency.Efficiency) -> int:

@@ -285,6 +285,8 @@ class Limits(Record):
     """Whose calls these are."""
     end_ns: int
     """From when the last process enters MPI_Finalize to the end."""
+    exit_ns: Natural
+    """Of that: from when the last process has left MPI_Finalize."""
     polling_ns: Natural
     """Of all that: the mean of all processes in calls that test or probe in vain."""
     processes: Natural
