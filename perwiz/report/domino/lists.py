@@ -10,8 +10,8 @@ from perwiz.report.domino.answer import far_bound, in_short
 from perwiz.report.domino.change import CURE, INDENT, WHOLE, between, falls, gain_of, most_above, named, only_if, parts_of, shown
 from perwiz.report.domino.records import DominoDocument, Line, first_line, pays
 
-_FEW = 4
-"""Rows of a list, unless more are asked for."""
+_FEW, _ENOUGH = 4, 20
+"""Rows of a list, unless more are asked for, and how many to ask for at least if some are not listed."""
 _AT_BEST = "what there is to gain at best"
 """Title of the list of bounds, where how sure a gain is says little."""
 
@@ -40,9 +40,10 @@ def _foremost(lines: Sequence[Line]) -> list[Line]:
 def _list(
     domino: DominoDocument, title: str, lines: Sequence[Line], worth: int, small: int, above: Line | None, said: set[str]
 ) -> list[str]:
-    """Return a list: of `worth` lines those there are, but for `small` further ones; `above` and the remedies `said` are told already."""
+    """Return a list: of `worth` lines those there are, and how many more, also of `small` others; `above` and the remedies `said` are told
+    already.
+    """
     lines = [line for line in lines if not negligible(line.head.gain_ns, domino.shares_of_ns)]
-    first = f", the first {len(lines)} of {worth}" if len(lines) < worth else ""
     rows = list[words.Line]()
     for number, line in enumerate(lines, 1):
         told = [falls(domino, line)] if line is above else ["; ".join(filter(None, (line.head.what, most_above(line.head))))]
@@ -58,9 +59,19 @@ def _list(
     if title == _AT_BEST or not any(row[3] for row in rows if not isinstance(row, str)):
         head, rows = _without(head), [row if isinstance(row, str) else _without(row) for row in rows]
     table = words.table(head, rows, (0, len(head) - 2, len(head) - 1), spare=(4, 3)[: len(head) - 5]) if rows else []
+    return [title, *table, *further(len(lines), worth, small)]
+
+
+def further(listed: int, worth: int, small: int) -> list[str]:
+    """Return how many lines are not listed: those of `worth` that `-n` shows, and `small` that gain too little; nothing if none is left."""
     gain = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
-    further = f"{words.several(small, 'further line' if rows else 'line')} {gain}"
-    return [f"{title}{first}", *table, *([further] if small else [])]
+    left, shows = worth - listed, f"-n {max(worth + small, _ENOUGH)} shows"
+    count = words.several(left + small, "further line" if listed else "line")
+    if left and small:
+        return [f"{count}: {small} {gain}, {shows} the {'other' if left == 1 else f'other {left}'}"]
+    if left:
+        return [f"{count}: {shows} {'it' if left == 1 else 'them'}"]
+    return [f"{count} {gain}"] if small else []
 
 
 def _without(row: Sequence[str]) -> list[str]:

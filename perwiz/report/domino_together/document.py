@@ -11,6 +11,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import negligible
 from perwiz.report.domino.document import Sureness, sureness
+from perwiz.report.domino.lists import further
 from perwiz.report.domino.records import NotTried, Placed
 from perwiz.report.records import (
     Health,
@@ -232,7 +233,7 @@ def _gain(told: DominoTogetherDocument, row: Worth) -> str:
 
 
 def _list(told: DominoTogetherDocument, title: str, rows: Sequence[Row], worth: int, small: int) -> list[str]:
-    """Return a list: of `worth` lines those there are, but for `small` further ones."""
+    """Return a list: of `worth` lines those there are, and how many more, also of `small` others."""
     shown = [row for row in rows if not negligible(row.head.gain_ns, told.shares_of_ns)]
     lines = list[words.Line]()
     for number, row in enumerate(shown, 1):
@@ -241,10 +242,7 @@ def _list(told: DominoTogetherDocument, title: str, rows: Sequence[Row], worth: 
         lines.append([str(number), *gain, *_between(told, row), head.kind, words.shown(head.change, _WHAT)])
         lines += [part for text in _below(told, row) for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
     table = words.table(["", "gain", "", "least", "most", "kind", "change"], lines, (0, 5, 6), spare=(4, 3)) if lines else []
-    first = f", the first {len(shown)} of {worth}" if len(shown) < worth else ""
-    little = "gains less than 0.1 %" if small == 1 else "gain less than 0.1 % each"
-    further = f"{words.several(small, 'further line' if shown else 'line')} {little}"
-    return [f"{title}{first}", *table, *([further] if small else [])]
+    return [title, *table, *further(len(shown), worth, small)]
 
 
 def _between(told: DominoTogetherDocument, row: Row) -> tuple[str, str]:

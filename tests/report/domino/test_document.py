@@ -607,6 +607,26 @@ def test_text__nothing_but_what_gains_next_to_nothing():
     assert "\nwhat could be changed\n2 lines gain less than 0.1 % each\n" in text(replace(block, lines=2, small_lines=2))
 
 
+@pytest.mark.parametrize(
+    ("worth", "small", "told"),
+    [
+        (1, 0, ""),
+        (1, 1, "1 further line gains less than 0.1 %\n"),
+        (2, 0, "1 further line: -n 20 shows it\n"),
+        (25, 0, "24 further lines: -n 25 shows them\n"),
+        (2, 3, "4 further lines: 3 gain less than 0.1 % each, -n 20 shows the other\n"),
+        (3, 1, "3 further lines: 1 gains less than 0.1 %, -n 20 shows the other 2\n"),
+    ],
+)
+def test_text__lines_that_are_not_listed_are_one_sum(worth, small, told):
+    """One line of so many that are worth something, and of others, is listed; -n may be asked for more than all."""
+    block = document(falling(), by="rank")
+    assert (len(block.ranked), block.lines, block.small_lines) == (1, 1, 0)
+    shown = text(replace(block, lines=worth + small, small_lines=small))
+    listed = shown.partition("\nwhat could be changed\n")[2].partition("to ask for one:")[0]
+    assert listed.partition("(pin processes, move the job)\n")[2] == told
+
+
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_text__fits_a_terminal(columns):
     """But for what is to be copied."""
