@@ -5,9 +5,9 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.report import misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.answer import UNEXPLAINED, in_short, other, parts, stands_out, sure_to_gain, waits_in_turn
+from perwiz.report.domino.answer import UNEXPLAINED, far_bound, in_short, other, parts, stands_out, sure_to_gain, waits_in_turn
 from perwiz.report.domino.change import named, only_if, parts_of, shown
-from perwiz.report.domino.records import DominoDocument, Line, first_bound, first_line, pays
+from perwiz.report.domino.records import DominoDocument, Line, first_line, pays
 
 _WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
 _FIRST, _BEST, _MUCH = "first change", "at best", 0.05
@@ -63,12 +63,12 @@ def _places(domino: DominoDocument, line: Line) -> Facts:
 
 
 def _at_best(domino: DominoDocument) -> Facts:
-    """Return why nobody can keep the first bound."""
-    bound = first_bound(domino) if domino.answerable else None
+    """Return why nobody can keep the first bound, where the first screen has it, and what gains a part of it, the first change first."""
+    bound, line = far_bound(domino) if domino.answerable else None, first_line(domino)
     if bound is None:
         return []
     why = _BOUND[bound.head.change.removeprefix("--").partition(" ")[0]]
-    part = parts_of(bound)
+    part = sorted(parts_of(bound), key=lambda row: line is None or row.change != line.head.change)
     return [(_BEST, f"{why}; a part of it: {named(domino, part)}" if part else why)]
 
 
@@ -79,8 +79,9 @@ def limited(domino: DominoDocument) -> Facts:
         return []
     facts = [*other(limits), *_outside(domino)]
     if domino.hidden is not None and 2 * domino.hidden.free_ns >= limits.imbalance_ns:
-        gain = words.percent(domino.hidden.free_ns, domino.shares_of_ns)
-        facts.append(("hidden", f"{domino.hidden.change} would gain {gain} if calls and messages took no time"))
+        gain, free = (words.percent(part, domino.shares_of_ns) for part in (domino.hidden.gain_ns, domino.hidden.free_ns))
+        told = f"evened out it gains {gain} at most; {free} if calls and messages took no time ({domino.hidden.change})"
+        facts.append(("hidden", told))
     if any(name.startswith(UNEXPLAINED) for name, _ in parts(limits)):
         facts.append((UNEXPLAINED, _WHY))
     if limits.polling_ns >= _MUCH * limits.time_ns:
