@@ -184,7 +184,7 @@ TERMS = (
     Term("hide", "nothing else of their process waits for these calls of a stream or thread: full overlap"),
     Term("launches", "what gives work to devices; as a change: it takes no time, as with CUDA graphs, or is never late", plain=True),
     Term("nccl", "collectives of NCCL take another algorithm or protocol, or faster links, by its tuning table"),
-    Term("not as asked", "the program that was measured computes somewhere otherwise than the question supposes: another change was made"),
+    Term("not as asked", "the program that was measured computes somewhere otherwise than the question says: another change, or chance"),
     Term("scale", "what part of its recorded time the computation in a region takes"),
     Term("region", "a part of the program that its author or its compiler marked, such as a function or a loop", plain=True),
     Term("step", "the k-th instance of a region on every process, written NAME#k", ("parallel step",), plain=True),

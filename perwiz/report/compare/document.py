@@ -105,6 +105,7 @@ def unasked(comparison: Comparison, other: Unasked) -> records.Unasked:
         predicted_ns=other.predicted,
         measured_ns=other.measured,
         changed=other.changed,
+        chance=other.chance,
     )
 
 

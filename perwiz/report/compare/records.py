@@ -250,6 +250,8 @@ class Unasked(Location):
     measured_ns: Natural
     changed: bool
     """The program changed there, which was not asked; else it was asked, and did not come about."""
+    chance: bool
+    """Or another program had the processor: processes shared processors, or the computation varies as much in the recorded run."""
 
 
 class CompareDocument(Document, kw_only=True):

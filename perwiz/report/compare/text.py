@@ -150,13 +150,15 @@ def _record_again(comparison: CompareDocument, said: _Words) -> Facts:
 
 
 def otherwise(found: Unasked) -> str:
-    """Return in words where the program changed otherwise than it was asked, so that no prediction is tested there."""
+    """Return in words where the program changed otherwise than it was asked, or seems to, so that no prediction is tested there."""
     region = f"in {words.shown(found.region, _REGION)}" if found.region else "outside of regions"
     times = [words.duration(time) for time in (found.measured_ns, found.recorded_ns, found.predicted_ns)]
     where = f"computation {region} on rank {words.rank(found.rank, found.thread)}"
-    if found.changed:
-        return f"the program changed elsewhere: {where} takes {times[0]}, recorded {times[1]}, and the question leaves it at {times[2]}"
-    return f"the program did not change so: {where} takes {times[0]}, recorded {times[1]}, and the question makes it {times[2]}"
+    does = "leaves it at" if found.changed else "makes it"
+    fact = f"{where} takes {times[0]}, recorded {times[1]}, and the question {does} {times[2]}"
+    if found.chance:
+        return f"{fact}: the program {'changed there' if found.changed else 'did not change so'}, or another program had the processor"
+    return f"the program {'changed elsewhere' if found.changed else 'did not change so'}: {fact}"
 
 
 def _range(comparison: CompareDocument) -> Facts:

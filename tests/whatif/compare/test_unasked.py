@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from build import Builder, hand_model
+from perwiz.report.compare import records
 from perwiz.report.compare.document import document
-from perwiz.report.compare.text import text
+from perwiz.report.compare.text import otherwise, text
+from perwiz.trace.trace import SHARED
 from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.compare.reasons import reasons
 from perwiz.whatif.compare.unasked import Unasked, unasked
@@ -47,6 +51,51 @@ def found(asked, after):
 def test_where(asked, after, other):
     """Asked of solve: it became so, nearly so, or not at all, or write changed. Half of what was asked for is neither."""
     assert found(asked, after)[1] == other
+
+
+@pytest.mark.parametrize("shared", [0, 1])
+def test_where__processors_were_shared(shared):
+    """In either run: then nobody knows whether the program changed."""
+    runs = [BEFORE, run(600, 50)]
+    runs[shared] = dataclasses.replace(runs[shared], properties={SHARED: "2 processes shared 1 processor of node a"})
+    comparison = compare(*runs, None, "scale solve=0.5", hand_model(), "none")
+    assert unasked(comparison, *runs, hand_model(), "none") == Unasked("write", 1, 400, 400, 50, chance=True)
+
+
+def varying(*write, solve=1000):
+    """Return a run in which rank 1 solves, and writes for so long before each of its barriers."""
+    b = Builder(2, work=0)
+    with b.region(1, "solve"):
+        b.compute(1, solve)
+    for length in write:
+        with b.region(1, "write"):
+            b.compute(1, length)
+        b.barrier()
+    return b.trace()
+
+
+@pytest.mark.parametrize(("more", "chance"), [(1066, True), (1067, False)])
+def test_where__within_what_it_varies(more, chance):
+    """Between barriers it writes for 100, 200, 600: squares 40000 + 10000 + 90000 off the mean, so the sum has the variance 3 * 70000, and
+    nine of ten differences lie within 1.645 sqrt(420000) = 1066.08. What it writes before the first barrier is another thing: 5000 once.
+    """
+    before, after = varying(5000, 100, 200, 600), varying(5000, 100, 200, 600 + more, solve=900)
+    comparison = compare(before, after, None, "scale solve=0.9", hand_model(), "none")
+    assert unasked(comparison, before, after, hand_model(), "none") == Unasked("write", 1, 5900, 5900, 5900 + more, chance=chance)
+
+
+@pytest.mark.parametrize(
+    ("chance", "changed", "said"),
+    [
+        (False, True, "the program changed elsewhere: {}leaves it at 9 ns"),
+        (False, False, "the program did not change so: {}makes it 9 ns"),
+        (True, True, "{}leaves it at 9 ns: the program changed there, or another program had the processor"),
+        (True, False, "{}makes it 9 ns: the program did not change so, or another program had the processor"),
+    ],
+)
+def test_otherwise(chance, changed, said):
+    told = "computation in a on rank 1 takes 5 ns, recorded 8 ns, and the question "
+    assert otherwise(records.Unasked(1, 0, "a", 8, 9, 5, changed, chance)) == said.format(told)
 
 
 @pytest.mark.parametrize(
