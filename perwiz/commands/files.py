@@ -54,13 +54,13 @@ class Takes(NamedTuple):
 
 _IN_WINDOWS, _SEVERAL = "a store, asked about in windows of time (perwiz convert)", "parts on several machines (mpiexec)"
 OF_COMMANDS = {
-    "info": Takes(270, (_IN_WINDOWS, _SEVERAL)),
-    "predict": Takes(440, ("--draws 0", _IN_WINDOWS, _SEVERAL)),
-    "predict --draws 0": Takes(370, (_IN_WINDOWS, _SEVERAL)),
+    "info": Takes(230, (_IN_WINDOWS, _SEVERAL)),
+    "predict": Takes(430, ("--draws 0", _IN_WINDOWS, _SEVERAL)),
+    "predict --draws 0": Takes(360, (_IN_WINDOWS, _SEVERAL)),
     "correct": Takes(200, (_SEVERAL,)),
-    "patterns": Takes(450, (_SEVERAL,)),
-    "domino": Takes(690, (_SEVERAL,)),
-    "report": Takes(980),
+    "patterns": Takes(470, (_SEVERAL,)),
+    "domino": Takes(660, (_SEVERAL,)),
+    "report": Takes(930),
 }
 """By command."""
 _OTHERS = Takes(550)
