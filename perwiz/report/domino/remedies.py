@@ -13,6 +13,8 @@ REMEDIES = {
     " all, then MPI_Scatter or MPI_Scatterv once; or let several processes serve, each its own group; or MPI_Isend each piece, the root's"
     " own work last",
     "imbalance": "give the processes that compute longest less of the work: another decomposition, or work handed out as processes ask",
+    "iteration that stands out": "an iteration that stands out: see what disturbed it (another program, files, memory that is used for the"
+    " first time), or what it does that others do not; record again to see whether it stays",
     "slow process": "see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded node"
     " (pin processes, move the job)",
     "slow processes": "see why these processes compute longer: more work than the others (decompose anew), or slower cores or a crowded"

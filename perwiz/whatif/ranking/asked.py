@@ -62,7 +62,8 @@ def change_of(run: Run, hypothesis: Hypothesis) -> Change | None:
         by = _slow(run, hypothesis)
         kind = kind if by else None
     elif kind == "balance":
-        by = "stretch" if argument == STRETCHES else "region"
+        region = selectors.numbered(argument, trace.names)[0]
+        by = "stretch" if region == STRETCHES else "step" if region != argument and region in trace.names else "region"
     elif isinstance(hypothesis, EagerLimit | MessageProgress):
         by = "setting"
     return Change(kind, by, str(hypothesis), "", 0, calls) if kind else None

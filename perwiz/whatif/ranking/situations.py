@@ -8,6 +8,8 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
+from perwiz.trace.parts.course import course
+from perwiz.trace.parts.iterations import find
 from perwiz.trace.tables import NONE, THREAD
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -83,6 +85,8 @@ def situation(run: Run, change: Change) -> str:
         return "one thread alone"
     if change.by == "setting":
         return "progress" if change.word == "progress" else "eager limit"
+    if change.kind == "balance" and change.by == "step" and _stand_out(run.trace, change.question.partition(" ")[2]):
+        return "iteration that stands out"
     if change.kind in ("balance", "slowest") and _hands_out(run.trace):
         return "work of a farm"
     if change.kind == "slowest" and change.by in ("class", "node"):
@@ -115,6 +119,19 @@ def cured(found: str, beside: Iterable[Change]) -> str:
 def _hands_out(trace: Trace) -> bool:
     """Return whether processes get their work as they ask for it."""
     return bool(len(handed_out(trace).tasks.home))
+
+
+def _stand_out(trace: Trace, steps: str) -> bool:
+    """Return whether steps of a region, such as `item#3`, are all in iterations that take far longer than the others."""
+    found = find(trace)
+    if trace.part or not len(found):
+        return False
+    which, rows = list(course(found).exceptions), selectors.steps(trace, steps)[0]
+    rows = rows[np.isin(trace.regions.location[rows], found.processes)]
+    location, times = trace.regions.location[rows], trace.timeline.regions
+    middle = (times.enter[rows] + times.leave[rows]) // 2
+    inside = (found.begin[which][:, location] <= middle) & (middle < found.stop[which][:, location])
+    return bool(len(rows)) and bool(inside.any(axis=0).all())
 
 
 def _lacks_members(trace: Trace, calls: I8 | None) -> bool:

@@ -11,7 +11,9 @@ from build import CATALOGUE, Builder, hand_model
 from perwiz.formats import files
 from perwiz.report.domino import remedies
 from perwiz.report.domino.remedies import OF_TRAINING, REMEDIES, remedy, straggler
+from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.ranking import WORDS, ranking, waits
+from perwiz.whatif.ranking.asked import change_of
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.situations import posted, situation
 from perwiz.whatif.run import replayed
@@ -240,6 +242,29 @@ def test_waits_at_the_end():
     b.everyone("Finalize")
     found = replayed(b.trace(), hand_model(), clock="none")
     assert situation(found, Change("wait", "site", "zero-wait site:MPI_Finalize", "", 0, np.arange(2))) == "wait at end"
+
+
+def test_imbalance_of_an_iteration_that_stands_out():
+    """Rank 0 computes 1000 in the fourth of 14 steps, 120 in the ninth, else as rank 1 100: all but the fourth are alike."""
+    b = Builder(2, work=0)
+    for step in range(14):
+        for rank in range(2):
+            with b.region(rank, "step"), b.region(rank, "work"):
+                b.compute(rank, 100 if rank else {3: 1000, 8: 120}.get(step, 100))
+                b.call(rank, "Comm_rank")
+        b.everyone("Barrier")
+    found = ranking.rank(replayed(b.trace(), hand_model(), clock="none"), ["balance"], "step")
+    said = {change.question: situation(found.run, change) for change in found.changes}
+    assert (said["balance-time work#4"], said["balance-time work#9"]) == ("iteration that stands out", "imbalance")
+    texts = ("work#4", "work#4..9", "work", "between-collectives#4", "all#1")
+    asked = {text: change_of(found.run, parse(f"balance-time {text}")) for text in texts}
+    assert {text: situation(found.run, change) for text, change in asked.items()} == {
+        "work#4": "iteration that stands out",
+        "work#4..9": "imbalance",
+        "work": "imbalance",
+        "between-collectives#4": "imbalance",
+        "all#1": "imbalance",
+    }
 
 
 def test_waits_for_an_offloaded_region():
