@@ -140,7 +140,7 @@ def _alone(args: argparse.Namespace, model: Start) -> int:
     from perwiz.errors import MISSED
     from perwiz.progress import Progress
     from perwiz.report.domino.document import ordered
-    from perwiz.report.domino.records import pays
+    from perwiz.report.domino.first import pays
     from perwiz.report.domino.text import text
     from perwiz.whatif.worth.domino import domino
 

@@ -21,7 +21,8 @@ from perwiz.report.critical import document as critical_report
 from perwiz.report.critical.text import text as critical_text
 from perwiz.report.curve import document as curve_report
 from perwiz.report.domino import document as domino_report
-from perwiz.report.domino.records import DominoDocument, pays
+from perwiz.report.domino.first import pays
+from perwiz.report.domino.records import DominoDocument
 from perwiz.report.domino.text import text as domino_text
 from perwiz.report.predict import document as predict_report
 from perwiz.report.predict.text import text as predict_text

@@ -9,19 +9,8 @@ from perwiz import words
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.change import between, gains, most_above, parts_of, shown
-from perwiz.report.domino.records import (
-    EVEN,
-    DominoDocument,
-    HotSpot,
-    Limits,
-    Line,
-    Spending,
-    first_bound,
-    first_line,
-    hidden,
-    pays,
-    worthless,
-)
+from perwiz.report.domino.first import first_bound, first_line, hidden, pays, worthless
+from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending
 from perwiz.report.info import iterations
 
 _PATH, _REGION, _MUCH = 60, 80, 0.05

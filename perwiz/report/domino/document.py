@@ -31,6 +31,7 @@ from perwiz.report.domino.records import (
     Placed,
     Ranked,
     Target,
+    Worth,
 )
 from perwiz.report.domino.remedies import remedy
 from perwiz.report.records import Span
@@ -114,10 +115,10 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         best_spans=[known.spans[change] for change in best],
         ranked=[_line(ranking, line, known) for line in listed],
         lines=len(lines),
-        small_lines=_small(run, lines, shares_of),
+        small_lines=small(run, lines, shares_of),
         at_best=[_line(ranking, line, known) for line in at_best],
         at_best_lines=len(bounds),
-        small_at_best=_small(run, bounds, shares_of),
+        small_at_best=small(run, bounds, shares_of),
         draws=known.draws if known.places else 0,
         kinds=list(ranking.kinds),
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
@@ -146,7 +147,7 @@ def _answer(ranking: Ranking, lines: Sequence[RankedLine]) -> tuple[Weighted, I8
     return weighted, sweep(weighted.graph, weighted.weight)
 
 
-def _small(run: Run, lines: Sequence[RankedLine], shares_of: int) -> int:
+def small(run: Run, lines: Sequence[RankedLine], shares_of: int) -> int:
     """Return how many lines gain so little that they are only counted."""
     return sum(negligible(run.makespan - line.change.makespan, shares_of) for line in lines)
 
@@ -244,20 +245,27 @@ def _line(ranking: Ranking, line: RankedLine, known: Sureness) -> Line:
     )
 
 
-def _ranked(asker: Asker, change: Change, beside: Sequence[Change] = ()) -> Ranked:
-    run = asker.run
-    return Ranked(
+def worth_of(run: Run, change: Change) -> Worth:
+    """Return what a change of a run is worth."""
+    return Worth(
         kind=change.kind,
         by=change.by,
         change=blocks.option(change.question),
         what=change.what,
-        calls=None if change.calls is None else len(change.calls),
+        calls=None if change.calls is None else change.count,
         makespan_ns=change.makespan,
         gain_ns=run.makespan - change.makespan,
+        bound=change.bound,
+    )
+
+
+def _ranked(asker: Asker, change: Change, beside: Sequence[Change] = ()) -> Ranked:
+    run = asker.run
+    return Ranked(
+        **asdict(worth_of(run, change)),
         receives_passed=change.receives_passed,
         posted=posted(run, change),
         uneven=limits.uneven(asker, change),
-        bound=change.bound,
         remedy=remedy(run.trace, cured(situation(run, change), beside)),
     )
 

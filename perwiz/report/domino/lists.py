@@ -8,7 +8,8 @@ from perwiz import words
 from perwiz.report.blocks import negligible
 from perwiz.report.domino.answer import far_bound, in_short
 from perwiz.report.domino.change import CURE, INDENT, WHOLE, between, falls, gain_of, most_above, named, only_if, parts_of, shown
-from perwiz.report.domino.records import DominoDocument, Line, first_line, pays
+from perwiz.report.domino.first import first_line, pays
+from perwiz.report.domino.records import DominoDocument, Line
 
 _FEW, _ENOUGH = 4, 20
 """Rows of a list, unless more are asked for, and how many to ask for at least if some are not listed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from perwiz.report.blocks import negligible
 from perwiz.report.critical.document import Spent
 from perwiz.report.records import (
     CallId,
@@ -103,7 +102,7 @@ class Uneven(Record):
     """Beyond the mean of all processes there."""
 
 
-class Ranked(Record):
+class Worth(Record):
     """What could be changed, and what it is worth."""
 
     kind: Annotated[str, choice(*WORDS)]
@@ -115,12 +114,17 @@ class Ranked(Record):
     """How many calls are changed; null if it is not about calls."""
     makespan_ns: Natural
     gain_ns: int
+    bound: bool
+    """Whether it is what there is to gain at best, and nothing that somebody can do as it stands."""
+
+
+class Ranked(Worth):
+    """What could be changed, what it is worth, and what to do."""
+
     receives_passed: Natural
     """Receives ahead of which calls would run: whether they need what those bring the trace does not tell."""
     posted: str | None
     """The call site that posts the receives that senders are held by longest; null if it is not about held senders."""
-    bound: bool
-    """Whether it is what there is to gain at best, and nothing that somebody can do as it stands."""
     uneven: Uneven | None
     """Whose computation it evens out most; null where it is about a region, a step or threads, and of any other kind."""
     remedy: str
@@ -466,41 +470,3 @@ class DominoDocument(TraceDocument, kw_only=True):
     machine: Machine
     misfit: Misfit
     health: Health
-
-
-def first_line(domino: DominoDocument) -> Line | None:
-    """Return the line of the first change: the first of what somebody can do; None if nothing of that gains as much as is told."""
-    return _told(domino, domino.ranked)
-
-
-def first_bound(domino: DominoDocument) -> Line | None:
-    """Return the line of what there is to gain at best; None if nothing gains more than the first change, or as much as is told."""
-    line, first = _told(domino, domino.at_best), first_line(domino)
-    return line if line and (first is None or line.head.gain_ns > first.head.gain_ns) else None
-
-
-def pays(domino: DominoDocument) -> bool:
-    """Return whether there is a first change that is worth its work: it gains a hundredth, or so much that other runs do not hide it and a
-    tenth of what there is at best; and a thousandth of the whole run, that with MPI_Init.
-    """
-    line, bound = first_line(domino), first_bound(domino)
-    if line is None or hidden(domino, line) or worthless(domino, line):
-        return False
-    if bound is None:
-        return True
-    return 100 * line.head.gain_ns >= domino.shares_of_ns or 10 * line.head.gain_ns >= bound.head.gain_ns
-
-
-def worthless(domino: DominoDocument, line: Line) -> bool:
-    """Return whether a change gains less than a thousandth of the whole run, that with MPI_Init: starting it differs by more."""
-    return negligible(line.head.gain_ns, domino.replayed_ns)
-
-
-def hidden(domino: DominoDocument, line: Line) -> bool:
-    """Return whether the first change gains less than a hundredth, and less than runs of the same differ by: nobody would see it."""
-    span, gain = line.span, line.head.gain_ns
-    return span is not None and 100 * gain < domino.shares_of_ns and gain < max(span.sooner_ns, span.later_ns)
-
-
-def _told(domino: DominoDocument, lines: list[Line]) -> Line | None:
-    return lines[0] if lines and domino.answerable and not negligible(lines[0].head.gain_ns, domino.shares_of_ns) else None

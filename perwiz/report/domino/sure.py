@@ -7,7 +7,8 @@ from perwiz.report import misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.answer import UNEXPLAINED, far_bound, in_short, other, parts, stands_out, sure_to_gain, waits_in_turn
 from perwiz.report.domino.change import named, only_if, parts_of, shown
-from perwiz.report.domino.records import DominoDocument, Line, first_line, pays
+from perwiz.report.domino.first import first_line, pays
+from perwiz.report.domino.records import DominoDocument, Line
 
 _WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
 _FIRST, _BEST, _MUCH = "first change", "at best", 0.05

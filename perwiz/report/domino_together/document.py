@@ -10,9 +10,9 @@ from perwiz import words
 from perwiz.engines.sweep import sweep
 from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import negligible
-from perwiz.report.domino.document import Sureness, sureness
+from perwiz.report.domino.document import Sureness, small, sureness, worth_of
 from perwiz.report.domino.lists import further
-from perwiz.report.domino.records import NotTried, Placed
+from perwiz.report.domino.records import NotTried, Placed, Worth
 from perwiz.report.records import (
     Health,
     Machine,
@@ -20,7 +20,6 @@ from perwiz.report.records import (
     Misfit,
     Model,
     Natural,
-    Option,
     Positive,
     Record,
     ReplayError,
@@ -31,8 +30,7 @@ from perwiz.report.records import (
 )
 from perwiz.whatif import selectors
 from perwiz.whatif.ranking import WORDS
-from perwiz.whatif.ranking.change import Change
-from perwiz.whatif.ranking.ranking import BY, Line, Ranking
+from perwiz.whatif.ranking.ranking import Line, Ranking
 from perwiz.whatif.sure.doubts import doubts_of
 from perwiz.whatif.sure.noise import DRAWS
 from perwiz.whatif.worth import worth
@@ -41,22 +39,6 @@ _WHAT, _SITE, _OTHERS = 4000, 60, 2
 """Columns of what is to be pasted, and of a call site; others that say the same that are named."""
 _INDENT = "     "
 _UNTOLD = "asked by several processes; what to do, hot spots and the domino path are told by one alone"
-
-
-class Worth(Record):
-    """What could be changed, and what it is worth."""
-
-    kind: Annotated[str, choice(*WORDS)]
-    by: Annotated[str, choice(*BY)]
-    """What it is about."""
-    change: Option
-    what: str
-    calls: Natural | None
-    """How many calls are changed; null if it is not about calls."""
-    makespan_ns: Natural
-    gain_ns: int
-    bound: bool
-    """Whether it is what there is to gain at best, and nothing that somebody can do as it stands."""
 
 
 class Row(Record):
@@ -153,10 +135,10 @@ def document(ranking: Ranking, most: int, team: int, draws: int = DRAWS, predict
         waiting_ns=share.total(int(waits.sum())),
         ranked=[_row(ranking, line, known) for line in listed],
         lines=len(lines),
-        small_lines=_small(ranking, lines, shares_of),
+        small_lines=small(run, lines, shares_of),
         at_best=[_row(ranking, line, known) for line in at_best],
         at_best_lines=len(bounds),
-        small_at_best=_small(ranking, bounds, shares_of),
+        small_at_best=small(run, bounds, shares_of),
         draws=known.draws if known.places else 0,
         kinds=list(ranking.kinds),
         not_asked=[word for word in WORDS if word not in ranking.kinds],
@@ -166,33 +148,16 @@ def document(ranking: Ranking, most: int, team: int, draws: int = DRAWS, predict
     )
 
 
-def _small(ranking: Ranking, lines: Sequence[Line], shares_of: int) -> int:
-    return sum(negligible(ranking.run.makespan - line.change.makespan, shares_of) for line in lines)
-
-
 def _row(ranking: Ranking, line: Line, known: Sureness) -> Row:
     fall = ranking.fall(line.change)
     return Row(
-        head=_worth(ranking, line.change),
+        head=worth_of(ranking.run, line.change),
         span=known.spans.get(line.change),
         place=known.places.get(line),
-        **{name: [_worth(ranking, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
+        **{name: [worth_of(ranking.run, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
         waits_less=selectors.site(*fall.site) if fall else None,
         waiting_ns=fall.before if fall else 0,
         waiting_then_ns=fall.after if fall else 0,
-    )
-
-
-def _worth(ranking: Ranking, change: Change) -> Worth:
-    return Worth(
-        kind=change.kind,
-        by=change.by,
-        change=blocks.option(change.question),
-        what=change.what,
-        calls=None if change.calls is None else change.count,
-        makespan_ns=change.makespan,
-        gain_ns=ranking.run.makespan - change.makespan,
-        bound=change.bound,
     )
 
 
@@ -216,8 +181,8 @@ def text(told: DominoTogetherDocument) -> str:
     )
     facts = [*blocks.lacking(told.health), *misfit.beside(facts, told, told.shares_of_ns)]
     lines = [*blocks.title(told.trace, "what to change first", told.health), "", *words.facts(facts)]
-    for title, rows, total, small in lists:
-        lines += ["", *_list(told, title, rows, total - small, small)] if rows else []
+    for title, rows, total, little in lists:
+        lines += ["", *_list(told, title, rows, total - little, little)] if rows else []
     return "\n".join([*lines, "", *misfit.closing(told)])
 
 

@@ -11,7 +11,8 @@ from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
 from perwiz.report.domino.document import document as domino_document
 from perwiz.report.domino.document import ordered
-from perwiz.report.domino.records import DominoDocument, first_bound, pays
+from perwiz.report.domino.first import first_bound, pays
+from perwiz.report.domino.records import DominoDocument
 from perwiz.trace.trace import Trace
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.compare.unasked import Unasked, unasked

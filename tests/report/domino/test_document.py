@@ -20,7 +20,8 @@ from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.answer import in_short
 from perwiz.report.domino.change import falls
-from perwiz.report.domino.records import Launches, first_bound, first_line, pays
+from perwiz.report.domino.first import first_bound, first_line, pays
+from perwiz.report.domino.records import Launches
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.report.predict import document as predict_of

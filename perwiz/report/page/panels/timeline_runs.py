@@ -7,7 +7,7 @@ import numpy as np
 from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.compare.text import beginning
-from perwiz.report.domino.records import first_bound, first_line
+from perwiz.report.domino.first import first_bound, first_line
 from perwiz.report.page.analyses import Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
