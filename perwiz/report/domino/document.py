@@ -217,7 +217,7 @@ def sureness(
     answer = dict(zip(asked, others_of, strict=True))
     for change in asked:
         if change.hypothesis.varied:
-            others = possible(ranking.asker.given, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
+            others = possible(ranking.asker.recorded, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
             answer[change] = dataclasses.replace(answer[change], others=others)
     ranking.asker.let_go()
     of = dataclasses.replace(found, of=(all_calls, *(answer[change] for change in told)))

@@ -76,6 +76,8 @@ REMEDIES = {
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, nowait of OpenMP);"
     " wait only for what is needed (kernels that then run at once share the device)",
     "launches": "launch fewer and longer kernels, or many as one: CUDA graphs (cudaGraphLaunch, hipGraphLaunch), fused kernels",
+    "first launches": "a few launches take most of it, as the first ones do that load the code of a kernel or set up the device: once in a"
+    " run, however long; load it ahead of what is timed (CUDA_MODULE_LOADING=EAGER, an empty launch), or record a longer run",
     "overlap": "let communication run on a stream or thread of its own, begun as soon as its data are there, and wait for it where they are"
     " used",
     "wait at end": "nothing to change in MPI_Finalize: who comes late computed longer or waited before it; balance that",

@@ -24,11 +24,10 @@ from perwiz.whatif import selectors
 from perwiz.whatif.compare.compare import Comparison, Side, compare
 from perwiz.whatif.limits.critical import Pieces, computation_between
 from perwiz.whatif.run import Start, replayed
+from perwiz.whatif.sure.span import NINE_OF_TEN
 
 _MUCH, _LEAST = 0.5, 0.05
 """Part of the difference of the makespans that computation is behind; part of the measured run that this is at least."""
-_NINE = 1.645
-"""Standard deviations from the mean within which nine of ten of a normal distribution lie."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +95,7 @@ def _by_chance(before: Comparison, number: int, region: str, model: Start) -> fl
     kind = kind.ravel()
     count = np.bincount(kind)
     square = np.bincount(kind, (length - (np.bincount(kind, length) / count)[kind]) ** 2)
-    return _NINE * math.sqrt(2 * float((square * count / np.maximum(count - 1, 1)).sum()))
+    return NINE_OF_TEN * math.sqrt(2 * float((square * count / np.maximum(count - 1, 1)).sum()))
 
 
 def _done(side: Side, model: Start) -> Pieces:

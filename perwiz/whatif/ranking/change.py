@@ -142,9 +142,7 @@ class Asker:
         again: _Again | None = None,
         whole: Asker | None = None,
     ) -> None:
-        self.recorded, self._whole = run, whole
-        self.given, self.run = run, in_rounds(run)
-        """The run as it was given, collectives not in rounds, and as questions are asked of it."""
+        self.recorded, self.run, self._whole = run, in_rounds(run), whole
         self._hubs, self._asked, self._once = weighted or run.weighted, tuple(asked), once
         self.weighted = self.run.weighted if weighted is None else rounds.in_rounds(weighted)
         self._messages: dict[tuple[Hypothesis, ...], Weighted] = {}

@@ -59,6 +59,8 @@ _OF_OTHERS = {
 }
 _ALONE = 0.05
 """Part of what a team computes that is left for all threads but the busiest of each stretch where that one is as good as alone."""
+_LONG = 10
+"""By the median of launches, from which on one does more than launch."""
 _ENDS = operations.FINALIZES
 _OF_WINDOWS = {
     "MPI_Win_post": "late post",
@@ -87,6 +89,8 @@ def situation(run: Run, change: Change) -> str:
         return "progress" if change.word == "progress" else "eager limit"
     if change.kind == "balance" and change.by == "step" and _stand_out(run.trace, change.question.partition(" ")[2]):
         return "iteration that stands out"
+    if change.kind == "launches" and change.word == "zero-time" and change.calls is not None and _few_long(run, change.calls):
+        return "first launches"
     if change.kind in ("balance", "slowest") and _hands_out(run.trace):
         return "work of a farm"
     if change.kind == "slowest" and change.by in ("class", "node"):
@@ -132,6 +136,12 @@ def _stand_out(trace: Trace, steps: str) -> bool:
     middle = (times.enter[rows] + times.leave[rows]) // 2
     inside = (found.begin[which][:, location] <= middle) & (middle < found.stop[which][:, location])
     return bool(len(rows)) and bool(inside.any(axis=0).all())
+
+
+def _few_long(run: Run, calls: I8) -> bool:
+    """Return whether half of the time that some calls take is in those that take more than ten times as long as most do."""
+    took = (run.trace.timeline.calls.leave - run.trace.timeline.calls.enter)[calls]
+    return bool(2 * took[took > _LONG * np.median(took)].sum() >= took.sum() > 0)
 
 
 def _lacks_members(trace: Trace, calls: I8 | None) -> bool:

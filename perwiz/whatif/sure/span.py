@@ -27,7 +27,7 @@ from perwiz.whatif.sure.variations import HELD, Unknown, Variation, held, single
 
 CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of an interval of a gain."""
-_NINE = 1.645
+NINE_OF_TEN = 1.645
 """Standard deviations from the mean within which nine of ten of a normal distribution lie."""
 EDGES_OF_ALL = 6_000_000_000
 """Edges that drawn runs of all questions pass together."""
@@ -334,7 +334,7 @@ class _Found:
         others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
         times = [now, *map(_makespan, others)]
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
-        gain, costs = answers.gain(self._answer, times, (least, most)), round(_NINE * math.hypot(*self.costs))
+        gain, costs = answers.gain(self._answer, times, (least, most)), round(NINE_OF_TEN * math.hypot(*self.costs))
         gain = dataclasses.replace(gain, chance=self._chance(answers, run, gain.mean)) if gain else None
         return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs, noise.draws > 0)
 

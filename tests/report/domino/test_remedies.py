@@ -267,6 +267,20 @@ def test_imbalance_of_an_iteration_that_stands_out():
     }
 
 
+@pytest.mark.parametrize(
+    ("first", "others", "said"), [(20, 5, "launches"), (21, 5, "first launches"), (59, 30, "launches"), (60, 30, "first launches")]
+)
+def test_launches__of_which_one_takes_longest(first, others, said):
+    """All others take 2: one of more than 20 does more than launch, if it takes half of all."""
+    b = Builder(1, work=0)
+    stream = b.stream(0)
+    for took in [first] + [2] * others:
+        b.link("launch", b.call(0, "device_launch", work=took), b.call(stream, "device_idle"))
+        b.compute(stream, 5)
+    found = replayed(b.trace(), hand_model(), clock="none")
+    assert situation(found, change_of(found, parse("zero-time op:device_launch"))) == said
+
+
 def test_waits_for_an_offloaded_region():
     b = Builder(1, work=0)
     stream = b.stream(0)
