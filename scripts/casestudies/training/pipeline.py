@@ -12,14 +12,13 @@ backward (GPipe); what has been computed is sent without waiting for it to be ta
 from __future__ import annotations
 
 import argparse
-import os
 import time
 
+import profiled
 import torch
 import torch.distributed as dist
-from torch import multiprocessing
 
-WARM_UP, WIDTH = 2, 4096
+WIDTH = 4096
 SLOW = 1
 FORWARD_S, SLOW_S = 0.040, 0.080
 """What a stage computes in all micro-batches of a step forward, seconds, and the slow one; backward it takes twice as long."""
@@ -57,32 +56,21 @@ class Stage:
 
 def train(rank: int, args: argparse.Namespace) -> None:
     """Train on one rank, and write its trace."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(args.port))
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=args.ranks)
     stage = Stage(rank, args)
-    schedule = torch.profiler.schedule(wait=WARM_UP - 1, warmup=1, active=args.steps)
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], schedule=schedule, record_shapes=True) as profiler:
-        for _ in range(WARM_UP + args.steps):
-            stage.step(args.micro_batches)
-            dist.all_reduce(torch.ones(1))
-            profiler.step()
-    profiler.export_chrome_trace(os.path.join(args.out, f"rank{rank}.json.gz"))
-    dist.destroy_process_group()
+
+    def step() -> None:
+        stage.step(args.micro_batches)
+        dist.all_reduce(torch.ones(1))
+
+    with profiled.ranks(rank, args):
+        profiled.record(rank, args, step)
 
 
 def main() -> None:
-    """Start the ranks."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", required=True, help="directory for the traces")
-    parser.add_argument("--variant", choices=("slow", "balanced"), default="slow")
-    parser.add_argument("--ranks", type=int, default=3, help="stages")
+    """Start the ranks, which are the stages."""
+    parser = profiled.parser(__doc__, ("slow", "balanced"), 10, 29533)
     parser.add_argument("--micro-batches", type=int, default=4)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--port", type=int, default=29533)
-    args = parser.parse_args()
-    os.makedirs(args.out, exist_ok=True)
-    multiprocessing.spawn(train, (args,), nprocs=args.ranks)
+    profiled.start(train, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -11,17 +11,15 @@ Loading and computing are mostly sleep of set length, so that three ranks run tr
 from __future__ import annotations
 
 import argparse
-import os
 import time
 
+import profiled
 import torch
 import torch.distributed as dist
-from torch import multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 
 BATCH, WIDTH, CLASSES = 4, 64, 8
-WARM_UP = 2
 FORWARD_S = 0.012
 
 
@@ -57,18 +55,15 @@ def loading(variant: str, rank: int, ranks: int) -> float:
 
 def train(rank: int, args: argparse.Namespace) -> None:
     """Train on one rank, and write its trace."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(args.port))
-    torch.set_num_threads(1)
-    torch.manual_seed(1)
-    dist.init_process_group("gloo", rank=rank, world_size=args.ranks)
-    model = torch.nn.Sequential(torch.nn.Linear(WIDTH, 128), Slow(), torch.nn.ReLU(), torch.nn.Linear(128, CLASSES))
-    model = DistributedDataParallel(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    steps = WARM_UP + args.steps
-    batches = iter(DataLoader(Samples(BATCH * steps, loading(args.variant, rank, args.ranks)), batch_size=BATCH))
-    schedule = torch.profiler.schedule(wait=WARM_UP - 1, warmup=1, active=args.steps)
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], schedule=schedule, record_shapes=True) as profiler:
-        for _ in range(steps):
+    with profiled.ranks(rank, args):
+        torch.manual_seed(1)
+        layers = torch.nn.Linear(WIDTH, 128), Slow(), torch.nn.ReLU(), torch.nn.Linear(128, CLASSES)
+        model = DistributedDataParallel(torch.nn.Sequential(*layers))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        samples = Samples(BATCH * (profiled.WARM_UP + args.steps), loading(args.variant, rank, args.ranks))
+        batches = iter(DataLoader(samples, batch_size=BATCH))
+
+        def step() -> None:
             values, classes = next(batches)
             loss = torch.nn.functional.cross_entropy(model(values), classes)
             optimizer.zero_grad()
@@ -76,22 +71,13 @@ def train(rank: int, args: argparse.Namespace) -> None:
             optimizer.step()
             total = loss.detach().clone()
             dist.all_reduce(total)
-            profiler.step()
-    profiler.export_chrome_trace(os.path.join(args.out, f"rank{rank}.json.gz"))
-    dist.destroy_process_group()
+
+        profiled.record(rank, args, step)
 
 
 def main() -> None:
     """Start the ranks."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", required=True, help="directory for the traces")
-    parser.add_argument("--variant", choices=("slow", "balanced", "instant"), default="slow")
-    parser.add_argument("--ranks", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--port", type=int, default=29531)
-    args = parser.parse_args()
-    os.makedirs(args.out, exist_ok=True)
-    multiprocessing.spawn(train, (args,), nprocs=args.ranks)
+    profiled.start(train, profiled.parser(__doc__, ("slow", "balanced", "instant"), 12, 29531).parse_args())
 
 
 if __name__ == "__main__":
