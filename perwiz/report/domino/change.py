@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from perwiz import words
 from perwiz.report import spans
-from perwiz.report.domino.records import Change, DominoDocument, HotSpot, Line, Ranked
+from perwiz.report.domino.records import Change, DominoDocument, HotSpot, Line, Ranked, Worth
+from perwiz.report.records import Span
 
 WHOLE = 4000
 """Columns of what is to be pasted."""
@@ -16,6 +18,23 @@ INDENT = "     "
 """Of what is said below a row."""
 _OTHERS = 2
 """Others that say the same that are named."""
+
+
+class Listing(Protocol):
+    """A document that lists changes, of one process or of several."""
+
+    replayed_ns: int
+    shares_of_ns: int
+
+
+class Listed(Protocol):
+    """A line of it."""
+
+    span: Span | None
+
+    @property
+    def head(self) -> Worth:
+        """The change."""
 
 
 def parts_of(line: Line) -> list[Ranked]:
@@ -46,7 +65,7 @@ def most_above(row: Ranked) -> str:
     return f"rank {row.uneven.rank} computes {words.duration(row.uneven.excess_ns)} more than the mean{where}"
 
 
-def shown(row: Ranked) -> str:
+def shown(row: Worth) -> str:
     """Return the option that asks for a change."""
     return words.shown(row.change, WHOLE)
 
@@ -58,12 +77,12 @@ def _falls(domino: DominoDocument, line: Line) -> str:
     return f"; waiting in {words.shown(line.waits_less, 60)} falls from {before} to {then}{over_all(domino)}" if before != then else ""
 
 
-def gain_of(domino: DominoDocument, row: Ranked) -> tuple[str, str]:
+def gain_of(domino: Listing, row: Worth) -> tuple[str, str]:
     """Return what a change gains, and as a share."""
     return words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns)
 
 
-def between(domino: DominoDocument, line: Line) -> tuple[str, str]:
+def between(domino: Listing, line: Listed) -> tuple[str, str]:
     """Return what a change gains at least and at most, as far as the trace tells; empty if it leaves nothing open, or nothing tells."""
     if line.span is None:
         return "", ""
@@ -86,7 +105,7 @@ def only_if(row: Ranked) -> str:
     return f"; only if it needs nothing of the {receives(row)} it then runs ahead of" if row.receives_passed else ""
 
 
-def named(domino: DominoDocument, rows: Sequence[Ranked]) -> str:
+def named(domino: Listing, rows: Sequence[Worth]) -> str:
     """Return the first of several changes by name, each with its gain."""
     named = ", ".join(f"{row.kind} {shown(row)} ({words.percent(row.gain_ns, domino.shares_of_ns)})" for row in rows[:_OTHERS])
     return f"{named} and {len(rows) - _OTHERS} more" if len(rows) > _OTHERS else named

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 from perwiz import words
 from perwiz.engines.sweep import sweep
-from perwiz.report import blocks, misfit, spans
+from perwiz.report import blocks, misfit
 from perwiz.report.blocks import negligible
+from perwiz.report.domino.change import between, gain_of, named, shown
 from perwiz.report.domino.document import Sureness, small, sureness, worth_of
 from perwiz.report.domino.lists import further
 from perwiz.report.domino.records import NotTried, Placed, Worth
@@ -35,8 +36,8 @@ from perwiz.whatif.sure.doubts import doubts_of
 from perwiz.whatif.sure.noise import DRAWS
 from perwiz.whatif.worth import worth
 
-_WHAT, _SITE, _OTHERS = 4000, 60, 2
-"""Columns of what is to be pasted, and of a call site; others that say the same that are named."""
+_SITE = 60
+"""Columns of a call site."""
 _INDENT = "     "
 _UNTOLD = "asked by several processes; what to do, hot spots and the domino path are told by one alone"
 
@@ -83,7 +84,7 @@ class DominoTogetherDocument(TraceDocument, kw_only=True):
     waiting_ns: Natural
     """Of all calls together."""
     ranked: list[Row]
-    """What somebody can do, largest gain first."""
+    """What somebody can do, as one process orders it: of nearly the same gain what is sure to gain most first."""
     lines: Natural
     """How many there are."""
     small_lines: Natural
@@ -190,30 +191,22 @@ def _first(told: DominoTogetherDocument, rows: Sequence[Row], none: str) -> str:
     """Return the first change of a list and what it gains, or why there is none."""
     if not told.answerable:
         return "cannot be answered: the waits were not recorded, they count as computation; see perwiz record"
-    return f"{words.shown(rows[0].head.change, _WHAT)}: gain {_gain(told, rows[0].head)}" if rows else f"none: {none}"
-
-
-def _gain(told: DominoTogetherDocument, row: Worth) -> str:
-    return f"{words.duration(row.gain_ns)} ({words.percent(row.gain_ns, told.shares_of_ns)})"
+    if not rows:
+        return f"none: {none}"
+    gain, share = gain_of(told, rows[0].head)
+    return f"{shown(rows[0].head)}: gain {gain} ({share})"
 
 
 def _list(told: DominoTogetherDocument, title: str, rows: Sequence[Row], worth: int, small: int) -> list[str]:
     """Return a list: of `worth` lines those there are, and how many more, also of `small` others."""
-    shown = [row for row in rows if not negligible(row.head.gain_ns, told.shares_of_ns)]
+    lasting = [row for row in rows if not negligible(row.head.gain_ns, told.shares_of_ns)]
     lines = list[words.Line]()
-    for number, row in enumerate(shown, 1):
+    for number, row in enumerate(lasting, 1):
         head = row.head
-        gain = words.duration(head.gain_ns), words.percent(head.gain_ns, told.shares_of_ns)
-        lines.append([str(number), *gain, *_between(told, row), head.kind, words.shown(head.change, _WHAT)])
+        lines.append([str(number), *gain_of(told, head), *between(told, row), head.kind, shown(head)])
         lines += [part for text in _below(told, row) for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
     table = words.table(["", "gain", "", "least", "most", "kind", "change"], lines, (0, 5, 6), spare=(4, 3)) if lines else []
-    return [title, *table, *further(len(shown), worth, small)]
-
-
-def _between(told: DominoTogetherDocument, row: Row) -> tuple[str, str]:
-    """Return what a change gains at least and at most, as far as the trace tells; empty if nothing tells."""
-    worth = spans.worth(row.span, told.replayed_ns, row.head.makespan_ns) if row.span else None
-    return (words.duration(worth.least), words.duration(worth.most)) if worth and worth.least < worth.most else ("", "")
+    return [title, *table, *further(len(lasting), worth, small)]
 
 
 def _below(told: DominoTogetherDocument, row: Row) -> list[str]:
@@ -221,11 +214,4 @@ def _below(told: DominoTogetherDocument, row: Row) -> list[str]:
     before, then = words.duration(row.waiting_ns), words.duration(row.waiting_then_ns)
     fall = f"; waiting in {words.shown(row.waits_less, _SITE)} falls from {before} to {then}" if row.waits_less and before != then else ""
     same = (("a little more", row.more), ("includes", row.includes), ("a part of it", row.part))
-    return [f"{row.head.what}{fall}", *(f"{label}: {_named(told, rows)}" for label, rows in same if rows)]
-
-
-def _named(told: DominoTogetherDocument, rows: Sequence[Worth]) -> str:
-    """Return the first of several changes by name, each with its gain."""
-    told_by = (f"{row.kind} {words.shown(row.change, _WHAT)} ({words.percent(row.gain_ns, told.shares_of_ns)})" for row in rows[:_OTHERS])
-    named = ", ".join(told_by)
-    return f"{named} and {len(rows) - _OTHERS} more" if len(rows) > _OTHERS else named
+    return [f"{row.head.what}{fall}", *(f"{label}: {named(told, rows)}" for label, rows in same if rows)]
