@@ -185,7 +185,7 @@ def test_ranked_algorithms__put_rounds_in_once():
     told = predict(trace, "collective bcast=chain", ONE, clock="none", draws=0)
     (question,) = asker.questions([asked])
     assert swept_makespan(question(asker.run.weighted)) == told.predicted.makespan
-    assert possible(asker.given, [asked], asker.changed([asked])) == told.span.others != ()
+    assert possible(asker.recorded, [asked], asker.changed([asked])) == told.span.others != ()
 
 
 @pytest.mark.parametrize("model", [ONE, POSTED_MODEL])
