@@ -18,13 +18,15 @@ from importlib import import_module
 from typing import NoReturn
 
 from perwiz import words
-from perwiz.commands import COMMANDS, TOGETHER, parser
+from perwiz.commands import COMMANDS, RUNNING, TOGETHER, parser
 from perwiz.errors import BUG, DONE, UNREADABLE, USAGE, PerwizError, UsageError
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of a process that SIGINT or SIGPIPE ended, as a shell reports them."""
 _LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 """Variables that launchers of MPI programs set."""
+_ALGEBRA = "OPENBLAS_NUM_THREADS", "1"
+"""Keeps what numpy has for large matrices from starting a thread on each processor when it is imported: there are none here."""
 _SIGNALLED = 128
 """Plus the number of the signal, likewise."""
 
@@ -71,6 +73,8 @@ def dispatch(given: list[str]) -> int:
     name, *rest = [*(word for word in given if word != "help"), "--help"] if given[0] == "help" else given
     if name in COMMANDS:
         _check_alone(name)
+        if name not in RUNNING:
+            os.environ.setdefault(*_ALGEBRA)
         return int(import_module(f"perwiz.commands.{name}").run(parser.of(name).parse_args(rest)))
     if not name.startswith("-"):
         guess = words.meant(name, (*COMMANDS, "help")) or f", must be one of {', '.join(COMMANDS)};"

@@ -28,5 +28,7 @@ COMMANDS = (
     "completion",
 )
 """In the order of the help."""
+RUNNING = ("record", "calibrate")
+"""Those that run programs of the user."""
 TOGETHER = ("predict", "domino", "patterns", "correct", "info")
 """Those that several processes do together, started by mpiexec or srun."""

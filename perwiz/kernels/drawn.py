@@ -31,7 +31,7 @@ def place(
     start: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
     vertex: cython.const[cython.int][::1],
-    piece: cython.const[cython.longlong][::1],
+    recorded: cython.const[cython.int][::1],
     bounded: cython.bint,
     whole: cython.const[cython.longlong][::1],
     stretch: cython.const[cython.int][::1],
@@ -41,15 +41,15 @@ def place(
     later: cython.double[::1],
     part: cython.double[::1],
 ) -> None:
-    """Write per listed vertex what `sweep` takes: the `stretch`, `more` and `share` of its `piece` of the recorded run.
+    """Write per listed vertex what `sweep` takes: the `stretch`, `more` and `share` of the vertex that it is in the `recorded` run.
 
-    They are in proportion to the weight of the first edge into it, of a piece that took `whole` then, ns; if `bounded` not more than
-    recorded. Of a piece that took no time none is later.
+    They are in proportion to the weight of the first edge into it, which was `whole` then, ns; if `bounded` not more than recorded. Where
+    that was 0 nothing is later.
     """
     with cython.nogil:
         for i in range(len(vertex)):
             v = vertex[i]
-            p = piece[i]
+            p = recorded[i]
             row[v] = stretch[p]
             if stretch[p] >= 0 and whole[p] != 0:
                 w: cython.double = weight[start[v]]
@@ -58,6 +58,24 @@ def place(
                     scale = 1.0
                 later[v] = more[p] * scale
                 part[v] = share[p] * scale
+
+
+def unchanged(
+    start: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    stretch: cython.const[cython.int][::1],
+    whole: cython.const[cython.longlong][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> bool:
+    """Return whether the first edges into some vertices weigh what they did in the recorded run, `whole`, as far as these are drawn."""
+    same: cython.bint = True
+    with cython.nogil:
+        for v in range(begin, end):
+            if stretch[v] >= 0 and weight[start[v]] != whole[v]:
+                same = False
+                break
+    return same
 
 
 def sweep(
@@ -87,31 +105,37 @@ def sweep(
     k: cython.Py_ssize_t
     u: cython.Py_ssize_t
     v: cython.Py_ssize_t
+    stop: cython.Py_ssize_t = begin
     begun: cython.Py_ssize_t = 0
     ended: cython.Py_ssize_t = 0
     with cython.nogil:
-        for v in range(begin, end):
-            for j in range(16):
-                best[j] = NEVER
-            for k in range(start[v], start[v + 1]):
-                u = slot[source[k]]
-                w: cython.double = weight[k]
+        while stop < end:
+            at_first: cython.Py_ssize_t = first[begun] if begun < len(first) else end
+            at_last: cython.Py_ssize_t = last[ended] if ended < len(last) else end
+            begin, stop = stop, min(at_first, at_last, end - 1) + 1
+            for v in range(begin, stop):
                 for j in range(16):
-                    best[j] = max(best[j], time[u, j] + w)
-            at = row[v]
-            if at >= 0:
-                a = more[v]
-                b = share[v]
+                    best[j] = NEVER
+                for k in range(start[v], start[v + 1]):
+                    u = slot[source[k]]
+                    w: cython.double = weight[k]
+                    for j in range(16):
+                        best[j] = max(best[j], time[u, j] + w)
+                at = row[v]
+                if at >= 0:
+                    a = more[v]
+                    b = share[v]
+                    for j in range(16):
+                        best[j] += a + b * deviation[at, j]
+                u = slot[v]
                 for j in range(16):
-                    best[j] += a + b * deviation[at, j]
-            u = slot[v]
-            for j in range(16):
-                time[u, j] = max(best[j], 0.0)
-            if begun < len(first) and v == first[begun]:
+                    time[u, j] = max(best[j], 0.0)
+            u = slot[stop - 1]
+            if at_first == stop - 1:
                 begun += 1
                 for j in range(16):
                     earliest[j] = min(earliest[j], time[u, j])
-            if ended < len(last) and v == last[ended]:
+            if at_last == stop - 1:
                 ended += 1
                 for j in range(16):
                     latest[j] = max(latest[j], time[u, j])

@@ -20,6 +20,7 @@ from perwiz.formats.store.store import Store, store_of
 from perwiz.formats.store.store import write as write_store
 from perwiz.graph.check import check_graph
 from perwiz.graph.graph import Graph, entering, hubs, returning
+from perwiz.graph.slots import Slots, slots
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, I4, Ints
 from perwiz.trace.resources import at_once
@@ -78,6 +79,8 @@ class Stages:
     """that returns there."""
     hubs: I4
     """Vertices of no location."""
+    slots: Slots
+    """Where the times of vertices stand in sweeps over several runs."""
 
 
 def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Run:
@@ -99,7 +102,7 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
         return (*(Varied(end, varied(run, (end,))) for end in ends), held)
 
     doubts, (noise, drawn), more, gains = at_once((lambda: doubts_of(run), noisy, others, lambda: balanced(run)), run.graph.edges)
-    told = possible(run.trace), run.replay_error, entering(run.graph), returning(run.graph), hubs(run.graph)
+    told = possible(run.trace), run.replay_error, entering(run.graph), returning(run.graph), hubs(run.graph), slots(run.graph)
     write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, run.health(), more, gains, *told)})
     return run
 
@@ -168,6 +171,7 @@ def _tell(store: Store) -> None:
         replay_error.tell(kept.replay_error, out)
         for column, values in ((entering, kept.entering), (returning, kept.returning), (hubs, kept.hubs)):
             column.tell(values, out.graph)
+        slots.tell(kept.slots, out.graph)
         for one in kept.varied:
             variations.known.tell(partial(_again, store, one.variation), out, (one.end,))
         return out
@@ -192,10 +196,13 @@ def _check(trace: Trace, stages: Stages) -> None:
     summable(run.clocks)
     others = [one.variation.weighted for one in stages.varied if one.variation is not None]
     parts = [partial(check_graph, own, run.graph), *(partial(_check_weighted, own, each, run.graph) for each in (weighted, *others))]
-    parts.append(partial(_check_noise, own, stages.noise, stages.drawn))
+    parts.append(partial(_check_noise, run.graph, stages.noise, stages.drawn))
     at_once(parts, run.graph.edges)
     for name, column in (("entering", entering), ("returning", returning), ("hubs", hubs)):
         _require(np.array_equal(getattr(stages, name), column(run.graph)), f"{name} of another graph")
+    own_slots = slots(run.graph)
+    same = (np.array_equal(stages.slots.row, own_slots.row), np.array_equal(stages.slots.last, own_slots.last))
+    _require(all(same) and stages.slots.rows == own_slots.rows, "slots of another graph")
     if run.clocks.correction is not None:
         correction = run.clocks.correction
         check_bounds(correction.trace)
@@ -246,8 +253,9 @@ def _check_columns(columns: list[tuple[str, Ints, int]]) -> None:
         check_within(f"{NAME}.{name}", column, -_MOST, _MOST)
 
 
-def _check_noise(trace: Trace, noise: Noise, drawn: F8) -> None:
-    rows, kept = 2 * len(trace.calls) + len(trace.locations), noise.stretches
+def _check_noise(graph: Graph, noise: Noise, drawn: F8) -> None:
+    _require(noise.graph is graph, "noise of another graph")
+    rows, kept = graph.vertices, noise.stretches
     stretches, pools = len(kept.times), len(kept.first) - 1
     for name, column, size in (
         *((name, getattr(noise, name), rows) for name in ("whole", "stretch", "more", "share")),

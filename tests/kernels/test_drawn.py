@@ -78,17 +78,28 @@ def test_turn__worked_by_hand():
 
 
 def test_place__worked_by_hand():
-    """Vertices 1, 2 and 3 hold pieces 1, 0 and 2, which took 10, 0 and 5 ns and take 30, 7 and 10: 3 and 2 times as long, if bounded 1."""
+    """Vertices 1, 2 and 3 are 1, 0 and 2 of the recorded run, which took 10, 0 and 5 ns and take 30, 7 and 10: 3 and 2 times as long.
+
+    If bounded 1.
+    """
     start, weight, whole = np.array([0, 0, 1, 2, 3], "i4"), np.array([30, 7, 10]), np.array([0, 10, 5])
-    vertex, piece, stretch = np.array([1, 2, 3], "i4"), np.array([1, 0, 2]), np.array([4, 5, 6], "i4")
+    vertex, piece, stretch = np.array([1, 2, 3], "i4"), np.array([1, 0, 2], "i4"), np.array([4, 5, 6], "i4")
     for bounded, three, two in ((False, 3, 2), (True, 1, 1)):
         row, later, part = np.full(4, -1, "i4"), np.zeros(4), np.zeros(4)
         drawn.place(start, weight, vertex, piece, bounded, whole, stretch, np.array([1.0, 2, 3]), np.array([5.0, 6, 7]), row, later, part)
         assert (row.tolist(), later.tolist(), part.tolist()) == ([-1, 5, 4, 6], [0, 2 * three, 0, 3 * two], [0, 6 * three, 0, 7 * two])
 
 
+def test_unchanged__worked_by_hand():
+    """Vertices 1 to 3 weighed 30, 7 and 10 by their first edges; 2 is not drawn."""
+    start, stretch, whole = np.array([0, 0, 1, 3, 4], "i4"), np.array([-1, 0, -1, 2], "i4"), np.array([0, 30, 7, 10])
+    for weight, same in (([30, 7, 9, 10], True), ([30, 8, 9, 10], True), ([30, 7, 9, 11], False), ([29, 7, 9, 10], False)):
+        assert drawn.unchanged(start, np.array(weight), stretch, whole, 1, 4) is same
+    assert drawn.unchanged(start, np.array([29, 7, 9, 10]), stretch, whole, 2, 4) is True
+
+
 def test_place__not_drawn():
-    row, later, vertex, piece = np.full(2, -1, "i4"), np.zeros(2), np.ones(1, "i4"), np.zeros(1, "i8")
+    row, later, vertex, piece = np.full(2, -1, "i4"), np.zeros(2), np.ones(1, "i4"), np.zeros(1, "i4")
     one, none, start = np.ones(1), np.full(1, -1, "i4"), np.array([0, 0, 1], "i4")
     drawn.place(start, np.array([9]), vertex, piece, False, np.ones(1, "i8"), none, one, one, row, later, later)
     assert (row.tolist(), later.tolist()) == ([-1, -1], [0, 0])

@@ -7,9 +7,10 @@ import dataclasses
 import numpy as np
 
 from perwiz.engines.sweep import critical_path, sweep
+from perwiz.graph.graph import entering
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.order.reorder import Reordered
@@ -63,26 +64,25 @@ def chance(noise: Noise, recorded: Weighted, changed: Weighted, now: int, mean: 
     run if it hides a gain, of the recorded one alone if it makes it, that takes longest beyond what is usual, if that is half of it.
     """
     hides, share = mean > now, recorded.trace.share
-    piece = _on_path(noise, changed)
+    vertices = _on_path(noise, changed)
     if not hides:
-        piece = np.setdiff1d(_on_path(noise, recorded), piece)
-    longer = -noise.more[piece]
+        vertices = np.setdiff1d(_on_path(noise, recorded), vertices)
+    longer = -noise.more[vertices]
     most = float(share.reduced(np.array([longer.max(initial=-np.inf)]), "max")[0])
     if most < _HALF * abs(mean - now):
         return Chance(hides)
-    return Chance(hides, _told(noise, recorded.trace, piece[longer == most], round(most)))
+    return Chance(hides, _told(noise, recorded.trace, vertices[longer == most], round(most)))
 
 
-def _told(noise: Noise, trace: Trace, rows: I8, longer: int) -> Piece:
-    """Return the first of some pieces of all processes, given those here, rows in the noise: computation before calls, both by location."""
-    calls, first, share = trace.calls, trace.first_calls + np.arange(len(trace.first_calls)), trace.share
-    computations = len(calls) + len(trace.locations)
-    computes, call = rows < computations, rows - computations
-    location = np.where(computes, np.searchsorted(first, rows, "right") - 1, 0)
-    location[~computes] = calls.location[call[~computes]]
-    call[computes] = (rows - location)[computes]
-    place = call - trace.first_calls[location]
-    call[computes & (call == trace.first_calls[location + 1])] = NONE
+def _told(noise: Noise, trace: Trace, vertices: I4, longer: int) -> Piece:
+    """Return the first of some pieces of all processes, given the vertices of those here: computation before calls, both by location."""
+    calls, first, share, graph = trace.calls, trace.first_calls, trace.share, noise.graph
+    returned, entered, ends = graph.returning[vertices], entering(graph)[vertices], np.argsort(graph.ended)
+    computes = returned == NONE
+    call = np.where(computes, entered, returned)
+    location = ends[np.minimum(np.searchsorted(graph.ended, vertices, sorter=ends), len(ends) - 1)]
+    location[call != NONE] = calls.location[call[call != NONE]]
+    place = np.where(call == NONE, first[location + 1], call) - first[location]
     key = (~computes).astype("i8") << 62 | location << 32 | place
     least = share.least(int(key.min(initial=np.iinfo("i8").max)))
     told = np.full(6, np.iinfo("i8").min)
@@ -90,21 +90,20 @@ def _told(noise: Noise, trace: Trace, rows: I8, longer: int) -> Piece:
         at, its, places = call[row], location[row], trace.locations
         op = calls.op[at] if at != NONE else NONE
         number = share.named(call[row : row + 1])[0]
-        told[:] = places.process[its], places.thread[its], number, op, computes[row], noise.whole[rows[row]]
+        told[:] = places.process[its], places.thread[its], number, op, computes[row], noise.whole[vertices[row]]
     rank, thread, number, op, is_computation, took = share.reduced(told, "max").tolist()
     return Piece(rank, thread, number, operations.OPS[op] if op != NONE else "", bool(is_computation), took, longer)
 
 
-def _on_path(noise: Noise, weighted: Weighted) -> I8:
-    """Return the pieces, rows of the noise, on a critical path of a weighted graph, ascending."""
-    graph, trace = weighted.graph, weighted.trace
+def _on_path(noise: Noise, weighted: Weighted) -> I4:
+    """Return what of the noise is on a critical path of a weighted graph: vertices of the recorded one, ascending."""
+    graph, recorded = weighted.graph, noise.graph
     time = sweep(graph, weighted.weight)
     vertex = np.searchsorted(graph.start, critical_path(graph, weighted.weight, time), "right") - 1
-    calls, locations = trace.calls.location.astype("i8"), np.arange(len(trace.locations))
-    rows = np.argsort(weighted.call) if isinstance(weighted, Reordered) else np.arange(len(calls))
-    piece = np.full(graph.vertices, NONE, "i8")
-    piece[graph.entered] = rows + calls
-    piece[graph.ended] = trace.first_calls[1:] + locations
-    piece[graph.returned] = rows + len(calls) + len(locations)
-    found = piece[vertex]
+    rows = np.argsort(weighted.call) if isinstance(weighted, Reordered) else slice(None)
+    known = np.full(graph.vertices, NONE, "i4")
+    known[graph.entered] = recorded.entered[rows]
+    known[graph.ended] = recorded.ended
+    known[graph.returned] = recorded.returned[rows]
+    found = known[vertex]
     return np.unique(found[found != NONE])

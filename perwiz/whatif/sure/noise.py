@@ -27,9 +27,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from perwiz.graph.graph import Graph
 from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted, work
 from perwiz.trace import operations
@@ -89,16 +91,19 @@ class Varies:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Noise:
-    """What repeats in a recorded run: its computation, row `call + location` and then the last of the location, then the work in its calls.
+    """What repeats in a recorded run: before each vertex of its graph computation, or the work in a call.
 
     In another run each takes `more + share * deviation` ns longer than recorded.
     """
 
+    graph: Graph
+    """Of the recorded run."""
     whole: I8
-    """As recorded, ns."""
+    """Per vertex, as recorded, ns."""
     stretch: I4
     """Whose deviation it has, by their `order`; behind `stretches` each of what is seldom is one; -1 of what is not drawn."""
     more: F8
+    """0, as is the share, of what took no time."""
     share: F8
     stretches: Stretches
     seldom: U8
@@ -160,24 +165,34 @@ class Noise:
 
     def _of(self, weighted: Weighted) -> tuple[I4, F8, F8]:
         """Return per vertex of a weighted graph whose deviation it has, how much longer it takes anyway, and its share of the deviation."""
-        graph, trace = weighted.graph, weighted.trace
-        of_call, locations = trace.calls.location, np.arange(len(trace.locations))
+        graph, calls = weighted.graph, len(weighted.trace.calls)
+        if graph is self.graph and self._unchanged(weighted):
+            return self.stretch, self.more, self.share
         order: I8 | None = np.argsort(weighted.call) if isinstance(weighted, Reordered) else None
         row, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices))
 
-        def place(vertex: I4, piece: I8, bounded: bool) -> None:
-            pieces = self.whole, self.stretch, self.more, self.share
-            kernel.place(graph.start, weighted.weight, vertex, piece, bounded, *pieces, row, more, share)
+        def place(vertex: I4, recorded: I4, bounded: bool) -> None:
+            known = self.whole, self.stretch, self.more, self.share
+            kernel.place(graph.start, weighted.weight, vertex, recorded, bounded, *known, row, more, share)
 
         def place_calls(some: slice) -> None:
-            location = of_call[some]
-            recorded: I8 = np.arange(some.start, some.start + len(location)) if order is None else order[some]
-            place(graph.entered[some], recorded + location, False)
-            place(graph.returned[some], recorded + len(of_call) + len(locations), True)
+            recorded = some if order is None else order[some]
+            place(graph.entered[some], self.graph.entered[recorded], False)
+            place(graph.returned[some], self.graph.returned[recorded], True)
 
-        place(graph.ended, trace.first_calls[1:] + locations, False)
-        map_threads(place_calls, chunks(len(of_call)), thread_count(len(of_call)))
+        place(graph.ended, self.graph.ended, False)
+        map_threads(place_calls, chunks(calls), thread_count(calls))
         return row, more, share
+
+    def _unchanged(self, weighted: Weighted) -> bool:
+        """Return whether all that is drawn takes as long in a weighted graph, that of the recorded run, as it was recorded."""
+        columns = weighted.graph.start, weighted.weight, self.stretch, self.whole
+        same = map_threads(
+            lambda some: kernel.unchanged(*columns, some.start, min(some.stop, len(self.whole))),
+            chunks(len(self.whole)),
+            thread_count(len(self.whole)),
+        )
+        return all(same)
 
     def _deviations(self, begin: int) -> F8:
         """Return the deviation of each stretch, and then of each piece of what is seldom, in TOGETHER draws, a column each."""
@@ -204,9 +219,21 @@ class _Drawn:
         return (self._share.reduced(self.latest, "max") - self._share.reduced(self.earliest, "min")).ravel()[: self.count]
 
 
-_NO_TIMES, _NO_PIECES = np.zeros(0), np.zeros(0, "i8")
+_NO_TIMES, _NO_PIECES, _NO_VERTICES = np.zeros(0), np.zeros(0, "i8"), np.zeros(0, "i4")
+_NO_GRAPH = Graph(
+    start=_NO_VERTICES,
+    source=_NO_VERTICES,
+    kind=np.zeros(0, "u1"),
+    cause=_NO_VERTICES,
+    entered=_NO_VERTICES,
+    returned=_NO_VERTICES,
+    begun=_NO_VERTICES,
+    ended=_NO_VERTICES,
+    contradictions=0,
+)
 _NO_STRETCHES = Stretches(_NO_TIMES, _NO_PIECES, _NO_PIECES, np.zeros(1, "i8"), np.zeros((0, 0), "i4"), 1)
-_UNSOUGHT = Noise(_NO_PIECES, np.zeros(0, "i4"), _NO_TIMES, _NO_TIMES, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0)
+_NOTHING = _NO_GRAPH, _NO_PIECES, _NO_VERTICES, _NO_TIMES, _NO_TIMES
+_UNSOUGHT = Noise(*_NOTHING, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0)
 """What is known where no runs are drawn."""
 
 
@@ -255,17 +282,35 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     drawn = (stretch >= 0) & (stretch < len(stretches.times))
     stretch[drawn] = np.argsort(stretches.order)[stretch[drawn]]
     more, part = _shares(length, usual, told, times, seldom, common)
+    more[whole == 0] = part[whole == 0] = 0
+    vertex = vertices(run)
     return Noise(
-        whole=whole,
-        stretch=stretch,
-        more=more,
-        share=part,
+        graph=run.graph,
+        whole=_scattered(whole, vertex, run.graph, 0),
+        stretch=_scattered(stretch, vertex, run.graph, NONE),
+        more=_scattered(more, vertex, run.graph, 0),
+        share=_scattered(part, vertex, run.graph, 0),
         stretches=stretches,
         seldom=_keys(trace, whole[:gaps], np.flatnonzero(seldom[:gaps])),
         any=any_,
         varies=varies,
         draws=DRAWS,
     )
+
+
+def vertices(run: Run) -> I4:
+    """Return the vertex of each piece of a run: computation, row `call + location` and then the last of the location, then calls.
+
+    Calls 0 and 1 of a location, and 2 of another: before 0, before 1, behind 1, before 2, behind 2, in 0, in 1, in 2.
+    """
+    return np.concatenate([np.insert(run.graph.entered, run.trace.first_calls[1:], run.graph.ended), run.graph.returned])
+
+
+def _scattered(values: Any, vertex: I4, graph: Graph, other: int) -> Any:
+    """Return the values of pieces by the vertices of these, another one elsewhere."""
+    out = np.full(graph.vertices, other, values.dtype)
+    out[vertex] = values
+    return out
 
 
 def _recorded(run: Run, computed: I8) -> tuple[I8, F8]:

@@ -37,15 +37,15 @@ class Parts:
     block: int
     """So many in a row are drawn together."""
     of: I4
-    """Per row of Noise: its part, outside of all the nearest; all 0 if there are no iterations."""
+    """Per piece of a run: its part, outside of all the nearest; all 0 if there are no iterations."""
     inside: Mask
-    """Per row of Noise: whether it is in an iteration."""
+    """Per piece of a run: whether it is in an iteration."""
     iterations: int
     """Of the program, 0 if it has none."""
 
 
 def parts_of(trace: Trace, process: I4, varied: F8, pools: int, found: Iterations) -> Parts:
-    """Return the parts of a run, given per row of Noise its location and how much longer than usual it took, ns; of so many pools.
+    """Return the parts of a run, given per piece of a run its location and how much longer than usual it took, ns; of so many pools.
 
     Fewer than FEW iterations are none. `found` are those of the trace.
     """
@@ -63,7 +63,7 @@ def parts_of(trace: Trace, process: I4, varied: F8, pools: int, found: Iteration
 
 
 def _iteration(found: Iterations, trace: Trace) -> tuple[I4, Mask]:
-    """Return per row of Noise the nearest iteration, and whether it is in it; computation is where the call behind it is."""
+    """Return per piece of a run the nearest iteration, and whether it is in it; computation is where the call behind it is."""
     calls, many = np.zeros(len(trace.calls), "i4"), len(found)
     inside = np.zeros(len(calls), bool)
     for at in range(*trace.share.locations.indices(len(trace.locations))):

@@ -17,7 +17,7 @@ from perwiz.whatif.sure.parts import LEAST
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Same:
-    """What is the same and what is alike, per row of Noise."""
+    """What is the same and what is alike, per piece of a run."""
 
     own: I4
     """The same: a group each."""

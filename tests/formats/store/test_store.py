@@ -245,7 +245,8 @@ def test_sum__tells_any_word_from_another():
             r"graph.returned\[\d+\] is 5, as one before it, must be a vertex of its own",
         ),
         ("stages.run.weighted.weight", np.zeros(3, "i8"), r"stages: weight of \(3,\), must be of \d+ rows"),
-        ("stages.noise.stretch", np.full(75, 10**6, "i4"), r"stages.noise.stretch\[0\] is 1000000, must be from -1 to \d+"),
+        ("stages.slots.row", np.zeros(79, "i4"), r"stages: slots of another graph"),
+        ("stages.noise.stretch", np.full(79, 10**6, "i4"), r"stages.noise.stretch\[0\] is 1000000, must be from -1 to \d+"),
     ],
 )
 def test_read__refuses(file, values, message, tmp_path):

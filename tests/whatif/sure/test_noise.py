@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,11 +11,12 @@ from hypothesis import given
 import build
 from build import Builder, hand_model
 from perwiz.graph.slots import slots
+from perwiz.whatif.hypotheses.base import apply, parse
 from perwiz.whatif.hypotheses.computation import Speed
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under
 from perwiz.whatif.sure import swept
-from perwiz.whatif.sure.noise import Around, Varies, noise_of
+from perwiz.whatif.sure.noise import Around, Varies, noise_of, vertices
 
 
 def steps(*lengths, end=0):
@@ -45,13 +48,32 @@ def told(trace, asked=()):
 
 def test_by_hand():
     """Behind the first call 10 14 12 10 14, a stretch each: 12 usual. Before the first 6, alike: so much if that is usual."""
-    noise = noise_of(replayed(steps(6, 10, 14, 12, 10, 14), hand_model()))
-    assert noise.whole.tolist() == [6, 10, 14, 12, 10, 14, 0, 0, 0, 0, 0, 0, 0]
-    assert noise.stretch.tolist() == [5, 0, 1, 2, 3, 4, 6, *[-1] * 6]
-    assert noise.share[:7].tolist() == pytest.approx([6, *[12] * 5, 0])
-    assert noise.more[:7].tolist() == pytest.approx([0, 2, -2, 0, 2, -2, 0])
+    run = replayed(steps(6, 10, 14, 12, 10, 14), hand_model())
+    noise, pieces = noise_of(run), vertices(run)
+    assert noise.whole[pieces].tolist() == [6, 10, 14, 12, 10, 14, 0, 0, 0, 0, 0, 0, 0]
+    assert noise.stretch[pieces].tolist() == [5, 0, 1, 2, 3, 4, 6, *[-1] * 6]
+    assert noise.share[pieces[:7]].tolist() == pytest.approx([6, *[12] * 5, 0])
+    assert noise.more[pieces[:7]].tolist() == pytest.approx([0, 2, -2, 0, 2, -2, 0])
     assert noise.stretches.deviation.tolist() == pytest.approx([part * 1.25**0.5 / 6 for part in (-1, 1, 0, -1, 1)])
     assert noise.varies == Varies("computation", pytest.approx(1 / 6), 5, 6)
+
+
+def test_vertices():
+    """One vertex each: what is not of a piece is the origin, and where locations begin."""
+    run = replayed(waiting([3, 4], [5, 6]), hand_model())
+    pieces, graph = vertices(run), run.graph
+    assert pieces[[0, 1, 2, 3, 5]].tolist() == [*graph.entered[:2], graph.ended[0], graph.entered[2], graph.ended[1]]
+    assert (pieces[6:].tolist(), len(set(pieces.tolist()))) == (graph.returned.tolist(), len(pieces))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_drawn__graph_of_its_own(times):
+    """Whether a graph is that of the recorded run, or another one like it, is the same."""
+    run = replayed(waiting([10, 14, 12, 15], [11, 13, 12, 10]), hand_model())
+    noise, asked = noise_of(run), [parse(f"speed rank:0-1={times}")]
+    same = apply(run.weighted, asked)
+    other = dataclasses.replace(same, graph=dataclasses.replace(run.graph))
+    assert noise.drawn(same).tolist() == noise.drawn(other).tolist()
 
 
 def test_drawn__in_one_step(monkeypatch):
@@ -64,8 +86,8 @@ def test_drawn__in_one_step(monkeypatch):
 
 def test_longer_than_what_repeats():
     """1200 is as 100 times 12: what it varies by is ten times as much, not 100 times."""
-    noise = noise_of(replayed(steps(6, 10, 14, 12, 10, 14, end=1200), hand_model()))
-    assert noise.share[:7].tolist() == pytest.approx([6, *[12] * 5, 120])
+    run = replayed(steps(6, 10, 14, 12, 10, 14, end=1200), hand_model())
+    assert noise_of(run).share[vertices(run)[:7]].tolist() == pytest.approx([6, *[12] * 5, 120])
 
 
 def test_multiples_are_other_work():
