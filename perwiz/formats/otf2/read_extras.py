@@ -15,9 +15,13 @@ from perwiz.formats.otf2.other_records import OtherRecords
 from perwiz.trace.arrays import I8, U1
 from perwiz.trace.matching import Ends
 from perwiz.trace.origin import MEASURED, Origin, from_json, from_words
-from perwiz.trace.tables import LINKS, Links, Requests
+from perwiz.trace.tables import LINKS, NONE, Links, Requests
 from perwiz.trace.trace import Counts
 
+_OF_SEVERAL = (extra.SEQUENCE, extra.LINK, extra.MESSAGE, extra.RECEIVED)
+"""Extras that tie calls of several processes to each other."""
+_OF_CALLS = (extra.COMPLETED_BY, extra.RECEIVE)
+"""Extras whose values are rows of calls of the same process."""
 _COLUMN = {
     extra.PEER: "peer",
     extra.TAG: "tag",
@@ -26,6 +30,8 @@ _COLUMN = {
     extra.BYTES_SENT: "sent",
     extra.BYTES_RECEIVED: "received",
 }
+_NOWHERE = np.empty(0, "i8"), np.empty(0, "i8")
+"""Calls and values of an extra that no call has."""
 
 
 class Extras:
@@ -37,10 +43,17 @@ class Extras:
         self._definitions = definitions
         self._rows: dict[int, tuple[I8, I8]] = {}
 
-    def take(self, other_records: OtherRecords) -> None:
-        """Take the records of extras from the other records."""
+    def take(self, other_records: OtherRecords, begin: int = 0) -> None:
+        """Take the records of extras from the other records; rows of calls count from the first one here, which has the row `begin`."""
         if self.written:
             self._rows = {number: other_records.extras(extra.PREFIX + event.name) for number, event in enumerate(extra.EVENTS)}
+        for number in _OF_CALLS if begin else ():
+            rows, values = self._rows.get(number, _NOWHERE)
+            self._rows[number] = rows, np.where(values == NONE, NONE, values - begin)
+
+    def ties_processes(self) -> bool:
+        """Return whether some tie calls of several processes to each other."""
+        return any(len(self._rows.get(number, _NOWHERE)[0]) for number in _OF_SEVERAL)
 
     def property(self, name: str, otherwise: Any, make: Callable[[str], Any] = json.loads) -> Any:
         """Return a property of the anchor file made of its text, or `otherwise` if there is none that can be used."""
@@ -67,7 +80,7 @@ class Extras:
 
     def _get(self, number: int, low: int, high: int) -> tuple[I8, I8]:
         """Return the calls that have an extra, and its values from `low` to below `high`."""
-        rows, values = self._rows.get(number, (np.empty(0, "i8"), np.empty(0, "i8")))
+        rows, values = self._rows.get(number, _NOWHERE)
         good = (values >= low) & (values < high)
         self.bad += int((~good).sum())
         return rows[good], values[good]
@@ -127,5 +140,5 @@ class Extras:
 
     def apart(self) -> I8:
         """Return the calls of collectives that take part in no instance."""
-        rows, values = self._rows.get(extra.SEQUENCE, (np.empty(0, "i8"), np.empty(0, "i8")))
+        rows, values = self._rows.get(extra.SEQUENCE, _NOWHERE)
         return rows[values == -1]

@@ -68,7 +68,7 @@ class Builder:
         """Return the trace."""
         self._calls()
         self.other_records = OtherRecords(self.columns, self.locations, self.recording.definitions)
-        self.extras.take(self.other_records)
+        self._take_extras()
         locks = self.other_records.of_threads(*LOCKS)
         locks.name(self.column["op"])
         locks.number_locks(self.column["op"], self.column["tag"])
@@ -96,6 +96,9 @@ class Builder:
         idle = np.flatnonzero(self.column["bits"] & records.FROM_START)
         self.instants = self.locations.instants()
         self.column["enter"][idle] = self.instants.enter[self.column["location"][idle]]
+
+    def _take_extras(self) -> None:
+        self.extras.take(self.other_records)
 
     def _devices(self) -> None:
         """Tie what ran on streams to the host; the region of a call that concerns a device stands where others have a root."""

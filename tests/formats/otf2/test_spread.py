@@ -1,23 +1,63 @@
 """Archives read by several processes, each its locations alone: the parts are those cut out of what one process reads."""
 
+import dataclasses
 import pathlib
 
+import numpy as np
 import pytest
 
 import threaded
+from build import Builder, table
 from perwiz.formats import files
+from perwiz.trace import tables
 from perwiz.trace.spread import cut as cutting
 
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "size"), [("npb-mg.S_timens-4", 1), ("npb-mg.S_timens-4", 3), ("npb-is.S-4", 2)])
-def test_parts__as_cut(monkeypatch, name, size):
-    path = str(TRACES / name)
+def check_parts(monkeypatch, path, size):
+    """Check that each of so many processes has its part; return the whole."""
     parts = threaded.together(size, lambda team: files.read_part(path, team))
     whole, bounds = files.read(path), parts[0].share.bounds
     monkeypatch.setattr(cutting, "bounds_of", lambda *_: bounds)
     cuts = threaded.parts(size, whole, lambda part: part)
     assert [threaded.differing(*pair) for pair in zip(parts, cuts, strict=True)] == [[]] * size
     assert sum(part.share.calls.stop - part.share.calls.start for part in parts) == len(whole.calls)
+    return whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "size"), [("npb-mg.S_timens-4", 1), ("npb-mg.S_timens-4", 3), ("npb-is.S-4", 2)])
+def test_parts__as_cut(monkeypatch, name, size):
+    check_parts(monkeypatch, str(TRACES / name), size)
+
+
+def told_beside():
+    """Return a trace of which OTF2 does not hold the mode of its message, who posted its receive, and who completes another of rank 1."""
+    b = Builder(2)
+    b.call(0, "Comm_rank")
+    b.send(0, 1)
+    b.call(1, "Comm_rank")
+    b.recv(1, 0)
+    b.call(1, "Irecv", peer=-1)
+    b.call(1, "Wait")
+    trace = b.trace()
+    requests = table(tables.Requests, posted_by=[4], completed_by=[5], cancelled=[0])
+    messages = dataclasses.replace(trace.messages, mode=np.array([tables.SYNCHRONOUS], "u1"), receive=np.array([2], "i4"))
+    return dataclasses.replace(trace, requests=requests, messages=messages)
+
+
+@pytest.mark.slow
+def test_parts__written_by_perwiz(monkeypatch, tmp_path):
+    files.write(told_beside(), str(tmp_path / "run.otf2"))
+    whole = check_parts(monkeypatch, str(tmp_path / "run.otf2"), 2)
+    assert (whole.messages.mode.tolist(), whole.messages.receive.tolist()) == ([tables.SYNCHRONOUS], [2])
+    assert whole.requests.completed_by.tolist() == [5]
+
+
+@pytest.mark.slow
+def test_parts__whole_where_perwiz_ties_processes(tmp_path):
+    trace = told_beside()
+    linked = dataclasses.replace(trace, links=table(tables.Links, kind=[tables.LINKS.index("fork")], cause=[0], effect=[5]))
+    files.write(linked, str(tmp_path / "linked.otf2"))
+    assert threaded.together(2, lambda team: files.read_part(str(tmp_path / "linked.otf2"), team)) == [None, None]

@@ -14,7 +14,6 @@ from perwiz.formats.otf2 import repair
 from perwiz.formats.otf2.definitions import Definitions
 from perwiz.formats.otf2.locations import arranged
 from perwiz.formats.otf2.read import Recorded, Recording
-from perwiz.formats.otf2.read_extras import Extras
 from perwiz.formats.otf2.tables import Builder, Side
 from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I8, U1
@@ -31,13 +30,12 @@ from perwiz.trace.trace import Counts, Trace
 def read(path: str, team: Team, progress: Callable[[int, int], None] | None = None) -> Trace | None:
     """Return the part of an archive that this process of a team has, having read its locations alone.
 
-    None, on all, for one that is to be read whole: which perwiz wrote, with one-sided communication, or of whose collectives times are to
-    tell the root. Raises TraceError and LibraryError as `perwiz.formats.otf2.read.record`.
+    None, on all, for one that is to be read whole: with one-sided communication, of whose collectives times are to tell the root, or in
+    which perwiz ties calls of several processes by what OTF2 does not hold. Raises TraceError and LibraryError as
+    `perwiz.formats.otf2.read.record`.
     """
     share = _Share(team)
     recording = agreed(team, lambda: reading.record(path, progress, kept=share.kept, others=team.size - 1))
-    if Extras(recording.definitions).written:
-        return None
     told = [np.array(column, kind) for column, kind in zip(zip(*recording.offsets, strict=True), ("i8", "i8", "i8", "f8"), strict=False)]
     columns = [np.concatenate(gathered(team, column)) for column in told or [np.zeros(0, kind) for kind in ("i8", "i8", "i8", "f8")]]
     offsets = [*zip(*(column.tolist() for column in columns), strict=True)]
@@ -89,6 +87,7 @@ class _Builder(Builder):
     def part(self) -> Trace:
         """Return it. Raises AskedWholeError, on all."""
         own = self.trace()
+        self._whole_if(self.extras.bad > 0)
         loose = self._team.reduce(np.array([own.counts.loose_counters], "i8"), "sum")
         own = dataclasses.replace(own, counts=dataclasses.replace(own.counts, loose_counters=int(loose[0])))
         return assembled(self.places, own, self._tied, self._found)
@@ -101,17 +100,26 @@ class _Builder(Builder):
         super()._calls()
         self._whole_if(bool(operations.ON_WINDOWS[self.column["op"]].any()))
 
+    def _take_extras(self) -> None:
+        self.extras.take(self.other_records, self.places.begin)
+        self._whole_if(self.extras.ties_processes())
+
     def _match(self, sends: Side, receives: Side, mode: U1) -> None:
         """Find the messages with an end here."""
 
+        if written := self.extras.written:
+            self._extras(sends.ends, receives.ends, mode)
+
         def tell(there: matching.Ends, here: matching.Ends) -> None:
+            if written:
+                return
             self.repaired = repair.communicators(there, here)
             more, self.resized = repair.sizes(there, here)
             np.add.at(self.column["received"], here.done, more)
 
         enter = self.column["enter"]
         self._tied, self.contradicting = matched_messages(
-            self.places, sends.ends, receives.ends, mode, enter, tell, equal=True, several=self._several()
+            self.places, sends.ends, receives.ends, mode, enter, tell, equal=not written, several=self._several()
         )
         self.messages = Messages.empty()
         self.matched = int((self.places.of_call(self._tied.calls["receive_done"]) == self._team.rank).sum())
@@ -121,7 +129,7 @@ class _Builder(Builder):
         done = matching.completions(calls.op, self.requests)
         self.sequence = np.full(len(done), NONE, "i8")
         found = matched_collectives(self.places, calls, done, self.comms.table(), self.column["enter"])
-        self._whole_if(found.rootless > 0)
+        self._whole_if(found.rootless > 0 and not self.extras.written)
         self._found = found
         instances = CollectiveInstances(found.collectives, found.members, found.unmatched, found.incomplete, found.rootless)
         self.instances = instances
