@@ -183,6 +183,42 @@ def rest(start, returning, weight, lag, lasts):
     return [weight[local[call]] - min(lag[local[call]], lasts[call]) for call in range(len(lasts))]
 
 
+def reweigh(start, kind, cause, returning, weight, before, work, lasts, let_go, cut, lag):
+    """Return the weights that lags of another model become: see the kernel; `work` and `lasts` per call, of both models and ns."""
+
+    def scaled(value, old, new):
+        return round(value * (new / old)) if old > 0 else value + new
+
+    out = list(lag)
+    for v, call in enumerate(returning):
+        for k in into(start, v):
+            if kind[k] == GAP:
+                out[k] = scaled(weight[k], before[k], lag[k])
+            elif call < 0 and kind[k] not in (INJECTION, EJECTION, QUEUE):
+                out[k] = weight[k]
+        if call < 0:
+            continue
+        local = start[v]
+        own = min(before[local], lasts[call])
+        rest = weight[local] - own
+        explained = min(rest, work[call][0])
+        now = rest + scaled(explained, *work[call]) - explained
+        out[local] = scaled(own, before[local], lag[local]) + now
+        for k in into(start, v)[1:]:
+            was = weight[k] - rest
+            if kind[k] == GAP:
+                continue
+            if lag[k] == cut or weight[k] == cut != before[k] or (kind[k] == RENDEZVOUS and cause[k] in let_go):
+                out[k] = cut
+            elif before[k] == cut:
+                out[k] = now + lag[k]
+            elif kind[k] in (INJECTION, EJECTION):
+                out[k] = now + was + lag[k] - before[k]
+            else:
+                out[k] = now + scaled(max(was, 0), before[k], lag[k]) + min(was, 0)
+    return out
+
+
 def shares(part, group, total):
     """Return parts rescaled so that those of each group add up to its total, rounded half to even on the running sum."""
     out = []

@@ -12,6 +12,11 @@ LOCAL = cython.declare(cython.int, names.LOCAL)
 RENDEZVOUS = cython.declare(cython.int, names.RENDEZVOUS)
 GAP = cython.declare(cython.int, names.GAP)
 PROBE = cython.declare(cython.int, names.PROBE)
+INJECTION = cython.declare(cython.int, names.INJECTION)
+EJECTION = cython.declare(cython.int, names.EJECTION)
+QUEUE = cython.declare(cython.int, names.QUEUE)
+WHOLE = cython.declare(cython.double, 4503599627370496.0)
+"""From this size on a double has no part of one; a smaller one has none once it is added and taken off: what is halfway goes to even."""
 
 Fit = cython.struct(edges=cython.longlong, lowered=cython.longlong, violations=cython.longlong, returned_before=cython.longlong)
 FIT = np.dtype([("edges", "i8"), ("lowered", "i8"), ("violations", "i8"), ("returned_before", "i8")])
@@ -115,3 +120,82 @@ def rest(
             if call >= 0:
                 k = start[v]
                 out[call] = weight[k] - min(lag[k], leave[call] - enter[call])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _scaled(value: cython.longlong, old: cython.longlong, new: cython.longlong) -> cython.longlong:
+    """Return value * new / old, rounded once, half to even; value + new where the old model had nothing to say."""
+    out: cython.double
+    if old > 0:
+        ratio: cython.double = new
+        ratio /= old
+        out = value * ratio
+        if 0 <= out < WHOLE:
+            out = (out + WHOLE) - WHOLE
+        elif -WHOLE < out < 0:
+            out = (out - WHOLE) + WHOLE
+    else:
+        out = value + new
+    return cython.cast(cython.longlong, out)
+
+
+def reweigh(
+    start: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    cause: cython.const[cython.int][::1],
+    returning: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    before: cython.const[cython.longlong][::1],
+    worked: cython.const[cython.longlong][::1],
+    works: cython.const[cython.longlong][::1],
+    enter: cython.const[cython.longlong][::1],
+    leave: cython.const[cython.longlong][::1],
+    let_go: cython.const[cython.uchar][::1],
+    cut: cython.longlong,
+    lag: cython.longlong[::1],
+) -> None:
+    """Replace the lags of another model in `lag` by weights, given the `weight` of the measured run, its lags `before`, and per call what
+    its model says of work, `worked`, and the other, `works`.
+
+    An edge weighs its lag and the work behind it; both change each by its own ratio:
+
+        measured 70, rest 20 -> 30, lag of the model 100 -> 150      so its lag was 50, becomes 75, and the edge weighs 105
+
+    `returning` is the call that returns at each vertex, -1 of others. An edge that was cut though the model did not say so stays cut; and
+    all rendezvous edges do of messages that `let_go` lists, if it is that long.
+    """
+    with cython.nogil:
+        k: cython.Py_ssize_t
+        held: cython.bint = len(let_go) > 0
+        for v in range(len(returning)):
+            call = returning[v]
+            if call < 0:
+                for k in range(start[v], start[v + 1]):
+                    if kind[k] == GAP:
+                        lag[k] = _scaled(weight[k], before[k], lag[k])
+                    elif kind[k] != INJECTION and kind[k] != EJECTION and kind[k] != QUEUE:
+                        lag[k] = weight[k]
+                continue
+            k = start[v]
+            own: cython.longlong = min(before[k], leave[call] - enter[call])
+            rest: cython.longlong = weight[k] - own
+            explained: cython.longlong = min(rest, worked[call])
+            now: cython.longlong = rest + _scaled(explained, worked[call], works[call]) - explained
+            lag[k] = _scaled(own, before[k], lag[k]) + now
+            for k in range(start[v] + 1, start[v + 1]):
+                new = lag[k]
+                old = before[k]
+                if kind[k] == GAP:
+                    lag[k] = _scaled(weight[k], old, new)
+                elif new == cut or (weight[k] == cut and old != cut) or (kind[k] == RENDEZVOUS and held and let_go[cause[k]] != 0):
+                    lag[k] = cut
+                elif old == cut:
+                    lag[k] = now + new
+                else:
+                    was: cython.longlong = weight[k] - rest
+                    if kind[k] == INJECTION or kind[k] == EJECTION:
+                        lag[k] = now + was + new - old
+                    else:
+                        lag[k] = now + _scaled(max(was, 0), old, new) + min(was, 0)

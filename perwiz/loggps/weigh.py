@@ -8,6 +8,7 @@ recorded duration. So a sweep without hypothesis gives back every recorded time 
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from perwiz.graph.graph import (
     LOCAL,
     MESSAGE,
     PROBE,
-    QUEUE,
     RENDEZVOUS,
     TRANSFER,
     Graph,
@@ -355,12 +355,12 @@ class Measured:
     """Per edge."""
     lag: I8
     """Per edge, what the model says."""
-    own: I8
-    """Per call: the lag of its own request."""
-    rest: I8
-    """Per call: the work behind all lags."""
     work: I8
     """Per call: the part of its work that the model explains."""
+
+
+_KEPT: weakref.WeakValueDictionary[tuple[int, int], Weighted] = weakref.WeakValueDictionary()
+"""By graph and model, what weighs what the measured run does, as long as somebody has it."""
 
 
 def measured(weighted: Weighted) -> Measured:
@@ -370,26 +370,20 @@ def measured(weighted: Weighted) -> Measured:
 
 def keep_as_measured(weighted: Weighted) -> None:
     """Let what the measured run weighs be the weights of this one: as `weigh` returned it, and nobody writes to them."""
-    graph, trace, model = weighted.graph, weighted.trace, weighted.model
-    made = _made(graph, trace, weighted.timeline, model, lags(trace, graph, model), weighted.weight)
-    _measured.tell(made, graph, trace, weighted.timeline, model)
+    _KEPT[id(weighted.graph), id(weighted.model)] = weighted
 
 
 @remembered(1)
 def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model) -> Measured:
-    lag = lags(trace, graph, model)
-    weight = lag.copy()
-    _split(graph, vertex_times(timeline, graph, lag), weight)
-    return _made(graph, trace, timeline, model, lag, weight)
-
-
-def _made(graph: Graph, trace: Trace, timeline: Timeline, model: Model, lag: I8, weight: I8) -> Measured:
-    """Return what the measured run weighs, given that and the lags of the model without the gaps of sends that nobody received."""
+    lag, kept = lags(trace, graph, model), _KEPT.get((id(graph), id(model)))
+    if kept is not None and kept.trace is trace and kept.timeline is timeline:
+        weight = kept.weight
+    else:
+        weight = lag.copy()
+        _split(graph, vertex_times(timeline, graph, lag), weight)
     if model.gap != "none":  # a call may have sent more than its messages that came
         lag = lags(trace, graph, model, trace.messages.bytes)
-    edge = graph.start[graph.returned]
-    own = np.minimum(lag[edge], timeline.calls.leave - timeline.calls.enter)
-    return Measured(weight, lag, own, weight[edge] - own, work(trace, model))
+    return Measured(weight, lag, work(trace, model))
 
 
 def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed: Trace | None = None) -> I8:
@@ -400,55 +394,17 @@ def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed
     What the model explains of a lag or of work changes by the ratio of the two models, so a message that proved faster than the model
     by some factor stays so; what it does not explain stays (rendezvous edges of messages that only now are synchronous come alive).
     """
-    trace, graph, old = weighted.trace, weighted.graph, weighted.model
+    trace, graph, old, times = weighted.trace, weighted.graph, weighted.model, weighted.timeline.calls
     delay = flows.recorded_delays(trace, graph, old)
-    lag, explained = lags(placed or trace, graph, model, size, old, delay), np.minimum(before.rest, before.work)
-    rest = before.rest + _scaled(explained, before.work, work(trace, old, size, model, placed)) - explained
-    local = graph.start[graph.returned]
-    own = _scaled(before.own, before.lag[local], lag[local]) + rest
-    _reweigh_partners(graph, before, rest, lag)
-    lag[local] = own
-    return lag
-
-
-def _scaled(value: I8, old: I8, new: I8) -> I8:
-    """Return value * new / old, rounded once; value + new where the old model had nothing to say."""
-    out = np.empty(len(value), "i8")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for chunk in chunks(len(out)):
-            was, now, then = value[chunk], old[chunk], new[chunk]
-            out[chunk] = np.where(now > 0, np.rint(was * (then / now)), was + then)
+    out = lags(placed or trace, graph, model, size, old, delay)
+    let_go = np.zeros(len(trace.messages) if graph.supposed else 0, "u1")
+    for chunk in chunks(graph.edges if graph.supposed else 0):
+        gone = (graph.kind[chunk] == RENDEZVOUS) & (before.weight[chunk] == CUT) & (before.lag[chunk] != CUT)
+        let_go[graph.cause[chunk][gone]] = 1
+    edges = graph.start, graph.kind, graph.cause, graph.returning
+    works = before.work, work(trace, old, size, model, placed)
+    kernel.reweigh(*edges, before.weight, before.lag, *works, times.enter, times.leave, let_go, CUT, out)
     return out
-
-
-def _reweigh_partners(graph: Graph, before: Measured, rest: I8, out: I8) -> None:
-    """Replace new lags by the measured weights, those of edges from partners into returns and of gaps changed.
-
-    An edge weighs its lag and the work behind it; both change each by its own ratio:
-
-        measured 70, rest 20 -> 30, lag of the model 100 -> 150      so its lag was 50, becomes 75, and the edge weighs 105
-    """
-    measured, lag_old = before.weight, before.lag
-    for vertices in chunks(graph.vertices):
-        bounds = graph.start[vertices.start : vertices.stop + 1]
-        edges = slice(int(bounds[0]), int(bounds[-1]))
-        lag_new = out[edges].copy()
-        out[edges] = measured[edges]
-        kind, owner = graph.kind[edges], np.repeat(graph.returning[vertices], np.diff(bounds))
-        edge = np.flatnonzero((owner != NONE) & (kind != LOCAL) & (kind != GAP))
-        call, of, new, edge = owner[edge], kind[edge], lag_new[edge], edge + edges.start
-        lag, old = measured[edge] - before.rest[call], lag_old[edge]
-        kept = _scaled(np.maximum(lag, 0), old, new) + np.minimum(lag, 0)
-        let_go = (measured[edge] == CUT) & (old != CUT)
-        if graph.supposed:  # all rendezvous edges of a message lead into the same vertex
-            holds, message = of == RENDEZVOUS, graph.cause[edge]
-            let_go |= holds & np.isin(message, message[let_go & holds])
-        kept = np.where(np.isin(of, (INJECTION, EJECTION)), lag + new - old, kept)
-        out[edge] = np.where((new == CUT) | let_go, CUT, rest[call] + np.where(old == CUT, new, kept))
-        shared = np.flatnonzero((owner == NONE) & np.isin(kind, (INJECTION, EJECTION, QUEUE)))
-        out[edges][shared] = lag_new[shared]
-        gap = np.flatnonzero(kind == GAP)
-        out[edges][gap] = _scaled(measured[edges][gap], lag_old[edges][gap], lag_new[gap])
 
 
 def timeline_of(weighted: Weighted, time: I8, origin: Origin) -> Timeline:

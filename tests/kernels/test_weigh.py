@@ -66,6 +66,45 @@ def test_rest__twin(data):
     assert out.tolist() == naive.rest(start.tolist(), returning, weight, lag, lasts[:calls])
 
 
+@given(build.graphs(), st.data())
+def test_reweigh__twin(graph, data):
+    """Of lags and weights a third of which is cut, small ones often halfway; messages of all edges are the same three."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 1 << 30)))
+    local = [v for v in range(1, graph.vertices) if graph.kind[graph.start[v]] == naive.LOCAL and v % 3]
+    returning, calls = np.full(graph.vertices, -1, "i4"), len(local)
+    returning[local] = rng.permutation(calls)
+    weight, before, lag = rng.choice([CUT, 0, 1, 3, 7, 250, 1 << 20], (3, graph.edges), p=[0.3, *[0.7 / 6] * 6])
+    for column in (weight, before, lag):
+        column[graph.kind == naive.GAP] %= 64
+        column[graph.start[:-1][local]] %= 64
+    worked, works, enter, lasts = rng.integers(0, 40, (4, calls))
+    cause, let_go = rng.integers(0, 3, graph.edges, "i4"), rng.integers(0, 2, 3 * int(rng.integers(0, 2)), "u1")
+    columns = graph.start, graph.kind, cause, returning, weight, before, worked, works, enter, enter + lasts, let_go
+    out = lag.copy()
+    weigh.reweigh(*columns, CUT, out)
+    lists = [column.tolist() for column in (graph.start, graph.kind, cause, returning, weight, before)]
+    work = list(zip(worked.tolist(), works.tolist(), strict=True))
+    expected = naive.reweigh(*lists, work, lasts.tolist(), np.flatnonzero(let_go).tolist(), CUT, lag.tolist())
+    assert out.tolist() == expected
+
+
+def test_reweigh__by_hand():
+    """A call from 0 to 100 with an own request of 10, of 30 behind its lags the model explains 20, and edges from partners.
+
+    On the other network the request takes 15, and work 30: 10 + 20 + 10 become 15 + 30 + 10. A message of 50 with 30 behind it, whose lag
+    of 100 becomes 150, takes 75 then; one that comes alive all of its 7; a cut one stays so; a gap of 5, 20 by the model, becomes 10 of 40;
+    half of 1 and of 3 go to even numbers, 0 and 2. From an interface 3 ns more are 3 ns more.
+    """
+    start = np.array([0, 0, 1, 10], "i4")
+    kind = np.array([0, 0, 1, 2, 2, naive.GAP, naive.GAP, naive.GAP, 2, naive.EJECTION], "u1")
+    weight = np.array([10, 40, 80, CUT, CUT, 5, 1, 3, 40, 50])
+    before, lag = np.array([[0, 10, 100, CUT, 0, 20, 2, 2, 0, 6], [0, 15, 150, 7, 0, 40, 1, 1, 0, 9]])
+    cause = np.array([-1, -1, 0, 1, 2, -1, -1, -1, 3, 4], "i4")
+    times = np.array([20]), np.array([30]), np.array([0]), np.array([100])
+    weigh.reweigh(start, kind, cause, np.array([-1, -1, 0], "i4"), weight, before, *times, np.array([0, 0, 0, 1, 0], "u1"), CUT, lag)
+    assert lag.tolist() == [10, 55, 40 + 75, 40 + 7, CUT, 10, 0, 2, CUT, 40 + 20 + 3]
+
+
 def test_split__every_case_of_a_partner():
     """A call from 100 to 150 with an own request of 12 and six partners, at these times with these lags:
 

@@ -11,7 +11,7 @@ import numpy as np
 from perwiz.loggps.inner import with_awaited
 from perwiz.loggps.model import Model
 from perwiz.loggps.progress import with_movers
-from perwiz.loggps.weigh import Weighted, weigh
+from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.resources import remembered
 from perwiz.whatif import rounds
 from perwiz.whatif.hypotheses.base import Hypothesis
@@ -29,6 +29,7 @@ class Variation:
     changes: tuple[str, ...]
     """Of the model, one per unknown, as `Model.with_changes` takes them; or HELD."""
     weighted: Weighted
+    """Its weights are those of the measured run: questions have copies."""
 
     def alike(self, run: Run) -> bool:
         """Return whether all weights are those of the run, in all of its parts: only what asks the model once more is another there."""
@@ -90,10 +91,13 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
     other = (now.waits != before.waits).any() or not np.array_equal(pairs, before.pairs(share))
     if not anew and not share.any(other) and _same_costs(old, model):
         return None
-    if not anew:
-        return Variation(changes, weigh(trace, trace.timeline, run.graph, model))
-    trace = with_awaited(known_there, model)
-    return Variation(changes, weigh(trace, trace.timeline, graph_of(trace, model, hypotheses), model))
+    graph = run.graph
+    if anew:
+        trace = with_awaited(known_there, model)
+        graph = graph_of(trace, model, hypotheses)
+    weighted = weigh(trace, trace.timeline, graph, model)
+    keep_as_measured(weighted)
+    return Variation(changes, weighted)
 
 
 @remembered(1)
