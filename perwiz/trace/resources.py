@@ -64,7 +64,7 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threa
 
 def at_once(tasks: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
     """Return what each of some tasks returns that only read what they share; in threads if it is about rows for several."""
-    return map_threads(lambda task: task(), tasks, min(thread_count(rows), len(tasks)))
+    return map_threads(lambda task: task(), tasks, max(min(thread_count(rows), len(tasks)), 1))
 
 
 def in_parts(work: Callable[[slice], Any], count: int, rows: int) -> None:

@@ -261,9 +261,9 @@ def span_between(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doub
     """Return the span of what hypotheses make of a recorded run, given doubts of that and how much it varies; None if nothing is asked."""
     if known is None:
         return exactly(base.trace.timeline.makespan)
-    others, drawn = possible(base, hypotheses, changed.weighted), known.noise.drawn(changed.weighted)
+    others, ((drawn,), drawing) = possible(base, hypotheses, changed.weighted), known.noise.drawing([changed.weighted])
     found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, drawn, others, any(one.priced for one in hypotheses))
-    return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts)[0]
+    return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts, drawing)[0]
 
 
 def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:

@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from perwiz.loggps.weigh import CUT, Weighted, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask, chunks
 from perwiz.trace.parts.iterations import Iterations
-from perwiz.trace.resources import map_threads, remembered, thread_count
+from perwiz.trace.resources import at_once, map_threads, remembered, thread_count
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -132,24 +133,30 @@ class Noise:
 
     def drawn_of(self, several: Sequence[Weighted]) -> list[F8]:
         """Return what `drawn` does of each of several weighted graphs; what differs between runs is drawn once for all of them."""
+        drawn, tasks = self.drawing(several)
+        at_once(tasks, 0 if several[0].trace.share.team else len(tasks) * several[0].graph.edges)  # who asks others does so in one order
+        return drawn
+
+    def drawing(self, several: Sequence[Weighted]) -> tuple[list[F8], list[Callable[[], None]]]:
+        """Return what `drawn_of` does, not yet filled, and the tasks that fill it, each with some runs of all graphs."""
         if self.varies is None or not self.draws:
-            return [np.zeros(0) for _ in several]
+            return [np.zeros(0) for _ in several], []
         drawn = [_Drawn(weighted, self._of(weighted), self.draws) for weighted in several]
-        share, most, kept = several[0].trace.share, max(one.count for one in drawn), max(one.sweeps.rows for one in drawn)
-        edges, begins = max(one.edges for one in drawn), range(0, most, TOGETHER)
-        threads = 1 if share.team or kept > _ROOM else min(thread_count(most * edges // TOGETHER), len(begins))
+        kept, rooms = max(one.sweeps.rows for one in drawn), list[F8]()
 
-        def draw(part: int) -> None:
-            room = np.empty((kept, TOGETHER))
-            for begin in begins[part::threads]:
-                deviation = self._deviations(begin)
-                for one in drawn:
-                    if begin < one.count:
-                        row = begin // TOGETHER
-                        one.sweeps.through(deviation, room[: one.sweeps.rows], one.earliest[row], one.latest[row])
+        def draw(begin: int) -> None:
+            deviation, room = self._deviations(begin), rooms.pop() if rooms else np.empty((kept, TOGETHER))
+            for one in drawn:
+                if begin < len(one.lasts):
+                    one.draw(begin, deviation, room[: one.sweeps.rows])
+            rooms.append(room)
 
-        map_threads(draw, range(threads), threads)
-        return [one.lasts() for one in drawn]
+        def draw_all() -> None:
+            for begin in begins:
+                draw(begin)
+
+        begins = range(0, max(len(one.lasts) for one in drawn), TOGETHER)
+        return [one.lasts for one in drawn], [partial(draw, begin) for begin in begins] if kept <= _ROOM else [draw_all]
 
     def weights(self, weighted: Weighted, count: int) -> Iterator[I8]:
         """Yield the weights of so many runs drawn of a weighted graph, those that `drawn` sweeps, rounded to ns."""
@@ -209,14 +216,15 @@ class _Drawn:
 
     def __init__(self, weighted: Weighted, pieces: tuple[I4, F8, F8], draws: int) -> None:
         self.sweeps, self._share = Sweeps(weighted, *pieces), weighted.trace.share
-        self.edges = passed(weighted.graph, self._share)
-        self.count = min(max(EDGES // self.edges, FEWEST), draws)
-        rows = -(-self.count // TOGETHER)
-        self.earliest, self.latest = (np.full((rows, TOGETHER), end) for end in (np.inf, -np.inf))
+        self.lasts = np.zeros(min(max(EDGES // passed(weighted.graph, self._share), FEWEST), draws))
+        """How long the runs last, ns."""
 
-    def lasts(self) -> F8:
-        """Return how long the runs last, ns."""
-        return (self._share.reduced(self.latest, "max") - self._share.reduced(self.earliest, "min")).ravel()[: self.count]
+    def draw(self, begin: int, deviation: F8, room: F8) -> None:
+        """Sweep TOGETHER runs, or those that are left, from one on."""
+        earliest, latest = np.full(TOGETHER, np.inf), np.full(TOGETHER, -np.inf)
+        self.sweeps.through(deviation, room, earliest, latest)
+        some = self.lasts[begin : begin + TOGETHER]
+        some[:] = (self._share.reduced(latest, "max") - self._share.reduced(earliest, "min"))[: len(some)]
 
 
 _NO_TIMES, _NO_PIECES, _NO_VERTICES = np.zeros(0), np.zeros(0, "i8"), np.zeros(0, "i4")

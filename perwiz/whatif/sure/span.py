@@ -33,6 +33,7 @@ EDGES_OF_ALL = 6_000_000_000
 """Edges that drawn runs of all questions pass together."""
 _ROOM, _BYTES = 1 << 27, 24
 """Bytes that graphs take whose runs are drawn together, at most, and for each of their edges."""
+Task = Callable[[], Any]
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""
 
@@ -220,16 +221,18 @@ def span_under(run: Run, hypotheses: Sequence[Hypothesis], draws: int = DRAWS) -
     return spans(run, answers, hypotheses)[0]
 
 
-def spans(run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None) -> list[Span]:
+def spans(
+    run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None, drawing: Sequence[Task] = ()
+) -> list[Span]:
     """Return the span of each answer, the unknowns of the machine varied one at a time and then all to where each answer is smallest and
     largest; the model is varied, too, where more than a few messages contradict it.
 
     `hypotheses` are those of the questions that change messages: they may need further edges. `doubts` are those of the run, whose
-    weights are read without.
+    weights are read without. `drawing` are tasks that are done beside, and draw runs of the answers.
     """
     found = [_Found(answer) for answer in answers.of]
     more = [*(doubts or doubts_of(run)).against, *(change for hypothesis in hypotheses for change in hypothesis.opens(run.machine))]
-    _tell_of_each(run, found, more, hypotheses)
+    _tell_of_each(run, found, more, hypotheses, drawing)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
         combined = varied(run, changes, hypotheses)
@@ -239,10 +242,13 @@ def spans(run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), dou
     return [one.span(answers, run) for one in found]
 
 
-def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis]) -> None:
+def _tell_of_each(
+    run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis], drawing: Sequence[Task]
+) -> None:
     """Tell answers what they become where one thing is otherwise that is unknown, held or fitted, in order.
 
-    What is otherwise takes memory: of several answers, which then are found at once, one thing after the other.
+    What is otherwise takes memory: of several answers, which then are found at once, one thing after the other. What is left to draw is
+    drawn meanwhile.
     """
 
     rows = 0 if run.trace.share.team else run.graph.edges  # who asks others does so in one order
@@ -263,11 +269,12 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         *(partial(otherwise, made) for _, made in unknown),
         *(partial(cheaper, model) for model in run.machine.off),
     ]
+    tasks += drawing
     outcomes = [task() for task in tasks] if len(found) >= thread_count(rows) else at_once(tasks, rows)
     for (key, _), several in zip(unknown, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)
-    for one, costs in zip(found, zip(*outcomes[len(unknown) :], strict=True), strict=False):
+    for one, costs in zip(found, zip(*outcomes[len(unknown) : len(tasks) - len(drawing)], strict=True), strict=False):
         one.costs = [cost for cost in costs if cost is not None]
 
 
