@@ -142,11 +142,13 @@ def _alone(args: argparse.Namespace, model: Start) -> int:
     from perwiz.report.domino.document import ordered
     from perwiz.report.domino.first import pays
     from perwiz.report.domino.text import text
+    from perwiz.trace.resources import keep_freed
     from perwiz.whatif.worth.domino import domino
 
     args.question += f" by {args.block}" if args.block else ""
     trace, machine = files.part(args.trace, args.iterations, model, command="domino")
     machine = options.on_topology(args, machine, trace)
+    keep_freed()
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, machine, args.clock, args.question, progress)
     ranking = _ranking(args, ranked)

@@ -74,14 +74,28 @@ def in_parts(work: Callable[[slice], Any], count: int, rows: int) -> None:
     map_threads(work, [slice(begin, min(begin + size, count)) for begin in range(0, count, max(size, 1))], threads)
 
 
-_ARENAS = -8
-"""The option of mallopt(3) that says how many heaps there may be."""
+_TRIM, _PAD, _MAPPED, _ARENAS = -1, -2, -4, -8
+"""Options of mallopt(3): free bytes at the end of the heap from which on it shrinks, bytes that it grows by beyond what is asked for, how
+many arrays may lie outside of it, and how many heaps there may be.
+"""
+_KEPT, _AHEAD = 1 << 28, 1 << 26
+"""Bytes at the end of the heap that are kept, and fetched ahead."""
 
 
 def one_heap() -> None:
     """Let all threads take memory from one heap: what one of several has freed is then there for the others, not kept for each."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
+
+
+def keep_freed() -> None:
+    """Let freed arrays stay for those that come next: where many questions take large ones, fetching each from the system anew, page by
+    page, takes a fifth of the processor time.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        for option, value in ((_MAPPED, 0), (_TRIM, _KEPT), (_PAD, _AHEAD)):
+            library.mallopt(option, value)
 
 
 def give_back() -> None:

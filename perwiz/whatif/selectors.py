@@ -127,7 +127,7 @@ def steps(trace: Trace, text: str) -> tuple[I8, I8]:
             least, most = trace.share.least(int(step.min(initial=len(trace.regions)))), trace.share.most(int(step.max(initial=0)))
             raise UsageError(f"'{text}': no such step, region '{name}' has steps {least} to {most}")
         rows, step = rows[chosen], step[chosen]
-    return rows, np.searchsorted(trace.share.distinct(step), step)
+    return rows, trace.share.placed(step)[1]
 
 
 def all_steps(trace: Trace, instances: I8) -> tuple[I8, I8, I8]:
@@ -138,8 +138,8 @@ def all_steps(trace: Trace, instances: I8) -> tuple[I8, I8, I8]:
     most = trace.share.most(int(trace.regions.instance.max(initial=0))) + 1
     asked: I8 = trace.region_names[instances].astype("i8")
     asked = asked * most + trace.regions.instance[instances]
-    key = trace.share.distinct(asked)
-    return key // most, key % most, np.searchsorted(key, asked)
+    key, which = trace.share.placed(asked)
+    return key // most, key % most, which
 
 
 def numbered(text: str, names: Sequence[str]) -> tuple[str, str]:
@@ -225,10 +225,15 @@ def site(routine: str, path: str, place: str) -> str:
 
 def inside(trace: Trace, name: int) -> Mask:
     """Return which calls were made inside a region, at any depth, bool per call."""
+    return np.asarray(paths_inside(trace, name)[trace.calls.path])
+
+
+def paths_inside(trace: Trace, name: int) -> Mask:
+    """Return which region paths lead into a region, at any depth, bool per path, and behind them that what is outside of any does not."""
     within = np.zeros(len(trace.paths) + 1, bool)
     for path in range(len(trace.paths)):
         within[path] = trace.paths.region[path] == name or within[trace.paths.parent[path]]
-    return np.asarray(within[trace.calls.path])
+    return within
 
 
 def lies_in(trace: Trace, inner: int, outer: int) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import naive
 from perwiz.kernels import number
-from perwiz.trace.numbers import Numbers, distinct, following, paths
+from perwiz.trace.numbers import Numbers, distinct, following, paths, places
 
 KEYS = st.one_of(st.integers(-3, 3), st.sampled_from([2**62, -(2**62), 2**31, 2**40 + 1, -(2**31) - 1]))
 PAIRS = st.lists(st.tuples(KEYS, KEYS), max_size=15)
@@ -101,3 +101,17 @@ def test_distinct__as_numpy(keys, dtype):
     values = np.array(keys, "i8").astype(dtype)
     assert distinct(values).tolist() == np.unique(values).tolist()
     assert distinct(values).dtype == values.dtype
+
+
+@pytest.mark.parametrize("apart", [1, 100])
+def test_places__close_together_and_far_apart(apart):
+    known = np.array([3, 5, 9], "i8") * apart
+    assert places(known, np.array([5, 9, 5, 3], "i8") * apart).tolist() == [1, 2, 1, 0]
+
+
+@given(st.lists(st.integers(-20, 20), max_size=20), st.sampled_from([1, 1 << 40]))
+def test_places__as_searchsorted(keys, apart):
+    values = np.array(keys, "i8") * apart
+    known = distinct(values)
+    assert known.tolist() == np.unique(values).tolist()
+    assert places(known, values).tolist() == np.searchsorted(known, values).tolist()

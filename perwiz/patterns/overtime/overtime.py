@@ -433,7 +433,7 @@ def _regions(over: OverTime, segments: Segments, cut: Pieces, of_part: I8, count
     if not len(trace.regions):
         return [""] * count
     chosen = (cut.part >= 0) & np.isin(cut.location, over.hosts)
-    path, names = segments.path()[cut.segment[chosen]], len(trace.names)
+    path, names = segments.path[cut.segment[chosen]], len(trace.names)
     name = np.where(path >= 0, np.append(trace.paths.region, -1)[path], names)
     total = np.bincount(of_part[cut.part[chosen]] * (names + 1) + name, cut.length[chosen], count * (names + 1)).reshape(count, names + 1)
     return [(*trace.names, "")[int(row.argmax())] if row.any() else "" for row in total]

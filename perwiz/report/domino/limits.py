@@ -189,7 +189,7 @@ def _computed(asker: Asker) -> I8:
         own &= (segments.gap > _before(trace, selectors.init_calls(trace), NONE)[segments.location]) & (
             segments.gap <= _before(trace, ending, len(trace.calls) + len(trace.locations))[segments.location]
         )
-    path = segments.path()[own]
+    path = segments.path[own]
     out = np.zeros((int(trace.locations.process.max()) + 1, len(trace.names) + 1), "i8")
     region = np.where(path == NONE, len(trace.names), trace.paths.region[path] if len(trace.paths) else len(trace.names))
     np.add.at(out, (trace.locations.process[segments.location[own]], region), segments.length[own])
@@ -210,7 +210,7 @@ def for_devices(asker: Asker) -> ForDevices | None:
     if not segments.length[chosen].any():
         return None
     spent = np.zeros((len(trace.locations), len(trace.paths) + 1), "i8")
-    np.add.at(spent, (segments.location[chosen], segments.path()[chosen]), segments.length[chosen])
+    np.add.at(spent, (segments.location[chosen], segments.path[chosen]), segments.length[chosen])
     row = int(spent.sum(axis=1).argmax())
     where = int(spent[row].argmax())
     region = blocks.region_path(trace, where if where < len(trace.paths) else NONE)

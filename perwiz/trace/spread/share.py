@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
-from perwiz.trace.numbers import Numbers, distinct_pairs
+from perwiz.trace.numbers import Numbers, distinct, distinct_pairs, places
 from perwiz.trace.spread.team import How, Team, gathered, texts
 
 T = TypeVar("T")
@@ -119,7 +119,16 @@ class Share:
 
     def distinct(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values that there are on any process, in order."""
-        return np.unique(self.rows(np.unique(values)))
+        own = distinct(values)
+        return own if self.team is None else distinct(self.rows(own))
+
+    def placed(self, values: NDArray[Any]) -> tuple[NDArray[Any], I8]:
+        """Return the integers that there are on any process, in order, and the place of each of these among them.
+
+        values 5 9 5 3   out  3 5 9, 1 2 1 0
+        """
+        known = self.distinct(values)
+        return known, places(known, values)
 
     def numbered(self, first: Ints, second: Ints) -> tuple[I4, int]:
         """Return a number per pair, the same for the same on all processes, and how many there are: 0, 1, 2 ... in order of the pairs.

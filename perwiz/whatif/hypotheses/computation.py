@@ -13,6 +13,7 @@ from perwiz.graph.graph import GAP
 from perwiz.loggps.weigh import CUT, Weighted, vertex_times
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, listed
@@ -50,15 +51,35 @@ class Computation(Hypothesis):
         return changed
 
 
-class Scale(Computation):
+class OfSegments(Computation):
+    """What changes some segments of computation alone, as its `changed` says."""
+
+    def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
+        """Return (which segments, how long they then are), given the lengths of all, ns. Raises UsageError if it does not fit the trace."""
+        raise NotImplementedError
+
+    def lengths(self, segments: Segments, length: I8) -> I8:
+        """Return the lengths, those of some segments changed."""
+        out = length.copy()
+        rows, changed = self.changed(segments, length)
+        out[rows] = changed
+        return out
+
+    def gaps(self, segments: Segments, length: I8) -> I8:
+        """Return the weights, changed by as much as what they hold: no length of another segment is looked at."""
+        rows, changed = self.changed(segments, length)
+        return segments.gaps_with(rows, length, changed)
+
+
+class Scale(OfSegments):
     """`REGION=0.5`: computation inside a region, calls made from it included, takes that part of its time; `REGION@rank:3=0.5`,
     `REGION@node:NAME=0.5`, ...: on those processes, threads or streams.
     """
 
     word, example, of_parts, of_windows = "scale", "NAME=0.5", True, True
 
-    def lengths(self, segments: Segments, length: I8) -> I8:
-        """Return the lengths, the region's scaled, rounded per segment to ns."""
+    def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
+        """Return the segments of the region, scaled, rounded per segment to ns."""
         which, factor = number(self, self.argument)
         trace = segments.trace
         name, place = selectors.placed(which, trace.names)
@@ -68,10 +89,10 @@ class Scale(Computation):
             if not trace.share.asked(there.any()):
                 raise UsageError(f"{self}: region '{name}' is never entered there, must be where it is")
             instances = instances[there]
-        return _times(self, segments, length, segments.within(instances), factor)
+        return _times(self, segments, length, segments.inside(instances)[0], factor)
 
 
-class Speed(Computation):
+class Speed(OfSegments):
     """`rank:3=2.0`: that process computes twice as fast, with its threads; `rank:0-7=2.0`, `node:NAME=2.0`: those processes.
 
     `rank:3.1=2.0`: that thread or stream. What streams of devices do for a process is not faster with it.
@@ -80,13 +101,13 @@ class Speed(Computation):
 
     word, example, of_parts, of_windows = "speed", "rank:3=2", True, True
 
-    def lengths(self, segments: Segments, length: I8) -> I8:
-        """Return the lengths, those of the processes divided by the factor, rounded per segment to ns."""
+    def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
+        """Return the segments of the processes, divided by the factor, rounded per segment to ns."""
         which, factor = number(self, self.argument)
         if factor == 0:
             raise UsageError(f"{self}: a speed of 0, must be above 0")
         own = selectors.processors(segments.trace, which)[segments.location] & between_init_and_finalize(segments)
-        return _times(self, segments, length, own, 1 / max(factor, _SLOWEST))
+        return _times(self, segments, length, np.flatnonzero(own), 1 / max(factor, _SLOWEST))
 
 
 class BalanceTime(Computation):
@@ -163,7 +184,7 @@ class Distribute(Computation):
         return out
 
 
-class Typical(Computation):
+class Typical(OfSegments):
     """Each instance of some regions takes the mean of all of its region path, and each message and collective call made in them, beside
     waiting, the median of its call site: all of them, those of some regions, ranks, nodes or groups, or `all but` these.
 
@@ -172,22 +193,16 @@ class Typical(Computation):
 
     word, example, of_calls = "typical", "all", True
 
-    def lengths(self, segments: Segments, length: I8) -> I8:
-        """Return the lengths: of each chosen instance, without those in it, the mean."""
-        regions, trace = segments.trace.regions, segments.trace
-        instance = segments.instance()
-        rows = np.flatnonzero(instance >= 0)
-        rows = rows[np.argsort(instance[rows], kind="stable")]
-        took = np.bincount(instance[rows], length[rows], len(regions))
-        count = np.bincount(regions.path, minlength=len(trace.paths))
-        mean = np.rint(np.bincount(regions.path, took, len(trace.paths)) / np.maximum(count, 1)).astype("i8")
+    def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
+        """Return the segments of each chosen instance, without those in it, with the mean."""
+        trace, instance = segments.trace, segments.instance
+        mean = _means(segments) if length is segments.length else _mean(segments, length)
         inside = np.zeros(len(length), bool)
         for name in self._regions(trace):
-            inside |= segments.within(selectors.instances(trace, name))
-        rows = rows[self._is_chosen(trace, inside, segments.location)[rows]]
-        out = length.copy()
-        out[rows] = shares(length[rows], instance[rows].astype("i8"), mean[regions.path])
-        return out
+            inside[segments.inside(selectors.instances(trace, name))[0]] = True
+        rows = np.flatnonzero(self._is_chosen(trace, inside, segments.location) & (instance >= 0))
+        rows = rows[np.argsort(instance[rows], kind="stable")]
+        return rows, shares(length[rows], instance[rows].astype("i8"), mean[trace.regions.path])
 
     def in_calls(self, weighted: Weighted) -> None:
         """Let each chosen message and collective call take, beside waiting, the median of its call site."""
@@ -257,14 +272,25 @@ def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
     return name, factor
 
 
-def _times(hypothesis: Hypothesis, segments: Segments, length: I8, where: Mask, factor: float) -> I8:
-    """Return lengths with some of them times a factor, rounded to ns. Raises UsageError if they add up to more than 2**60 ns."""
-    rows = np.flatnonzero(where)
-    changed = np.rint(length[rows] * factor)
-    own = float(length.sum() - length[rows].sum()) + changed.sum()
+@remembered(1)
+def _means(segments: Segments) -> I8:
+    return _mean(segments, segments.length)
+
+
+def _mean(segments: Segments, length: I8) -> I8:
+    """Return how long the instances of each region path are on average, without those in them, ns; `length` is that of the segments."""
+    trace = segments.trace
+    took = np.bincount(segments.path[segments.path >= 0], length[segments.path >= 0], len(trace.paths))
+    count = np.bincount(trace.regions.path, minlength=len(trace.paths))
+    return np.rint(took / np.maximum(count, 1)).astype("i8")
+
+
+def _times(hypothesis: Hypothesis, segments: Segments, length: I8, rows: I8, factor: float) -> tuple[I8, I8]:
+    """Return some segments and their lengths times a factor, rounded to ns. Raises UsageError if all then add up to more than 2**60 ns."""
+    took = length[rows]
+    changed = np.rint(took * factor)
+    own = float(length.sum() - took.sum()) + changed.sum()
     total = float(segments.trace.share.reduced(np.array([own]), "sum")[0])
     if total > _LONGEST:
         raise UsageError(f"{hypothesis}: computation of {total / 1e9:.3g} s in all, must be below {_LONGEST / 1e9:.3g} s")
-    out = length.copy()
-    out[rows] = changed.astype("i8")
-    return out
+    return rows, changed.astype("i8")

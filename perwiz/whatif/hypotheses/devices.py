@@ -40,7 +40,7 @@ def for_devices(segments: Segments) -> Mask:
     chosen = segments.within(np.flatnonzero(around & (count[which] == 1)))
     starts = chosen & (segments.gap <= (first + np.arange(len(first)))[segments.location])
     named = np.array([name.startswith(_CONSTRUCTS) for name in trace.names], bool)
-    inside = np.append(named[trace.paths.region], False)[segments.path()]
+    inside = np.append(named[trace.paths.region], False)[segments.path]
     return np.asarray((starts | inside) & (trace.locations.kind != STREAM)[segments.location])
 
 
@@ -49,8 +49,9 @@ def mostly_for_devices(segments: Segments, chosen: Mask, region: str) -> bool:
     share = segments.trace.share
     if not share.any(chosen.any()):
         return False
-    inside = segments.within(np.sort(selectors.steps(segments.trace, region)[0]))
-    held, whole = (share.total(int(segments.length[rows].sum())) for rows in (inside & chosen, inside))
+    inside = segments.inside(np.sort(selectors.steps(segments.trace, region)[0]))[0]
+    length = segments.length[inside]
+    held, whole = (share.total(int(took.sum())) for took in (length[chosen[inside]], length))
     return held > _LITTLE * whole
 
 

@@ -87,7 +87,7 @@ def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:
     if not share.any(on_stream.any()) or not share.any(not on_stream.all()):
         return instances, step
     step = step[~on_stream]
-    return instances[~on_stream], np.searchsorted(share.distinct(step), step)
+    return instances[~on_stream], share.placed(step)[1]
 
 
 def _stretches(segments: Segments, text: str, number: str) -> Parts:
@@ -102,7 +102,7 @@ def _stretches(segments: Segments, text: str, number: str) -> Parts:
     key = segments.location[segment].astype("i8") * count + stretch[segment]
     fresh = np.diff(key, prepend=-1) != 0
     part = stretch[segment[fresh]]
-    return Parts(segment, np.cumsum(fresh) - 1, np.searchsorted(share.distinct(part), part))
+    return Parts(segment, np.cumsum(fresh) - 1, share.placed(part)[1])
 
 
 def _own(segments: Segments) -> Mask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import weakref
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from perwiz.kernels import stretch as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
 from perwiz.trace.arrays import I4, I8, Ints, Mask
-from perwiz.trace.numbers import running
+from perwiz.trace.numbers import running_of
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.tables import NONE
@@ -115,12 +116,16 @@ class Segments:
         mask[self.inside(instances)[0]] = True
         return mask
 
+    @cached_property
     def instance(self) -> I4:
-        """Return the innermost region instance of every segment, -1 outside of any region.
+        """The innermost region instance of every segment, -1 outside of any region.
 
         One location, segments 0 to 4; instance 0 is entered behind segment 0 and left behind 3, instance 1 inside it behind 1 and 2 ->
         -1 0 1 0 -1.
         """
+        return self._instance()
+
+    def _instance(self) -> I4:
         regions = self.trace.regions
         bounded = np.zeros(len(self.length), bool)
         out = np.full(len(self.length), NONE, "i4")
@@ -131,15 +136,29 @@ class Segments:
         last = np.maximum.accumulate(np.where(bounded, np.arange(len(out)), 0))
         return np.asarray(out[last])
 
+    @cached_property
     def path(self) -> I4:
-        """Return the innermost region path of every segment, -1 outside of any region."""
-        return np.append(self.trace.regions.path, np.int32(NONE))[self.instance()]
+        """The innermost region path of every segment, -1 outside of any region."""
+        return np.append(self.trace.regions.path, np.int32(NONE))[self._instance()]
+
+    @cached_property
+    def sums(self) -> I8:
+        """The lengths of all segments, added up by region path, in the last place those outside of any region; ns."""
+        out = np.zeros(len(self.trace.paths) + 1, "i8")
+        np.add.at(out, self.path, self.length)
+        return out
 
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""
         if length is self.length:
             return self.whole
         return np.add.reduceat(length, self._first) if len(length) > len(self.edge) else length
+
+    def gaps_with(self, segment: I8, length: I8, changed: I8) -> I8:
+        """Return the weights of the edges that hold the computation if, of segments of these lengths, some have changed ones."""
+        out = self.gaps(length).copy()
+        np.add.at(out, self.gap[segment], changed - length[segment])
+        return out
 
     def stretched(self, weighted: Weighted, length: I8) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""
@@ -227,11 +246,10 @@ def mean_shares(value: I8, step: I8, share: Share = ALONE) -> I8:
     value   10 21 4 8    step   0 0 1 1
     ->      16 15 6 6
     """
-    known = share.distinct(step)
-    step = np.searchsorted(known, step)
+    known, step = share.placed(step)
     own, total = np.bincount(step, minlength=len(known)), np.zeros(len(known), "i8")
     np.add.at(total, step, value)
-    place = share.of_earlier(own)[step] + running(step, step)
+    place = share.of_earlier(own)[step] + running_of(step, len(known))
     count, total = share.reduced(own, "sum"), share.reduced(total, "sum")
     return np.asarray(total[step] // count[step] + (place < total[step] % count[step]))
 

@@ -212,4 +212,4 @@ def _computation(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, .
     before = np.concatenate(([0], np.cumsum(segments.length)))
     begin = np.repeat(run.time[graph.source[edges[step]]] - before[first], count) + before[row]
     step = np.repeat(step, count)
-    return _part(step, _COMPUTATION, begin, segments.length[row], location[step], segments.path()[row], NONE)
+    return _part(step, _COMPUTATION, begin, segments.length[row], location[step], segments.path[row], NONE)

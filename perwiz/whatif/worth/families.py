@@ -8,17 +8,30 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers, distinct
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Texts(Protocol[T_co]):
+    """Texts of sets, by their rows."""
+
+    def __len__(self) -> int:
+        """Return how many sets there are."""
+
+    def __getitem__(self, row: int, /) -> T_co:
+        """Return the text of a set."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,9 +42,9 @@ class Family:
     row, member    0 0, 0 1, 1 2    set 0 holds calls 0 1 2, set 1 holds call 4
     """
 
-    names: tuple[str, ...]
+    names: Texts[str]
     """Text per set."""
-    selectors: tuple[str | None, ...]
+    selectors: Texts[str | None]
     """Per set the text that `perwiz.whatif.selectors.calls` takes for exactly its calls; None if there is none."""
     class_of: I4
     """Class per call int32, -1 none."""
@@ -121,11 +134,38 @@ def _step(run: Run) -> Family:
     row = np.repeat(which, count)
     member = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - first, count)
     order = np.argsort(row, kind="stable")
-    texts = [(f"{trace.names[name]}#{number}", name) for name, number in zip(regions.tolist(), numbers.tolist(), strict=True)]
-    known = set(trace.names)
-    exactly = {name: _exact(trace, f"step:{trace.names[name]}#1", name) is not None for name in np.unique(regions).tolist()}
-    exact = [f"step:{text}" if exactly[name] and text not in known else None for text, name in texts]
-    return Family(tuple(text for text, _ in texts), tuple(exact), class_of[:-1], row[order], member[order])
+    exactly = np.zeros(len(trace.names), bool)
+    for name in distinct(regions).tolist():
+        exactly[name] = _exact(trace, f"step:{trace.names[name]}#1", name) is not None
+    texts = _Steps(trace.names, regions, numbers)
+    return Family(texts, _Selectors(texts, exactly), class_of[:-1], row[order], member[order])
+
+
+class _Steps:
+    """Texts of steps, `REGION#3`, each made when it is asked for: of most nobody asks."""
+
+    def __init__(self, names: Sequence[str], region: I8, number: I8) -> None:
+        self.names, self.region, self._number = names, region, number
+
+    def __len__(self) -> int:
+        return len(self.region)
+
+    def __getitem__(self, row: int) -> str:
+        return f"{self.names[self.region[row]]}#{self._number[row]}"
+
+
+class _Selectors:
+    """Selectors of steps, likewise; None where regions are called alike."""
+
+    def __init__(self, steps: _Steps, exactly: Mask) -> None:
+        self._steps, self._exactly, self._known = steps, exactly, set(steps.names)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __getitem__(self, row: int) -> str | None:
+        text = self._steps[row]
+        return f"step:{text}" if self._exactly[self._steps.region[row]] and text not in self._known else None
 
 
 def _rank(run: Run) -> Family:
@@ -143,8 +183,7 @@ def _pair(run: Run) -> Family:
     table, process = run.trace.messages, run.trace.processes_of_calls.astype("i8")
     ranks = int(run.trace.locations.process.max(initial=0)) + 1
     asked = process[table.send] * ranks + process[table.receive_done]
-    keys = run.trace.share.distinct(asked)
-    pair_of = np.searchsorted(keys, asked)
+    keys, pair_of = run.trace.share.placed(asked)
     calls = np.concatenate([table.send, table.send_done, table.receive, table.receive_done]).astype("i8")
     moved = distinct((calls * max(len(keys), 1) + np.tile(pair_of, 4))[calls != NONE])
     call, pair = np.divmod(moved, max(len(keys), 1))

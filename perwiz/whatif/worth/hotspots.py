@@ -50,13 +50,13 @@ def hot_spots(asker: Asker, path: Pieces, most: int) -> list[HotSpot]:
     computed = (path.kind == KINDS.index("computation")) & (path.path >= 0)
     on_path, own = np.zeros(len(trace.names), "i8"), np.zeros(len(trace.names) + 1, "i8")
     np.add.at(on_path, name_of[path.path[computed]], path.length[computed])
-    np.add.at(own, name_of[segments.path()], segments.length)
+    np.add.at(own, name_of, segments.sums)
     tried = list[tuple[str, int]]()
     for row in np.argsort(-on_path, kind="stable")[:_TRIED].tolist():
         name = trace.names[row]
         if on_path[row] < _LEAST * path.length.sum() or mostly_for_devices(segments, asker.for_devices, name):
             continue
-        if own[row] >= _OWN * segments.length[segments.within(selectors.instances(trace, name))].sum():
+        if own[row] >= _OWN * segments.sums[selectors.paths_inside(trace, selectors.region(trace, name))].sum():
             tried.append((name, int(on_path[row])))
     halved = [Scale(f"{name}=0.5") for name, _ in tried]
     rows = zip(tried, halved, asker.makespans(halved), strict=True)

@@ -91,7 +91,7 @@ def rank_sets(
         family=family,
         question=question,
         now=run.makespan,
-        names=tuple(sets.names[k] for k in kept),
+        names=tuple(sets.names[k] for k in kept.tolist()),
         hypothesis=_hypotheses(sets, kept, calls, question, share),
         calls=calls[kept],
         waiting=share.reduced(sets.sums(run.waits.time), "sum")[kept],
@@ -103,8 +103,8 @@ def rank_sets(
 
 def _hypotheses(sets: Family, kept: I8, calls: I8, question: str, share: Share) -> tuple[str | None, ...]:
     """Return the text of the hypothesis about each of these sets."""
-    chosen = list(sets.selectors)
-    few = [k for k in kept if chosen[k] is None and calls[k] <= _LISTED]
+    chosen = {k: sets.selectors[k] for k in kept.tolist()}
+    few = [k for k, text in chosen.items() if text is None and calls[k] <= _LISTED]
     if few:
         by_class = np.argsort(sets.class_of, kind="stable")
         classes = sets.class_of[by_class]
@@ -112,7 +112,7 @@ def _hypotheses(sets: Family, kept: I8, calls: I8, question: str, share: Share) 
             member = sets.member[slice(*np.searchsorted(sets.row, [k, k + 1]))]
             rows = [by_class[:0], *(by_class[slice(*np.searchsorted(classes, [c, c + 1]))] for c in member)]
             chosen[k] = ",".join(f"e{number}" for number in np.sort(share.rows(share.named(np.concatenate(rows)))))
-    return tuple(None if chosen[k] is None else f"{question} {chosen[k]}" for k in kept)
+    return tuple(None if text is None else f"{question} {text}" for text in chosen.values())
 
 
 def makespans(

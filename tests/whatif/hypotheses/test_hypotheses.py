@@ -16,6 +16,7 @@ from perwiz.loggps.weigh import CUT
 from perwiz.trace.origin import MEASURED, Origin
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.run import replayed, swept_makespan
@@ -346,6 +347,18 @@ def test_scale__of_each_process_is_that_of_all():
     each = [f"scale solve@rank:{rank}=0.37" for rank in range(len(trace.locations))]
     assert spans(trace, *each) == spans(trace, "scale solve=0.37") != spans(trace, each[0])
     assert leaves(trace, *each) == leaves(trace, "scale solve=0.37")
+
+
+OF_SEGMENTS = ["scale solve=0.37", "scale solve@rank:1=1.9", "speed rank:1=0.7", "typical all", "typical all but rank:1"]
+
+
+@pytest.mark.parametrize("text", OF_SEGMENTS)
+def test_of_segments__weights_are_those_of_the_lengths(text):
+    """Whether all lengths are made, or only those that change are looked at, and also of lengths that were changed before."""
+    segments = segments_of(replayed(build.CATALOGUE["nested_regions"](), hand_model()).weighted)
+    for length in (segments.length, segments.length * 3):
+        weights = parse(text).gaps(segments, length)
+        assert weights.tolist() == segments.gaps(parse(text).lengths(segments, length)).tolist() != segments.gaps(length).tolist()
 
 
 def test_scale__recursion_counts_once():
