@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import mmap
 import os
 import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import IO
+from typing import IO, TypeVar
 
 from perwiz.errors import TraceError
 from perwiz.formats.foreign import inside
+from perwiz.trace.resources import map_threads, thread_count
 
 CHUNK = 1 << 20
 """Bytes read at a time."""
+_READ = 1 << 24
+"""Bytes that a thread reads at a time, of a file that several read."""
 LONGEST_LINE = 1 << 20
 """A line longer than this is no text."""
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_Content = TypeVar("_Content")
 _ZSTD_BITE = 1 << 10
 """Packed bytes unpacked at a time: of the most repetitive data they make 32 MiB."""
 
@@ -166,19 +171,44 @@ def content(path: str, most: int, what: str) -> bytes:
 
     Raises TraceError if it cannot be read, its packing is damaged, or it has more than `most` bytes.
     """
-    return bytes(_content(path, most, what))
+    return bytes(_content(path, most, what, lambda file, size: file.read()))
 
 
-def padded(path: str, most: int, what: str, pad: bytes) -> bytearray:
-    """Return the same with some bytes behind it, which is not copied for that."""
-    out = _content(path, most, what, changed=True)
-    assert isinstance(out, bytearray)
-    out += pad
+def padded(path: str, most: int, what: str, pad: bytes) -> mmap.mmap:
+    """Return the same with some bytes behind it, which is not copied for that; a file that is not packed is read by several threads."""
+
+    def filled(file: IO[bytes], size: int) -> mmap.mmap:
+        out = _room(size + len(pad))
+        room, reads = memoryview(out), range(0, size, _READ)
+
+        def read(begin: int) -> int:
+            return os.preadv(file.fileno(), [room[begin : min(begin + _READ, size)]], begin)
+
+        there = sum(map_threads(read, reads, thread_count(size)))
+        if there < size:
+            raise OSError("became shorter while it was read")
+        out[size:] = pad
+        return out
+
+    found = _content(path, most, what, filled)
+    if isinstance(found, mmap.mmap):
+        return found
+    out = _room(len(found) + len(pad))
+    out[:] = found + pad
     return out
 
 
-def _content(path: str, most: int, what: str, changed: bool = False) -> bytes | bytearray:
-    """Return the same, to be `changed` a bytearray."""
+def _room(size: int) -> mmap.mmap:
+    """Return memory, in large pages if the system has them: each is made ready when it is first written to."""
+    out = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # of a system that has none
+            out.madvise(mmap.MADV_HUGEPAGE)
+    return out
+
+
+def _content(path: str, most: int, what: str, read: Callable[[IO[bytes], int], _Content]) -> bytearray | _Content:
+    """Return the same: what `read` makes of a file that is not packed, given its size."""
     try:
         file = open(path, "rb")  # noqa: SIM115 closed below
     except OSError as error:
@@ -190,11 +220,7 @@ def _content(path: str, most: int, what: str, changed: bool = False) -> bytes | 
             file.seek(0)
             about = os.fstat(file.fileno())
             if stat.S_ISREG(about.st_mode) and about.st_size <= most and not magic.startswith((_GZIP, _ZSTD)):
-                if not changed:
-                    return file.read()
-                out = bytearray(about.st_size)
-                del out[file.readinto(out) :]
-                return out
+                return read(file, about.st_size)
             for piece in _unpacked(file, magic):
                 out += piece
                 if len(out) > most:

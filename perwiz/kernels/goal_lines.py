@@ -66,7 +66,7 @@ _LONGEST = cython.declare(cython.int, 9)
 @cython.inline
 @cython.exceptval(check=False)
 def _letter(c: cython.uchar) -> cython.bint:
-    return ord("a") <= c <= ord("z") or ord("A") <= c <= ord("Z") or c == ord("_")
+    return ord("a") <= c | ord(" ") <= ord("z") or c == ord("_")
 
 
 @cython.cfunc
@@ -79,9 +79,22 @@ def _digit(c: cython.uchar) -> cython.bint:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
 def _past(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return the first place from i on that is no blank, nor the end of a line in a comment; -1 - k if a comment at k has no end."""
+    if text[i] == ord(" "):
+        i += 1
+    if text[i] > ord("/"):
+        return i
+    return _past_all(text, i)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _past_all(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Return the same, whatever stands there."""
     while True:
         c = text[i]
         if c == ord(" ") or c == ord("\t") or c == ord("\r"):
@@ -138,9 +151,13 @@ def _word_end(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def _is(
-    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, word: cython.const[cython.uchar][::1], k: cython.Py_ssize_t
+    text: cython.const[cython.uchar][::1],
+    i: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    word: cython.const[cython.uchar][::1],
+    k: cython.Py_ssize_t,
 ) -> cython.bint:
-    while word[k] != ord(" "):
+    while i < end:
         if text[i] != word[k]:
             return False
         i += 1
@@ -152,26 +169,24 @@ def _is(
 @cython.nogil
 @cython.exceptval(check=False)
 def _keyword(
-    text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, end: cython.Py_ssize_t, words: cython.const[cython.uchar][::1]
+    text: cython.const[cython.uchar][::1],
+    i: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    words: cython.const[cython.uchar][::1],
+    first: cython.int,
+    last: cython.int,
 ) -> cython.int:
-    """Return which of `words` (each followed by a blank) is at i up to `end`, from 1 on, 0 if none, as of what begins with l."""
-    k: cython.Py_ssize_t = 0
-    number: cython.int = 1
-    if text[i] == ord("l") or end - i > _LONGEST:
-        return 0
-    while k < len(words):
-        first = k
-        while words[k] != ord(" "):
-            k += 1
-        if k - first == end - i and words[first] == text[i] and _is(text, i, words, first):
-            return number
-        number += 1
-        k += 1
+    """Return which of `words`, as long as KEYWORDS has them, from `first` to `last` is at i up to `end`, 0 if none."""
+    if end - i <= _LONGEST:
+        for number in range(first, last + 1):
+            k: cython.Py_ssize_t = (number - 1) * (_LONGEST + 1)
+            if words[k] == text[i] and words[k + end - i] == ord(" ") and _is(text, i, end, words, k):
+                return number
     return 0
 
 
-KEYWORDS = b"send recv calc requires irequires rank num_ranks to from tag cpu nic b "
-"""In the order of SEND to BYTES, each with a blank behind it."""
+KEYWORDS = b"".join(word.ljust(10) for word in b"send recv calc requires irequires rank num_ranks to from tag cpu nic b".split())
+"""In the order of SEND to BYTES, all as long as the longest and a blank."""
 
 
 @cython.cfunc
@@ -227,7 +242,7 @@ def _partner(
         return _wrong(scan, i, _BYTE_MARK)
     i = _past(text, i + 1)
     end = _word_end(text, i) if i >= 0 else i
-    if i < 0 or _keyword(text, i, end, words) != (_FROM if receives else _TO):
+    if i < 0 or _keyword(text, i, end, words, _TO, _FROM) != (_FROM if receives else _TO):
         return _wrong(scan, i, _DIRECTION)
     i = _past(text, end)
     if i >= 0 and receives and _is_any(text, i):
@@ -261,8 +276,8 @@ def _options(
     """Return the place behind `tag 5 cpu 1 nic 1`, or -1."""
     while i >= 0 and _letter(text[i]):
         end = _word_end(text, i)
-        word = _keyword(text, i, end, words)
-        if word < _TAG or word > _NIC or (word == _TAG and rows[n].kind == _CALC):
+        word = _keyword(text, i, end, words, _TAG, _NIC)
+        if word == 0 or (word == _TAG and rows[n].kind == _CALC):
             return _wrong(scan, i, _OPTION)
         i = _past(text, end)
         if i >= 0 and word == _TAG and _is_any(text, i):
@@ -327,8 +342,8 @@ def _labelled(
     if i < 0:
         return _wrong(scan, i, _COMMENT)
     end = _word_end(text, i)
-    kind = _keyword(text, i, end, words)
-    if kind < _SEND or kind > _IREQUIRES:
+    kind = _keyword(text, i, end, words, _SEND, _IREQUIRES)
+    if kind == 0:
         return _wrong(scan, i, _STATEMENT)
     rows[n].kind = kind
     return end
@@ -349,7 +364,7 @@ def _statement(
     end = _word_end(text, i)
     if end == i:
         return _wrong(scan, i, _STATEMENT)
-    kind = _keyword(text, i, end, words)
+    kind = 0 if text[i] == ord("l") else _keyword(text, i, end, words, _SEND, _NUM_RANKS)
     rows[n].kind, rows[n].rank, rows[n].place = kind, scan[0].rank, i
     rows[n].label = rows[n].other = rows[n].peer = -1
     rows[n].amount = rows[n].tag = rows[n].cpu = rows[n].nic = 0
@@ -367,7 +382,7 @@ def _statement(
         return end
     if scan[0].rank < 0:
         return _wrong(scan, i, _BLOCK)
-    if kind < _SEND or kind > _CALC:
+    if kind == 0 or kind > _CALC:
         end = _labelled(text, words, scan, rows, n, i)
         if end < 0:
             return -1
@@ -390,14 +405,14 @@ def _statement(
 def parse(text: cython.const[cython.uchar][::1], words: cython.const[cython.uchar][::1], scan: Scan[::1], rows: Row[::1]) -> int:
     """Fill `rows` with the statements from `scan[0].at` on and return how many; `text` ends with three line ends, `words` is KEYWORDS.
 
-    At the end, or where something is wrong, `scan[0]` says where.
+    At the end, or where something is wrong, `scan[0]` says where; a comment that begins before `scan[0].end` and ends behind it is.
     """
     n: cython.Py_ssize_t = 0
     with cython.nogil:
         i: cython.Py_ssize_t = scan[0].at
         while n < len(rows):
             i = _past(text, i)
-            if i < 0:
+            if i < 0 or i > scan[0].end:
                 _wrong(scan, i, _COMMENT)
                 break
             if text[i] == ord("\n"):
@@ -411,6 +426,9 @@ def parse(text: cython.const[cython.uchar][::1], words: cython.const[cython.ucha
             else:
                 i = _statement(text, words, scan, rows, n, i)
                 if i < 0:
+                    break
+                if i > scan[0].end:
+                    _wrong(scan, i, _COMMENT)
                     break
                 if rows[n].kind != _NUM_RANKS:
                     n += 1

@@ -18,6 +18,7 @@ from perwiz.kernels import order as grouping
 from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.origin import UNTIMED
+from perwiz.trace.resources import at_once
 from perwiz.trace.tables import (
     ANY,
     NONE,
@@ -229,8 +230,7 @@ class _Builder:
     def trace(self) -> Trace:
         """Return the trace."""
         told, streams = self.schedule, len(self.unit)
-        calls, requests = self._calls(), self._requests()
-        messages, counts = self._messages()
+        calls, requests, (messages, counts) = at_once((self._calls, self._requests, self._messages), len(told))
         process = (self.unit >> 8).astype("i4")
         begins = np.concatenate([[0], np.cumsum(np.bincount(process, minlength=told.ranks))[:-1]])
         thread = (np.arange(streams) - begins[process]).astype("i4")

@@ -51,12 +51,17 @@ def in_order(schedule: Schedule) -> Schedule:
     """Return a schedule whose operations, in any order of those of a rank, and dependences are put in order. Raises TraceError."""
     if len(schedule) and (schedule.on >= schedule.op).any():
         schedule = _sorted(schedule, _places(schedule))
-    elif (np.diff(schedule.rank) < 0).any():
+    elif _falls(schedule.rank):
         schedule = _sorted(schedule, np.arange(len(schedule), dtype="i8"))
-    if (np.diff(schedule.op) < 0).any():
+    if _falls(schedule.op):
         rows = np.argsort(schedule.op, kind="stable")
         schedule = dataclasses.replace(schedule, op=schedule.op[rows], on=schedule.on[rows], starts=schedule.starts[rows])
     return schedule
+
+
+def _falls(values: I4) -> bool:
+    """Return whether a value is less than that before it."""
+    return bool((values[1:] < values[:-1]).any())
 
 
 def _sorted(schedule: Schedule, place: I8) -> Schedule:

@@ -60,7 +60,7 @@ class _Text:
 
     def refusal(self, place: int, what: str, must: str) -> TraceError:
         """Return the error of a place."""
-        line = self.bytes.count(b"\n", 0, min(place, self.length)) + 1
+        line = self.bytes[: min(place, self.length)].count(b"\n") + 1
         return TraceError(f"{self.path}:{line}: {what}, must {must}")
 
     def word(self, place: int) -> str:
@@ -74,13 +74,10 @@ class _Text:
     def cuts(self, pieces: int) -> list[int]:
         """Return the line ends before blocks where the text is cut into at most so many pieces alike, and its ends.
 
-        One with comments that go over lines is not cut: a block in one is none.
+        If a comment goes on behind a cut, reading the piece before it says so: a block in a comment is none.
         """
-        found = {0, self.length}
-        if pieces > 1 and self.bytes.find(b"*") < 0:
-            near = (self.bytes.find(b"\nrank ", piece * self.length // pieces) for piece in range(1, pieces))
-            found.update(cut for cut in near if cut > 0)
-        return sorted(found)
+        near = (self.bytes.find(b"\nrank ", piece * self.length // pieces) for piece in range(1, pieces))
+        return sorted({0, self.length, *(cut for cut in near if cut > 0)})
 
 
 def read(path: str, progress: Progress | None = None) -> Schedule:

@@ -119,18 +119,26 @@ def test_read__in_pieces(content):
     ("text", "cuts"),
     [
         ("num_ranks 2\nrank 0 {\n}\nrank 1 {\n}\n", [0, 22, 34]),
-        ("num_ranks 2\nrank 0 {\n}\n/*\nrank 1 {\n*/\nrank 1 {\n}\n", [0, 49]),
+        ("num_ranks 2\nrank 0 {\n}\n/*\nrank 1 {\n*/\nrank 1 {\n}\n", [0, 25, 49]),
     ],
 )
 def test_cuts(text, cuts, put):
-    """Before blocks, but not where one may be in a comment."""
+    """Before blocks, one that is in a comment, too."""
     found = goal_text._Text(put(text)).cuts(2)
     assert found == cuts
     assert all(text[cut:].startswith("\nrank ") for cut in found[1:-1])
 
 
 @pytest.mark.parametrize(
-    "content", ["num_ranks 2\nrank 0 {\ncalc 1\nrank 1 {\n}\n", "num_ranks 1\nrank 0 {\n}\nnum_ranks 2\nrank 1 {\n}\n"]
+    "content",
+    [
+        "num_ranks 2\nrank 0 {\ncalc 1\nrank 1 {\n}\n",
+        "num_ranks 1\nrank 0 {\n}\nnum_ranks 2\nrank 1 {\n}\n",
+        "num_ranks 2\nrank 0 {\ncalc 3\n}\n/* of old\nrank 1 {\ncalc 4\n}\n*/\nrank 1 {\ncalc 5\n}\n",
+        "num_ranks 2\nrank 0 {\ncalc 33333 /* of old\nrank 1 {\ncalc 4\n*/ cpu 1\n}\nrank 1 {\n}\n",
+        "num_ranks 2\nrank 1 {\ncalc 33333\n}\n/* of old\nrank 1 {\ncalc 4\n}\n",
+        "num_ranks 2\nrank 0 {\ncalc 3\n}\n/* of old\nrank 1 {\ncalc 4\n}\n// */\n",
+    ],
 )
 def test_read__cut_where_a_block_is_open(put, monkeypatch, content):
     """What a piece could not be without the others is told, or read, as of the whole."""
@@ -142,7 +150,8 @@ def test_read__cut_where_a_block_is_open(put, monkeypatch, content):
 
 def _outcome(path):
     try:
-        return goal_text.read(path).ranks
+        told = goal_text.read(path)
+        return told.ranks, told.size.tolist(), told.cpu.tolist()
     except TraceError as error:
         return str(error)
 
