@@ -343,7 +343,7 @@ def _labelled(
         return _wrong(scan, i, _COMMENT)
     end = _word_end(text, i)
     kind = _keyword(text, i, end, words, _SEND, _IREQUIRES)
-    if kind == 0:
+    if kind < _SEND:
         return _wrong(scan, i, _STATEMENT)
     rows[n].kind = kind
     return end
@@ -382,7 +382,7 @@ def _statement(
         return end
     if scan[0].rank < 0:
         return _wrong(scan, i, _BLOCK)
-    if kind == 0 or kind > _CALC:
+    if kind < _SEND or kind > _CALC:
         end = _labelled(text, words, scan, rows, n, i)
         if end < 0:
             return -1
