@@ -57,7 +57,7 @@ TERMS = (
     ),
     Term(
         "least",
-        "of a gain: between what it lies in resampled runs, as fitted costs may be, and as the machine may be",
+        "of a gain: between what it lies in resampled runs, as costs and the machine may be, and with a processor per process",
         ("most",),
         plain=True,
     ),

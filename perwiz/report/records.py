@@ -262,6 +262,8 @@ class Span(Record):
     the others."""
     drawn: bool = True
     """Whether it was asked to draw runs anew, and so looked for what repeats."""
+    alone_ns: int | None = None
+    """What it gains if each process has a processor of its own, as far as what repeats tells; null if each had one in the recorded run."""
 
 
 class Misfit(Record):

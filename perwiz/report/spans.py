@@ -52,6 +52,7 @@ def span(value: whatif.Span) -> Span:
         gain=_gain(value.gain) if value.gain else None,
         costs_ns=value.costs,
         drawn=value.drawn,
+        alone_ns=value.alone,
     )
 
 
@@ -70,8 +71,8 @@ def _by_chance(chance: Chance) -> ByChance:
 
 def worth(span: Span, recorded: int, answer: int) -> Worth:
     """Return what an answer gains over the recorded makespan, ns, and between what that lies in all that the trace leaves open: in nine of
-    ten runs drawn anew, as costs that were fitted may be, and as the machine may be. Where too little repeats to draw them, between what it
-    lies as the answer may last anything within its span.
+    ten runs drawn anew, as costs that were fitted may be, as the machine may be, and with a processor for each process. Where too little
+    repeats to draw them, between what it lies as the answer may last anything within its span.
     """
     gain = span.gain
     if gain is not None:
@@ -79,7 +80,8 @@ def worth(span: Span, recorded: int, answer: int) -> Worth:
     else:
         times = [span.least_ns, span.most_ns, *(other.makespan_ns for other in span.others)]
         least, most = recorded - max(times), recorded - min(times)
-    return Worth(recorded - answer, min(least, recorded - answer), max(most, recorded - answer))
+    told = [recorded - answer, *([] if span.alone_ns is None else [span.alone_ns])]
+    return Worth(recorded - answer, min(least, *told), max(most, *told))
 
 
 def sure(span: Span | None, recorded: int, answer: int) -> bool:
@@ -99,16 +101,23 @@ def short(span: Span | None, answer: int) -> str:
 
 def facts(span: Span | None, answer: int, label: str = "") -> Facts:
     """Return the span of an answer, ns, as what is said below it or under a label; nothing if the trace tells nothing about it."""
-    told = span is not None and (span.varies or not span.drawn or span.later_ns or span.others or span.stops)
+    told = span is not None and (span.varies or not span.drawn or span.later_ns or span.others or span.stops or span.alone_ns is not None)
     return [("" if k else label, line) for k, line in enumerate(texts(span, answer))] if span is not None and told else []
 
 
 def texts(span: Span, answer: int) -> list[str]:
     """Return the span of an answer, ns, in words, and how much the gain varies."""
+    alone = [] if span.alone_ns is None else [_alone(span.alone_ns)]
     if span.gain is None:
-        return [f"{text(span, answer)}{_few(span)}"]
+        return [f"{text(span, answer)}{_few(span)}", *alone]
     chance = [_chance(span.gain.chance)] if span.gain.chance and (_inside(span.gain) or span.gain.chance.piece) else []
-    return [text(span, answer), gains(span.gain, span.costs_ns), *chance]
+    return [text(span, answer), gains(span.gain, span.costs_ns), *alone, *chance]
+
+
+def _alone(gain: int) -> str:
+    """Return in words what a change gains among processes that do not share processors."""
+    told = f"{'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}"
+    return f"{told} if each process had a processor of its own, as far as what repeats tells"
 
 
 def gains(gain: GainBetween, costs: int) -> str:

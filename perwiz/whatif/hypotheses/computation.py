@@ -12,7 +12,7 @@ from perwiz.errors import UsageError
 from perwiz.graph.graph import GAP
 from perwiz.loggps.weigh import CUT, Weighted, vertex_times
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, Mask, medians
 from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -212,15 +212,12 @@ class Typical(OfSegments):
             return
         took = _beside_waiting(weighted)[meets]
         site = selectors.sites(trace)[0][meets]
-        order = np.lexsort((took, site))
-        sites, first, count = np.unique(site[order], return_index=True, return_counts=True)
-        middle = (took[order][first + (count - 1) // 2] + took[order][first + count // 2]) / 2
         inside = np.zeros(len(trace.calls), bool)
         for name in self._regions(trace):
             inside |= selectors.inside(trace, selectors.region(trace, name))
         chosen = self._is_chosen(trace, inside, trace.calls.location)
         median = np.full(len(trace.calls), CUT)
-        median[meets] = np.rint(middle[np.searchsorted(sites, site)])
+        median[meets] = np.rint(medians(site, took)[0])
         median[~chosen] = CUT
         owner = np.append(median, CUT)[np.repeat(graph.returning, np.diff(graph.start))]
         edge = np.flatnonzero((owner != CUT) & (weighted.weight != CUT) & (graph.kind != GAP))

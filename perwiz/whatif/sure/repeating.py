@@ -78,17 +78,29 @@ def lengths(trace: Trace) -> I8:
     return out - before
 
 
+def same_computation(trace: Trace) -> I4:
+    """Return which computation is the same, a number each: on one location, between calls of one routine, place and partner."""
+    return _on_location(trace, Numbers().number(_places(trace), trace.calls.peer.astype("i8")))
+
+
+def _on_location(trace: Trace, kind: I4) -> I4:
+    location = np.repeat(np.arange(len(trace.locations)), np.diff(trace.first_calls) + 1)
+    return Numbers().number(location, Numbers().number(*_around(trace, kind)))
+
+
+def _places(trace: Trace) -> I4:
+    """Return a number per call that stands for its routine, region and call site."""
+    site = trace.site if len(trace.site) else np.full(len(trace.calls), NONE, "i4")
+    return trace.share.numbered(_routines(trace), site.astype("i8"))[0]
+
+
 def _computation(trace: Trace, length: I8, here: Mask) -> tuple[I4, I4, int]:
     """Return which computation is the same, and which is like it, a number each per computation, and how many kinds are not alike.
 
     The same: on one location, between calls of one routine, place and partner, and about as long. Alike: on any, with any partner.
     """
-    calls, first = trace.calls, trace.first_calls
-    site = trace.site if len(trace.site) else np.full(len(calls), NONE, "i4")
-    place, _ = trace.share.numbered(_routines(trace), site.astype("i8"))
-    kind = Numbers().number(place, calls.peer.astype("i8"))
-    location = np.repeat(np.arange(len(trace.locations)), np.diff(first) + 1)
-    own = Numbers().number(location, Numbers().number(*_around(trace, kind)))
+    place = _places(trace)
+    own = _on_location(trace, Numbers().number(place, trace.calls.peer.astype("i8")))
     like = np.full(len(own), NONE, "i4")
     since, until = _around(trace, place)
     like[here], kinds = trace.share.numbered(since[here], until[here])

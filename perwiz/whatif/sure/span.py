@@ -19,6 +19,7 @@ from perwiz.trace.resources import at_once, remembered, thread_count
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.run import Run, swept_makespan
+from perwiz.whatif.sure.alone import alone
 from perwiz.whatif.sure.chance import Chance, chance, differs
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
@@ -88,6 +89,8 @@ class Span:
     """By how much it may be off nine times of ten, as costs that were fitted are known no better, ns; not in `least` and `most`."""
     drawn: bool = True
     """Whether runs are drawn: else nobody looks for what varies."""
+    alone: int | None = None
+    """What it gains if each process has a processor of its own, ns, see `alone`; None if each had, or nothing is told of it."""
 
     @property
     def known(self) -> bool:
@@ -230,9 +233,10 @@ def spans(
     `hypotheses` are those of the questions that change messages: they may need further edges. `doubts` are those of the run, whose
     weights are read without. `drawing` are tasks that are done beside, and draw runs of the answers.
     """
-    found = [_Found(answer) for answer in answers.of]
-    more = [*(doubts or doubts_of(run)).against, *(change for hypothesis in hypotheses for change in hypothesis.opens(run.machine))]
+    found, doubts = [_Found(answer) for answer in answers.of], doubts or doubts_of(run)
+    more = [*doubts.against, *(change for hypothesis in hypotheses for change in hypothesis.opens(run.machine))]
     _tell_of_each(run, found, more, hypotheses, drawing)
+    _tell_alone(run, found, doubts)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
         combined = varied(run, changes, hypotheses)
@@ -278,6 +282,17 @@ def _tell_of_each(
         one.costs = [cost for cost in costs if cost is not None]
 
 
+def _tell_alone(run: Run, found: Sequence[_Found], doubts: Doubts) -> None:
+    """Tell answers what they gain if processes that shared processors have one each."""
+    weighted = alone(run, doubts)
+    if weighted is None:
+        return
+    before, variation = swept_makespan(weighted), Variation((), weighted)
+    outcomes = at_once([partial(one.under, variation) for one in found], 0 if run.trace.share.team else run.graph.edges)
+    for one, outcome in zip(found, outcomes, strict=True):
+        one.alone = before - outcome.makespan if isinstance(outcome, Possible) else None
+
+
 Outcome = Possible | tuple[str, ...]
 """What an answer becomes under a variation; or the changes of the model under which the program stops."""
 
@@ -292,6 +307,8 @@ class _Found:
         self._stops: list[str] = []
         self.costs: list[int] = []
         """How much it changes where each cost that was fitted is smaller by its standard error, ns."""
+        self.alone: int | None = None
+        """What it gains if each process has a processor of its own, ns; None if nothing is told of that."""
         for possible in answer.others:
             self._keep("", possible)
 
@@ -343,7 +360,7 @@ class _Found:
         least, most = max(min(times) - around.sooner, 0), max(times) + around.later
         gain, costs = answers.gain(self._answer, times, (least, most)), round(NINE_OF_TEN * math.hypot(*self.costs))
         gain = dataclasses.replace(gain, chance=self._chance(answers, run, gain.mean)) if gain else None
-        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs, noise.draws > 0)
+        return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs, noise.draws > 0, self.alone)
 
     def _chance(self, answers: Answers, run: Run, mean: int) -> Chance | None:
         """Return why drawn runs gain another amount than the recorded one, if they do: one that is no single piece only where the mean that

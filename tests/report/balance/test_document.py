@@ -61,6 +61,7 @@ def test_document__by_hand():
             "gain": None,
             "costs_ns": 0,
             "drawn": True,
+            "alone_ns": None,
         },
         "best_span": {
             "least_ns": 100,
@@ -73,6 +74,7 @@ def test_document__by_hand():
             "gain": None,
             "costs_ns": 0,
             "drawn": True,
+            "alone_ns": None,
         },
         "machine": {"given": True, "estimates": [], "unknown": []},
         "gain_ns": 40,

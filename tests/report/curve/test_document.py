@@ -50,6 +50,7 @@ def known(makespan):
         "gain": None,
         "costs_ns": 0,
         "drawn": True,
+        "alone_ns": None,
     }
 
 

@@ -74,6 +74,7 @@ def test_document__by_hand():
             "gain": None,
             "costs_ns": 0,
             "drawn": True,
+            "alone_ns": None,
         },
         "widened": None,
         "recordings": None,

@@ -1,0 +1,61 @@
+"""What a change gains if processes that shared processors have one each, by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from build import Builder, hand_model
+from perwiz.report import spans
+from perwiz.trace.trace import SHARED
+from perwiz.whatif.predict import predict
+
+
+def shared(trace):
+    return dataclasses.replace(trace, properties={SHARED: "2 processes shared 1 processor of node a"})
+
+
+def late():
+    """Ten times rank 0 computes 1000 and sends, rank 1 computes 600 and receives, each time back 406 after the 14 that a message takes."""
+    b, back = Builder(2), 0
+    for step in range(10):
+        sent = 1010 * step + 1000
+        b.compute(0, 1000)
+        b.send(0, 1, 50, at=(sent, sent + 10))
+        b.compute(1, 600)
+        b.recv(1, 0, at=(back + 600, sent + 420))
+        back = sent + 420
+    return b.trace()
+
+
+def steps(*lengths):
+    b = Builder(1)
+    for length in lengths:
+        with b.region(0, "step"):
+            b.compute(0, length)
+            b.barrier()
+    return b.trace()
+
+
+def test_a_receiver_that_comes_back_late():
+    """Twice as fast rank 0 is waited for no longer: rank 1 takes 10 * (600 + 408) of 10510. Alone 10 * 602 of 10104, 406 earlier."""
+    assert predict(late(), ["speed rank:0=2"], hand_model(), clock="none").span.alone is None
+    found = predict(shared(late()), ["speed rank:0=2"], hand_model(), clock="none")
+    assert (found.recorded.makespan, found.gain, found.span.alone) == (10_510, 430, 4084)
+    told = spans.span(found.span)
+    assert spans.worth(told, found.recorded.makespan, found.predicted.makespan).most == 4084
+    assert "gain 4.084 us if each process had a processor of its own, as far as what repeats tells" in spans.texts(told, 10_080)
+
+
+@pytest.mark.parametrize(("longest", "gain"), [(100, 600), (1000, 1050)])
+def test_a_step_that_takes_long(longest, gain):
+    """Half of 11 * 100 and the longest; alone that takes 100 like the others."""
+    found = predict(shared(steps(*[100] * 7, longest, *[100] * 4)), ["scale step=0.5"], hand_model())
+    assert (found.gain, found.span.alone) == (gain, 600)
+
+
+def test_seldom():
+    """Four are too few to tell what is usual."""
+    found = predict(shared(steps(100, 1000, 100, 100)), ["scale step=0.5"], hand_model())
+    assert found.gain == found.span.alone == 650
