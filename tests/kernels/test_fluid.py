@@ -24,13 +24,14 @@ SCALE = 1e6
 
 
 def flowed(flowing, capacity, most):
-    """Return when flows (start, volume, {link: part}), in order, are done."""
+    """Return when flows (start, volume, {link: part}), in order, are done; those of one way have one route."""
     count, none = len(flowing), np.zeros(len(flowing), "i8")
-    first = np.cumsum([0, *(len(flow[2]) for flow in flowing)]).astype("i4")
-    link = np.array([each for flow in flowing for each in flow[2]], "i4")
-    part = np.array([float(each) for flow in flowing for each in flow[2].values()])
+    ways = [*dict.fromkeys(tuple(flow[2].items()) for flow in flowing)]
+    first = np.cumsum([0, *map(len, ways)]).astype("i4")
+    link = np.array([each for way in ways for each, _ in way], "i4")
+    part = np.array([float(each) for way in ways for _, each in way])
     start, volume = (np.array([flow[k] for flow in flowing], "f8") for k in (0, 1))
-    route, posted = np.arange(count, dtype="i4"), np.zeros(count, bool)
+    route, posted = np.array([ways.index(tuple(flow[2].items())) for flow in flowing], "i4"), np.zeros(count, bool)
     links = route, first, link, part, np.array(capacity, "f8"), float(most), none
     found = flows.Flows(np.arange(count), none, none, none, none, posted, none, SCALE * volume, *links)
     return ((SCALE * start + SCALE * volume / most + flows.passed(found, SCALE * start)) / SCALE).tolist()
@@ -39,6 +40,11 @@ def flowed(flowing, capacity, most):
 def test_flow__worked_by_hand():
     """Link 0 carries 3, link 1 carries 1, each flow 2 alone. A and B share link 1 with half each, C has the 2 that it can of link 0."""
     assert flowed([(0, 2, {0: 1, 1: 1}), (0, 1, {1: 1}), (0, 8, {0: 1})], [3, 1], 2) == pytest.approx([3, 2, 4])
+
+
+def test_flow__of_one_route():
+    """Link 0 carries 2: A has it alone until B comes, halves until C comes, thirds until B is done, halves until C is, then A the rest."""
+    assert flowed([(0, 8, {0: 1}), (1, 2, {0: 1}), (2, 2, {0: 1})], [2], 2) == pytest.approx([6, 3.5, 4.5])
 
 
 def test_flow__of_no_link_that_is_overloaded():
@@ -50,9 +56,12 @@ def test_flow__nobody():
 
 
 PARTS = st.dictionaries(st.integers(0, 3), st.sampled_from([1, 1, 0.5]), min_size=1, max_size=3)
+FLOWS = st.lists(PARTS, min_size=1, max_size=5).flatmap(
+    lambda ways: st.lists(st.tuples(st.integers(0, 20), st.integers(1, 25), st.sampled_from(ways)), max_size=8)
+)
 
 
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 25), PARTS), max_size=8), st.lists(st.integers(1, 6), min_size=4, max_size=4))
+@given(FLOWS, st.lists(st.integers(1, 6), min_size=4, max_size=4))
 def test_flow__twin(several, capacity):
     several = sorted(several, key=lambda flow: flow[0])
     expected = [float(each) for each in naive.flow(several, capacity, 3)]
@@ -65,7 +74,8 @@ def test_flow__twin(several, capacity):
 def test_flow__twin_of_many(seed, last):
     """Levels of ten links, each of which moves others, also far from what has changed."""
     rng = np.random.default_rng(seed)
-    ways = [{int(k): float(rng.choice([1, 1, 0.25])) for k in rng.choice(10, rng.integers(1, 5), replace=False)} for _ in range(18)]
+    ways = [{int(k): float(rng.choice([1, 1, 0.25])) for k in rng.choice(10, rng.integers(1, 5), replace=False)} for _ in range(14)]
+    ways += ways[:4]
     start = np.sort(rng.integers(0, last + 1, len(ways))).tolist()
     several = list(zip(start, rng.integers(1, 40, len(ways)).tolist(), ways, strict=True))
     capacity = rng.integers(1, 9, 10).tolist()

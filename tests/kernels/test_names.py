@@ -111,7 +111,7 @@ def test_rows(kernel):
 
 DECLARED = re.compile(r"cdef struct (\w+):\n((?:    [\w ]+\n)+)")
 """A struct of a .pxd, and its fields."""
-TYPES = {"long long": "i8", "int": "i4", "short": "i2", "unsigned char": "u1", "unsigned short": "u2"}
+TYPES = {"double": "f8", "long long": "i8", "int": "i4", "short": "i2", "unsigned char": "u1", "unsigned short": "u2"}
 
 
 SHARED = {path.stem: found for path in FOLDER.glob("*.pxd") if (found := DECLARED.findall(path.read_text(encoding="utf-8")))}

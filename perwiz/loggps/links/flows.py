@@ -75,17 +75,9 @@ class Flows(NamedTuple):
     farther: I8
     """ns of the links that are more than two, of each."""
 
-    @property
-    def links(self) -> tuple[I4, I4, F8]:
-        """Return the links of all routes: `first`, `link` and `part`."""
-        return self.first, self.link, self.part
-
-    def desk(self) -> tuple[Records, Records, I4, Records, Records]:
-        """Return what the kernel works on: rows of flows, of their stays, their heap, links, and where it is."""
-        count, width = len(self.message), int(np.diff(self.first).max(initial=0))
-        load, desk = zeros(len(self.capacity), kernel.LOAD), zeros(1, kernel.DESK)
-        load.capacity, desk.most, desk.width = self.capacity, self.most, width
-        return zeros(count, kernel.FLOW), zeros(count * width, kernel.STAY), np.zeros(count, "i4"), load, desk
+    def fluid(self) -> kernel.Fluid:
+        """Return what lets them flow."""
+        return kernel.Fluid(self.first, self.link, self.part, self.capacity, self.most)
 
     def start(self, time: I8) -> I8:
         """Return when each can flow, ns, if vertices have these times."""
@@ -258,9 +250,10 @@ def passed(found: Flows, start: I8) -> I8:
     """Return by how much longer each flow is under way than alone, ns, given when it starts."""
     journeys = found.journeys()
     journeys.start[:-1] = start
-    nobody, vertices, causes, ties, works = np.zeros(0, "i4"), *(zeros(0, rows) for rows in _NOBODY)
+    nobody = np.zeros(0, "i4")
+    vertices, causes, ties, works = (zeros(0, rows) for rows in _NOBODY)
     of_graph = np.zeros(1, "i4"), nobody, np.zeros(0, "u1"), np.zeros(0, "i8"), 0, np.zeros(0, "i8")
-    kernel.run(*of_graph, vertices, nobody, nobody, causes, journeys, ties, works, *found.links, *found.desk())
+    found.fluid().run(*of_graph, vertices, causes, journeys, ties, works)
     return np.asarray(journeys.delay[:-1])
 
 

@@ -82,10 +82,9 @@ def simulated(net: Spread, found: Flows, begun: I8 | None = None, works: Works |
     np.add.at(vertices.open, ties.vertex, 1)
     changed = net.weight.copy()
     changed[ties.edge] = _BELOW
-    out, ready = np.empty(len(net.source), "i4"), np.empty(count, "i4")
     of_graph = net.start, net.source, net.kind, net.weight, CUT, changed
     rows = _works(works, vertices, journeys)
-    happened = kernel.run(*of_graph, vertices, out, ready, causes, journeys, ties, rows, *found.links, *found.desk())
+    happened = found.fluid().run(*of_graph, vertices, causes, journeys, ties, rows)
     return Simulated(np.asarray(journeys.delay[:-1]), np.asarray(vertices.time)) if happened == count else None
 
 
