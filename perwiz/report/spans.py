@@ -10,6 +10,7 @@ from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.collectives import GUESSED
 from perwiz.whatif.hypotheses.dynamic import DEALT
 from perwiz.whatif.hypotheses.network import POLLED
+from perwiz.whatif.hypotheses.order import DISTURBED
 from perwiz.whatif.hypotheses.stretch import LONGEST
 from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.sure import span as whatif
@@ -163,6 +164,7 @@ _OPEN = {
     HELD: "short messages wait for the same calls of their receivers as recorded",
     FITTED: "forks, barriers and joins grow otherwise with the threads of a team",
     GUESSED: "the collectives were made by another algorithm, or the new one has other costs",
+    DISTURBED: "what holds up a micro-batch holds up each piece of it",
     LONGEST: "a long piece of work is taken late",
     DEALT: "the tasks are taken process by process (=blocks)",
     POLLED: "a thread that polls takes half of the processor of its process",

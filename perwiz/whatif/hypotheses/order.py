@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable
 
 import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.parts.pipeline import pipelines
+from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.numbers import distinct, distinct_pairs
+from perwiz.trace.parts.pipeline import Pipelines, pipelines
+from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
@@ -66,6 +70,8 @@ class Advance(Hypothesis):
 
 
 MANY = "many"
+DISTURBED = "pieces=disturbed"
+"""What holds up a micro-batch holds up each piece of it."""
 
 
 class MicroBatches(Hypothesis):
@@ -73,20 +79,23 @@ class MicroBatches(Hypothesis):
 
     A stage begins when the one before has computed the first of the pieces that a micro-batch is cut into, and ends when it has computed
     what the last piece brings. So what it waits for comes earlier by all but one piece of the shorter of both computations: of stages of
-    4 and 2 in two pieces, the second begins 1 before the first ends, and ends 1 behind it. Messages cost what they did. Of equal stages
-    the bubble, (p - 1) / (m + p - 1) of the time, becomes (p - 1) / (k m + p - 1); with v parts of the model on each rank, interleaved, it
-    is the same as with v times as many micro-batches (Narayanan et al., SC 2021, 2.2).
+    4 and 2 in two pieces, the second begins 1 before the first ends, and ends 1 behind it. Messages cost what they did; the calls of
+    threads that pass them are made for each piece, and each takes what they do on average. Of equal stages the bubble, (p - 1) /
+    (m + p - 1) of the time, becomes (p - 1) / (k m + p - 1); with v parts of the model on each rank, interleaved, it is the same as with
+    v times as many micro-batches (Narayanan et al., SC 2021, 2.2).
     """
 
-    word, stage, example, effects_may_precede_causes = "micro-batches", 3, "2", True
+    word, stage, example, effects_may_precede_causes, varied = "micro-batches", 3, "2", True, DISTURBED
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which messages between stages come earlier. Raises UsageError if there are no stages."""
-        found = pipelines(weighted.trace)
-        kept = 0.0 if self.argument == MANY else 1 / self._times()
+        found, more = pipelines(weighted.trace), 0 if self.argument == MANY else self._times() - 1
         if found is None:
             raise UsageError(f"{self}: no pipeline of stages that send and receive micro-batches, or not told what computes them")
-        length = weighted.weight[edges(weighted)]
+        holds, kept = edges(weighted), 0.0 if self.argument == MANY else 1 / (more + 1)
+        if more:
+            weighted.weight[holds] += more * self._of_each(weighted, found)
+        length = weighted.weight[holds]
         sooner = np.rint((1 - kept) * np.maximum(np.minimum(length[found.sent], length[found.taken]), 0)).astype("i8")
         of_message = np.zeros(len(weighted.trace.messages), "i8")
         of_message[found.message] = sooner
@@ -94,7 +103,56 @@ class MicroBatches(Hypothesis):
         weighted.weight[edge] -= of_message[weighted.graph.cause[edge]]
         return weighted
 
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return the same with micro-batches that are held up as often as there are pieces."""
+        return [] if self.argument in (MANY, "1") else [_Disturbed(self.argument)]
+
+    def _of_each(self, weighted: Weighted, found: Pipelines) -> I8:
+        """Return per computation what each piece of it takes beside its part of that, ns: the mean work in the calls that pass it."""
+        calls, table, graph = weighted.trace.calls.location, weighted.trace.messages, weighted.graph
+        out, on_threads = np.zeros(len(calls) + len(weighted.trace.locations), "i8"), weighted.trace.locations.kind != STREAM
+        for computation, column in ((found.sent, table.send), (found.taken, table.receive_done)):
+            passing = column[found.message]
+            work = np.where(on_threads[calls[passing]], np.maximum(weighted.weight[graph.start[graph.returned[passing]]], 0), 0)
+            np.add.at(out, computation, _of_ways(_ways(weighted.trace, found), work, np.mean))
+        return out
+
     def _times(self) -> int:
         if not self.argument.isascii() or not self.argument.isdecimal() or not 1 <= int(self.argument[:10]) <= 1_000_000:
             raise UsageError(f"{self}: must be how many times as many there are, 1 to 1000000, or {MANY}")
         return int(self.argument)
+
+
+class _Disturbed(MicroBatches):
+    """The same; a piece is held up as long as micro-batches were on average: beside the shortest that its stage computed of them."""
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return nothing else."""
+        return []
+
+    def _of_each(self, weighted: Weighted, found: Pipelines) -> I8:
+        out, length = super()._of_each(weighted, found), weighted.weight[edges(weighted)]
+        both = np.concatenate((found.sent, found.taken))
+        way = _ways(weighted.trace, found)
+        computation, first = np.unique(both, return_index=True)
+        took = length[computation]
+        out[computation] += _of_ways(np.concatenate((way, way + len(both)))[first], took, _beyond)
+        return out
+
+
+def _beyond(took: I8) -> float:
+    return float(took.mean() - took.min())
+
+
+def _ways(trace: Trace, found: Pipelines) -> I4:
+    """Return a number per message of a pipeline: the same for those from one stage to another."""
+    calls, table = trace.calls.location, trace.messages
+    return distinct_pairs(calls[table.send[found.message]], calls[table.receive_done[found.message]])[1]
+
+
+def _of_ways(way: Ints, took: I8, of: Callable[[I8], float]) -> I8:
+    """Return for each row what a figure of all of its way is, rounded to ns."""
+    out = np.zeros(len(way), "i8")
+    for one in distinct(way):
+        out[way == one] = round(of(took[way == one]))
+    return out

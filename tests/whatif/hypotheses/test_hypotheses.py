@@ -1,6 +1,7 @@
 """Hypotheses by hand, their texts, and their refusals. Times in ns; o + L = 12, messages above 100 bytes are synchronous."""
 
 import contextlib
+import dataclasses
 import itertools
 import re
 
@@ -13,6 +14,7 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import ModelError, UsageError
 from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import CUT
+from perwiz.trace import operations
 from perwiz.trace.origin import MEASURED, Origin
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
@@ -308,6 +310,37 @@ def test_scale_and_speed(hypothesis, times, ends):
     found = predicted(b.trace(), hypothesis).predicted
     assert list(zip(found.regions.enter.tolist(), found.regions.leave.tolist(), strict=True)) == times
     assert found.locations.leave.tolist() == [ends]
+
+
+def stages(work, last):
+    """Return two stages of a training job: the first computes 100 for a micro-batch and sends it, the second computes `last` for each."""
+    b = Builder(2, latency=0, per_byte=0, work=work)
+    for length in last:
+        b.compute(0, 100)
+        b.send(0, 1)
+        b.recv(1, 0)
+        b.compute(1, length)
+    trace = b.trace()
+    op = np.where(trace.calls.op == operations.OP["MPI_Send"], operations.OP["dist_send"], operations.OP["dist_recv"]).astype("u2")
+    return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
+
+
+@pytest.mark.parametrize(
+    ("work", "last", "times", "makespan", "most"),
+    [
+        (0, (100, 100), 2, 4 * 50 + 50, None),
+        (10, (100, 100), 1, 2 * (100 + 10) + 100, None),
+        (10, (100, 100), 2, 4 * (50 + 10) + 50, None),
+        (10, (100, 100), 3, 6 * (100 / 3 + 10) + 100 / 3, None),
+        (0, (100, 140), 2, 50 + 100 + 140, 50 + (100 + 20) + (140 + 20)),
+        (0, (100, 140), "many", 100 + 140, None),
+    ],
+)
+def test_micro_batches__calls_are_made_for_each_piece(work, last, times, makespan, most):
+    """Of 100 and 140 each is held up for 20 on average: so may each piece be, one of two more than is recorded."""
+    prediction = predict(stages(work, last), f"micro-batches {times}", clock="none")
+    assert prediction.predicted.makespan == pytest.approx(makespan, abs=1)
+    assert [(one.changes, one.makespan) for one in prediction.span.others] == ([(("pieces=disturbed",), most)] if most else [])
 
 
 def test_scale__instances_apart():
