@@ -11,11 +11,11 @@ import numpy as np
 
 from browser.chromium import Chromium
 from perwiz.report.page import html
+from perwiz.report.page.analyses import Other
 from perwiz.report.page.html import Panel
 from perwiz.report.page.panels import live, timeline
 from perwiz.report.page.panels.timeline import Moments, Overlays, Shown
 from perwiz.whatif.predict import predict
-from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import Run
 
 ALL = "waits: new Uint8Array(perwiz.live.graph.calls).fill(1), "
@@ -38,10 +38,10 @@ _SHOWN = """(() => {
 })()"""
 
 
-def small(path: pathlib.Path, run: Run, ask: str = "perwiz predict x", others: Sequence[tuple[Change, Run]] = ()) -> pathlib.Path:
+def small(path: pathlib.Path, run: Run, ask: str = "perwiz predict x", others: Sequence[Other] = ()) -> pathlib.Path:
     """Return a page of the timeline of a run and its what-ifs alone, written into a folder."""
     moments = [Moments("measured", run.trace.timeline, run.waits)]
-    moments += [Moments(change.question, one.recorded_rows()) for change, one in others]
+    moments += [Moments(other.change.question, other.timeline) for other in others]
     panels = [
         Panel("timeline", "Timeline", timeline.document([Shown(run.trace, moments)], Overlays())),
         Panel("live", "What if", live.document(run, ask, others)),

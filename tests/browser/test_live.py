@@ -16,6 +16,7 @@ from browser.pages import QUESTIONS, asked, small
 from perwiz import cli
 from perwiz import words as telling
 from perwiz.report.page import page as pages
+from perwiz.report.page.analyses import Other
 from perwiz.report.page.panels import live_graph
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.change import Change
@@ -108,7 +109,7 @@ def test_large__says_who_answers(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(live_graph, "MANY", 20)
     run = replayed(perwiz.read(str(TRACES / "srtest.alog")), "default")
     change = Change("wait", "call", "zero-wait e25", "", 403_130_934)
-    opened(browser, tmp_path, run, "perwiz predict srtest.alog", [(change, changed(run, [change.hypothesis]))])
+    opened(browser, tmp_path, run, "perwiz predict srtest.alog", [Other.of(change, changed(run, [change.hypothesis]))])
     told = browser.run("document.getElementById('panel-live').innerText")
     assert "the run has 36 calls; a page answers by itself for up to 20" in told
     assert "perwiz report srtest.alog --serve" in told

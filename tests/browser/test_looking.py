@@ -9,6 +9,7 @@ import perwiz
 from browser.chromium import PATH
 from browser.conftest import SRTEST
 from browser.pages import dots, small
+from perwiz.report.page.analyses import Other
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import replayed
 
@@ -140,7 +141,7 @@ def test_rows__are_all_in_sight(browser, tmp_path, ranks, marked):
     b.everyone("Barrier")
     run = replayed(b.trace(), build.hand_model())
     browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=700, deviceScaleFactor=1, mobile=False)
-    browser.open(small(tmp_path, run, others=[(Change("wait", "call", "zero-wait e1", "", 0), run)]), "#panes=0,1")
+    browser.open(small(tmp_path, run, others=[Other.of(Change("wait", "call", "zero-wait e1", "", 0), run)]), "#panes=0,1")
     rows = browser.run("perwiz.view.rows().map((row) => [row.y + row.height, row.height - row.bar])")
     assert len(rows) == ranks
     assert max(bottom for bottom, _ in rows) <= browser.run("document.querySelector('.area canvas').clientHeight - 20")

@@ -6,6 +6,8 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
@@ -13,7 +15,8 @@ from perwiz.report.domino.document import document as domino_document
 from perwiz.report.domino.document import ordered
 from perwiz.report.domino.first import first_bound, pays
 from perwiz.report.domino.records import DominoDocument
-from perwiz.trace.trace import Trace
+from perwiz.trace.arrays import I8
+from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.compare.unasked import Unasked, unasked
 from perwiz.whatif.health import Health
@@ -26,6 +29,7 @@ from perwiz.whatif.ranking.ranking import Ranking, rank
 from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.run import Run, Start, based, changed, machine_of, replayed, under
 from perwiz.whatif.stages import go_on
+from perwiz.whatif.waits import Waits
 from perwiz.whatif.worth.domino import Domino, domino_of
 
 ROWS = 20
@@ -71,6 +75,25 @@ def wait_states(run: Run) -> WaitStates:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Other:
+    """What becomes of a run under a change: what the page draws of it, and no more, for there are several."""
+
+    change: Change
+    makespan: int
+    """ns."""
+    timeline: Timeline
+    """With the rows of the recorded trace."""
+    waits: Waits
+    order: I8 | None
+    """Rows of calls by location and time; None: they are in this order."""
+
+    @classmethod
+    def of(cls, change: Change, run: Run) -> Other:
+        """Return it of what a run becomes under a change."""
+        return cls(change, run.makespan, run.recorded_rows(), run.waits, None if run.order is None else np.argsort(run.order.call))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Report:
     """All that the page tells of a trace."""
 
@@ -101,13 +124,14 @@ class Report:
         return pays(self.ranked)
 
     @functools.cached_property
-    def others(self) -> list[tuple[Change, Run]]:
+    def others(self) -> list[Other]:
         """What becomes of the run under changes of the list that it is not predicted under already, the largest gain first; without any
         hypotheses asked for.
         """
         shown, calls = int(self.pays), len(self.run.trace.calls)
         most = 0 if self.asked or FEW < calls <= MANY else OTHERS
-        return [(line.change, changed(self.run, [line.change.hypothesis])) for line in self.ranking.lines[shown:most]]
+        lines = self.ranking.lines[shown:most]
+        return [Other.of(line.change, changed(self.run, [line.change.hypothesis])) for line in lines]
 
     @functools.cached_property
     def states(self) -> WaitStates:
@@ -152,6 +176,7 @@ def gathered(
     first = [line.change for line in lines]
     question = asked or [change.question for change in first]
     tell(3, 5)
+    ranking.asker.let_go()
     go_on(trace, run, clock)
     prediction = predict(trace, question, machine, clock=clock) if question else None
     tell(4, 5)

@@ -8,6 +8,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks
+from perwiz.report.page.analyses import Other
 from perwiz.report.page.panels import live_graph
 from perwiz.report.page.tables import PanelData, column
 from perwiz.trace.arrays import I8, Ints
@@ -15,7 +16,6 @@ from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.matching import matching
-from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.rematch.rematched import Rematched
 from perwiz.whatif.run import Run
 
@@ -25,10 +25,10 @@ _NAME = 120
 _DIFFERS = "perwiz predict, without --keep-matches, lets them take what then comes first, and may answer otherwise"
 
 
-def document(run: Run, ask: str, others: Sequence[tuple[Change, Run]] = ()) -> PanelData:
+def document(run: Run, ask: str, others: Sequence[Other] = ()) -> PanelData:
     """Return what can be ticked, and the graph; without it why the page has none.
 
-    `ask` is the command that asks further questions of the run, `others` are the runs under changes that are timelines of the page.
+    `ask` is the command that asks further questions of the run, `others` are what it becomes under changes that are timelines of the page.
     """
     why = live_graph.why_not(run)
     out: PanelData = {"why": why, "command": ask, "changes": _changes(run, others)}
@@ -53,16 +53,16 @@ def document(run: Run, ask: str, others: Sequence[tuple[Change, Run]] = ()) -> P
     }
 
 
-def _changes(recorded: Run, others: Sequence[tuple[Change, Run]]) -> list[PanelData]:
+def _changes(recorded: Run, others: Sequence[Other]) -> list[PanelData]:
     """Return what the runs under changes gain; `timeline` counts from the end."""
     return [
         {
-            "option": words.shown(blocks.option(change.question), 300),
-            "gain": recorded.makespan - run.makespan,
-            "makespan": run.makespan,
+            "option": words.shown(blocks.option(other.change.question), 300),
+            "gain": recorded.makespan - other.makespan,
+            "makespan": other.makespan,
             "timeline": k - len(others),
         }
-        for k, (change, run) in enumerate(others)
+        for k, other in enumerate(others)
     ]
 
 

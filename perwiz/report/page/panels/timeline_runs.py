@@ -8,7 +8,7 @@ from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.compare.text import beginning
 from perwiz.report.domino.first import first_bound, first_line
-from perwiz.report.page.analyses import Report
+from perwiz.report.page.analyses import Other, Report
 from perwiz.report.page.panels import timeline
 from perwiz.report.page.panels.timeline import BUDGET, Moments, Overlays, Shown
 from perwiz.report.page.tables import PanelData
@@ -16,7 +16,6 @@ from perwiz.trace.arrays import I8, Ints
 from perwiz.whatif.compare.compare import Comparison
 from perwiz.whatif.limits.critical import Critical
 from perwiz.whatif.predict import Prediction
-from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import Run, replayed
 
 
@@ -35,7 +34,7 @@ def shown(report: Report) -> tuple[list[Shown], Overlays]:
     if prediction and anew is None:
         moments.append(Moments(_predicted(report, prediction), prediction.predicted, prediction.waits_after, _order(prediction)))
     last = len(moments) - 1
-    moments += [_other(change, predicted) for change, predicted in report.others]
+    moments += map(_other, report.others)
     runs = [Shown(run.trace, moments)]
     if prediction and anew:
         last = len(moments)
@@ -83,10 +82,10 @@ def _first(report: Report) -> str:
     return f"predicted {words.shown(named, 300)}"
 
 
-def _other(change: Change, predicted: Run) -> Moments:
+def _other(other: Other) -> Moments:
     """Return the run under another change of the list."""
-    order = None if predicted.order is None else np.argsort(predicted.order.call)
-    return Moments(f"predicted under {words.shown(blocks.option(change.question), 300)}", predicted.recorded_rows(), predicted.waits, order)
+    named = f"predicted under {words.shown(blocks.option(other.change.question), 300)}"
+    return Moments(named, other.timeline, other.waits, other.order)
 
 
 def _order(prediction: Prediction) -> I8 | None:
