@@ -157,7 +157,7 @@ def replayed(
         clocks = dataclasses.replace(clocks, trace=with_calls(clocks.trace, also(clocks.trace)))
     clocks = _with_awaited(clocks, machine)
     same = before and before.clock == clock and engine == "sweep" and before.recorded().machine == machine
-    if before and same and settled(clocks.trace, machine.model, asked):
+    if before and same and fits(before.recorded(), asked):
         return before.run()
     return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
 
@@ -193,6 +193,17 @@ def settled(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> boo
     size = trace.messages.bytes
     asked = ((one.protocol(trace, model, size), one.placed(trace)) for one in hypotheses)
     return all(network is model and other is size and placed is trace for (network, other), placed in asked)
+
+
+def fits(run: Run, hypotheses: Sequence[Hypothesis]) -> bool:
+    """Return whether the graph of a run has all edges that hypotheses need."""
+    trace, model, graph = run.trace, run.weighted.model, run.graph
+    if settled(trace, model, hypotheses):
+        return True
+    if graph.supposed or graph.deadlocks:
+        return False
+    needs = protocol(trace, model, hypotheses)
+    return not trace.share.any(len(needs.supposed[0])) and needs.gaps <= (model.gap != "none")
 
 
 def treated(trace: Trace, clock: str = "clc") -> Treated:
@@ -250,7 +261,7 @@ def changed(run: Run, hypotheses: Sequence[Hypothesis]) -> Run:
 def based(run: Run, hypotheses: Sequence[Hypothesis]) -> Run:
     """Return a run with weights of its own, and all edges that hypotheses need."""
     trace, machine = run.trace, run.machine
-    if settled(trace, run.weighted.model, hypotheses):
+    if fits(run, hypotheses):
         return dataclasses.replace(run, weighted=dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()))
     return replay_of(run.clocks, graph_of(trace, machine.model, hypotheses), machine)
 

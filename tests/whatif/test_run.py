@@ -1,11 +1,14 @@
-"""What cannot be added up is refused before anything is asked of it."""
+"""What cannot be added up is refused before anything is asked of it; and what questions need is made anew, nothing else."""
 
+import numpy as np
 import pytest
 
 from build import Builder, hand_model
 from perwiz.errors import TraceError
+from perwiz.graph.graph import RENDEZVOUS
+from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.limits.balance import balance
-from perwiz.whatif.run import replayed
+from perwiz.whatif.run import based, replayed
 
 
 def lasting(ns):
@@ -45,3 +48,16 @@ def test_check__a_message_of_less_than_no_bytes():
     with pytest.raises(TraceError) as caught:
         b.trace()
     assert str(caught.value) == "built: e0 (rank 0) sends -7 bytes, must be at least 0"
+
+
+def test_based__another_graph_only_where_edges_are_missing():
+    """Another network costs otherwise, so the graph is that of the run; but with a smaller S senders wait that did not as recorded."""
+    b = Builder(2)
+    b.send(0, 1, 60, at=(10, 20))
+    b.recv(1, 0, at=(0, 50))
+    run = replayed(b.trace(), hand_model(), "none")
+    same, other = (based(run, parse_all([f"network {change}"], run.trace)) for change in ("L_ns=7", "S_bytes=50"))
+    assert same.graph is run.graph
+    assert same.weighted.weight is not run.weighted.weight
+    assert same.weighted.weight.tolist() == run.weighted.weight.tolist()
+    assert [np.count_nonzero(one.graph.kind == RENDEZVOUS) for one in (run, other)] == [0, 1]
