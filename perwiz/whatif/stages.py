@@ -95,7 +95,7 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
 
     def noisy() -> tuple[Noise, F8]:
         noise = noise_of(run, draws_of(run))
-        return noise, as_recorded(noise, run.weighted).drawn
+        return noise, as_recorded(run.weighted, noise).drawn
 
     def others() -> tuple[Varied, ...]:
         held = Varied(variations.HELD, variations.held(run))
@@ -116,7 +116,7 @@ def go_on(trace: Trace, run: Run, clock: str) -> None:
         doubts_of.tell(doubts_of(run), out)
         found_noise.tell(found_noise(run, None), out, None)
         noise_of.tell(noise, out, noise.draws)
-        as_recorded.tell(recorded_answer(out, as_recorded(noise, run.weighted).drawn), noise, weighted)
+        as_recorded.tell(recorded_answer(out, as_recorded(run.weighted, noise).drawn), weighted, noise)
         return out
 
     known.tell(Known(clock, run.machine, lambda: run, again), trace)
@@ -164,7 +164,7 @@ def _tell(store: Store) -> None:
         doubts_of.tell(kept.doubts, out)
         found_noise.tell(dataclasses.replace(kept.noise, draws=DRAWS), out, None)
         noise_of.tell(kept.noise, out, kept.noise.draws)
-        as_recorded.tell(recorded_answer(out, kept.drawn), kept.noise, weighted)
+        as_recorded.tell(recorded_answer(out, kept.drawn), weighted, kept.noise)
         health.tell(kept.health, out.trace, out.graph.contradictions, out.clocks)
         balanced.tell(kept.balanced, out)
         possible.tell(kept.possible, out.trace)

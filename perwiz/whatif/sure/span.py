@@ -186,7 +186,7 @@ def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
 def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Answers:
     """Return the answers of a run, with so many runs drawn of each: fewer, but FEWEST, where all pass more than EDGES_OF_ALL edges."""
     noise = noise_of(run, draws_of(run, len(questions), draws))
-    recorded, found = as_recorded(noise, run.weighted), list[Answer]()
+    recorded, found = as_recorded(run.weighted, noise), list[Answer]()
     together = max(_ROOM // (_BYTES * max(run.graph.edges, 1)), 1)
     for begin in range(0, len(questions), together):
         some = questions[begin : begin + together]
@@ -204,7 +204,7 @@ def draws_of(run: Run, questions: int = 0, draws: int = DRAWS) -> int:
 
 
 @remembered(1)
-def as_recorded(noise: Noise, weighted: Weighted) -> Answer:
+def as_recorded(weighted: Weighted, noise: Noise) -> Answer:
     """Return the run as it was recorded as an answer, found once."""
     return answer(noise, _unchanged, weighted)
 
