@@ -17,13 +17,15 @@ from perwiz.engines.sweep import sweep, to_end
 from perwiz.graph.graph import Graph
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
-from perwiz.trace.arrays import I4, I8, Ints
+from perwiz.trace.arrays import I4, I8, Columns, Ints, chunks
 
 Report = Callable[[int, int], None]
 """Is told how many of all are done."""
 _MOST = 1 << 22
 """Edges over a position that are held at a time."""
 _TELL = 64
+_OVER = np.dtype([("low", "i4"), ("high", "i4"), ("source", "i4"), ("behind", "i8")])
+"""An edge over positions `low` to before `high`, by their numbers."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,24 +92,29 @@ def _over(graph: Graph, weight: I8, left: I8, last: I8) -> Iterator[tuple[I4, I8
 
     Edges 0-1 0-2 1-2 2-3 of weights 1 5 2 4, left 9 8 4 0: over position 1 sources 0 1 with 9 6, over position 2 source 2 with 4.
     """
-    target = graph.target
-    number = np.searchsorted(last, np.arange(graph.vertices)).astype("i4")
-    low, high = number[graph.source], number[target]
-    live = np.flatnonzero((high > low) & (weight != CUT) & (left[target] != CUT))
-    low, high, source = low[live], high[live], graph.source[live]
-    behind = weight[live] + left[target[live]]
-    del target, number, live
+    number, over = np.empty(graph.vertices, "i4"), Columns(_OVER)
+    for chunk in chunks(graph.vertices):
+        number[chunk] = np.searchsorted(last, np.arange(*chunk.indices(graph.vertices)))
+    for chunk in chunks(graph.vertices):
+        bounds = graph.start[chunk.start : chunk.stop + 1]
+        edges = slice(int(bounds[0]), int(bounds[-1]))
+        target = np.repeat(np.arange(*chunk.indices(graph.vertices)), np.diff(bounds))
+        source, behind = graph.source[edges], weight[edges] + left[target]
+        columns: dict[str, Ints] = {"low": number[source], "high": number[target], "source": source, "behind": behind}
+        live = np.flatnonzero((columns["high"] > columns["low"]) & (weight[edges] != CUT) & (left[target] != CUT))
+        over.add({name: column[live] for name, column in columns.items()}, len(live))
+    low, high, source, behind = (over.take(name) for name in _OVER.names or ())
     change = np.bincount(low, minlength=len(last) + 1) - np.bincount(high, minlength=len(last) + 1)
-    many = np.cumsum(np.cumsum(change)[: len(last)])
-    cuts = [0, *(np.flatnonzero(np.diff(many // _MOST)) + 1).tolist(), len(last)]
+    so_far = np.cumsum(np.cumsum(change)[: len(last)])
+    cuts = [0, *(np.flatnonzero(np.diff(so_far // _MOST)) + 1).tolist(), len(last)]
     for begin, end in itertools.pairwise(cuts):
-        over = np.flatnonzero((low < end) & (high > begin))
-        row, position = ranges(over, np.maximum(low[over], begin), np.minimum(high[over], end))
+        some = np.flatnonzero((low < end) & (high > begin))
+        row, position = ranges(some, np.maximum(low[some], begin), np.minimum(high[some], end))
         order = np.argsort(position, kind="stable")
         row, position = row[order], position[order]
-        bounds = np.searchsorted(position, np.arange(begin, end + 1))
+        many = np.searchsorted(position, np.arange(begin, end + 1))
         for k in range(end - begin):
-            rows = row[bounds[k] : bounds[k + 1]]
+            rows = row[many[k] : many[k + 1]]
             yield source[rows], behind[rows]
 
 
