@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from perwiz import words
-from perwiz.report import blocks, misfit, spans
+from perwiz.report import blocks, misfit, pipelines, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.change import between, gains, most_above, parts_of, shown
 from perwiz.report.domino.first import first_bound, first_line, hidden, pays, worthless
@@ -196,13 +196,7 @@ def serving(domino: DominoDocument) -> Facts:
 
 def pipeline(domino: DominoDocument) -> Facts:
     """Return in words what the pipelines of a training job lose as they fill and drain, and as stages are uneven."""
-    found = domino.pipeline
-    if not found or not domino.answerable:
-        return []
-    whose = f"stages of {words.several(found.pipelines, 'pipeline')} of {found.stages}"
-    idle = f"{words.percent(found.bubble, 1)} of each step as they fill and drain (of equal stages {words.percent(found.ideal, 1)})"
-    uneven = f", {words.percent(found.uneven, 1)} as others compute longer" if found.uneven else ""
-    return [("pipeline", f"{whose} idle {idle}{uneven}")]
+    return pipelines.facts(domino.pipeline) if domino.answerable else []
 
 
 def handed(domino: DominoDocument) -> Facts:

@@ -34,6 +34,7 @@ from perwiz.report.domino.records import (
     Worth,
 )
 from perwiz.report.domino.remedies import remedy
+from perwiz.report.pipelines import pipeline
 from perwiz.report.records import Span
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
@@ -109,7 +110,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         for_devices=limits.for_devices(ranking.asker),
         handed_out=limits.tasks(trace),
         serving=limits.served(ranking.asker),
-        pipeline=limits.pipeline(trace),
+        pipeline=pipeline(trace),
         launches=_launches(ranking, listed),
         best=[_ranked(ranking.asker, change) for change in best],
         best_spans=[known.spans[change] for change in best],

@@ -9,13 +9,12 @@ from msgspec.structs import asdict
 
 from perwiz.patterns.analysis import efficiency
 from perwiz.report import blocks
-from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Pipeline, Serving, Spending, StandsOut, Uneven
+from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Serving, Spending, StandsOut, Uneven
 from perwiz.report.domino.remedies import remedy
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.parts.course import course
 from perwiz.trace.parts.iterations import find
-from perwiz.trace.parts.pipeline import bubbles, pipelines
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, STREAM, THREAD
 from perwiz.trace.tied import processors
@@ -237,16 +236,6 @@ def served(asker: Asker) -> Serving | None:
         return None
     sites, written = sites_of(trace, first), remedy(trace, SERVING)
     return Serving(rank=first.process, others=first.others, rounds=first.rounds, sites=sites, waited_ns=first.waited, remedy=written)
-
-
-def pipeline(trace: Trace) -> Pipeline | None:
-    """Return what the pipelines of a training job lose as they fill and drain, None if there are none."""
-    found, steps = pipelines(trace), find(trace)
-    if found is None or not len(steps):
-        return None
-    told = bubbles(trace, found, steps)
-    parts = {"bubble": told.bubble, "ideal": told.ideal, "uneven": told.uneven}
-    return Pipeline(pipelines=len(found.ranks), stages=max(map(len, found.ranks)), **parts)
 
 
 def tasks(trace: Trace) -> HandedOut | None:

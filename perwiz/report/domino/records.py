@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from perwiz.report.critical.document import Spent
+from perwiz.report.pipelines import Pipeline
 from perwiz.report.records import (
     CallId,
     CallPlace,
@@ -231,20 +232,6 @@ class Serving(Record):
     waited_ns: Natural
     """From one send to the next while the one served next waits for it, together."""
     remedy: str
-
-
-class Pipeline(Record):
-    """What stages of a training job do between the first micro-batch of a step and the last."""
-
-    pipelines: Natural
-    stages: Natural
-    """Of the longest."""
-    bubble: float
-    """Part of the time in which even the stage that computes longest does not."""
-    ideal: float
-    """The bubble of equal stages with as many micro-batches, as part of the time."""
-    uneven: float
-    """Part of the time that the other stages compute less."""
 
 
 class HandedOut(Record):

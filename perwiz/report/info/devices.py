@@ -8,6 +8,7 @@ from perwiz import words
 from perwiz.patterns.analysis.devices import Devices
 from perwiz.report.info import stragglers
 from perwiz.report.info.stragglers import StragglersOf
+from perwiz.report.pipelines import Pipeline, facts, pipeline
 from perwiz.report.records import Natural, Positive, Record, Share
 from perwiz.trace.trace import Trace
 
@@ -60,6 +61,8 @@ class DevicesOf(Record):
     """Of several ranks, but not of all."""
     stragglers: StragglersOf | None
     """Null of one rank, or without steps."""
+    pipeline: Pipeline | None
+    """What stages lose; null if there are none."""
 
 
 def devices_of(trace: Trace, found: Devices) -> DevicesOf:
@@ -74,7 +77,9 @@ def devices_of(trace: Trace, found: Devices) -> DevicesOf:
     shares = {name: round(getattr(found, name), 6) for name in ("efficiency", "load_balance", "communication", "supply")}
     ranks = [DeviceOf(*map(int, row)) for row in zip(*columns, strict=True)]
     over = stragglers.stragglers_of(found.rank, found.steps, comms)
-    return DevicesOf(devices=found.told, steps=len(found.steps), ranks=ranks, groups=groups, stragglers=over, **shares)
+    return DevicesOf(
+        devices=found.told, steps=len(found.steps), ranks=ranks, groups=groups, stragglers=over, pipeline=pipeline(trace), **shares
+    )
 
 
 def lines(told: DevicesOf) -> list[str]:
@@ -83,7 +88,7 @@ def lines(told: DevicesOf) -> list[str]:
     what, kernels = ("devices", "kernels") if told.devices else ("threads", "computation")
     parts = {"load balance": told.load_balance, "communication": told.communication, "supply": told.supply}
     factors = ", ".join(f"{name} {value:.3f}" for name, value in parts.items())
-    out = words.facts([(what, f"efficiency {told.efficiency:.3f}, the product of {factors}")])
+    out = words.facts([(what, f"efficiency {told.efficiency:.3f}, the product of {factors}"), *facts(told.pipeline)])
     launched = any(one.unlaunched_ns for one in told.ranks)
     head = ["rank", kernels, "of mean", "slowest in", "not hidden", "idle", *(["not launched"] if launched else [])]
     rows = []

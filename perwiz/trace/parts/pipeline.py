@@ -24,6 +24,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _SEND, _RECV, _IDLE = (operations.OP[name] for name in ("dist_send", "dist_recv", "device_idle"))
+NO_PIPELINE = "no pipeline of stages that send and receive micro-batches, or not told what computes them"
 _MOST = 0.8
 """Part of what the stages compute, between the first and the last micro-batch, that must belong to these."""
 

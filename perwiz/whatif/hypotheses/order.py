@@ -13,7 +13,7 @@ from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.numbers import distinct, distinct_pairs
-from perwiz.trace.parts.pipeline import Pipelines, pipelines
+from perwiz.trace.parts.pipeline import NO_PIPELINE, Pipelines, pipelines
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -91,7 +91,7 @@ class MicroBatches(Hypothesis):
         """Return the graph in which messages between stages come earlier. Raises UsageError if there are no stages."""
         found, more = pipelines(weighted.trace), 0 if self.argument == MANY else self._times() - 1
         if found is None:
-            raise UsageError(f"{self}: no pipeline of stages that send and receive micro-batches, or not told what computes them")
+            raise UsageError(f"{self}: {NO_PIPELINE}")
         holds, kept = edges(weighted), 0.0 if self.argument == MANY else 1 / (more + 1)
         if more:
             weighted.weight[holds] += more * self._of_each(weighted, found)

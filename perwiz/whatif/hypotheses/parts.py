@@ -9,6 +9,8 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.numbers import distinct_pairs, running
+from perwiz.trace.parts.pipeline import NO_PIPELINE, pipelines
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.tied import processors
@@ -17,8 +19,8 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.stretch import Runs, Segments
 
-WHOLE, STRETCHES = "all", "between-collectives"
-"""Words for the whole program and for its stretches, unless a region is called so."""
+WHOLE, STRETCHES, STAGES = "all", "between-collectives", "stages"
+"""Words for the whole program, for its stretches and for the stages of its pipelines, unless a region is called so."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,10 +42,11 @@ def parts(segments: Segments, text: str) -> Parts:
     """Return the parts that `REGION`, `REGION#3`, `REGION#3..7`, `all`, `between-collectives` or `between-collectives#3` names.
 
     The k-th instance of a region on every process is a part; so is what every process computes up to its k-th blocking collective in which
-    all processes wait for each other. Of both words what is before MPI_Init or behind MPI_Finalize is no part: there a process starts.
+    all processes wait for each other; and what the stages of a pipeline compute of micro-batches, on each of their streams or threads.
+    Of the words what is before MPI_Init or behind MPI_Finalize is no part: there a process starts.
     What streams of devices do is no part of the whole program, nor of a region that processes are in as well: no processor takes it over.
     Nor is what processes compute for devices, and what threads do that they keep for one purpose, part of the whole program.
-    A region called like one of the words goes before it. Raises UsageError for another name.
+    A region called like one of the words goes before it. Raises UsageError for another name, and for stages where there are none.
     """
     word, number = selectors.numbered(text, segments.trace.names)
     if _names_region(segments.trace, text):
@@ -55,7 +58,7 @@ def parts(segments: Segments, text: str) -> Parts:
         computes = processors(segments.trace)
         segment = np.flatnonzero(_own(segments) & computes[segments.location])
         return Parts(segment, np.cumsum(computes)[segments.location[segment]] - 1, np.zeros(int(computes.sum()), "i8"))
-    return _stretches(segments, text, number)
+    return _stages(segments, text, number) if word == STAGES else _stretches(segments, text, number)
 
 
 def runs_of_parts(segments: Segments, text: str) -> tuple[Runs, I8]:
@@ -68,15 +71,15 @@ def runs_of_parts(segments: Segments, text: str) -> tuple[Runs, I8]:
 
 @remembered(2)
 def _runs_of_word(segments: Segments, text: str) -> tuple[Runs, I8]:
-    """Return the runs of the whole program, or of its stretches, found once."""
+    """Return the runs of the whole program, of its stretches or stages, found once."""
     found = parts(segments, text)
     return segments.runs_of(found.segment, found.group), found.part
 
 
 def _names_region(trace: Trace, text: str) -> bool:
-    """Return whether a text names a region, or steps of one, and not the whole program or its stretches."""
+    """Return whether a text names a region, or steps of one, and not the whole program, its stretches or stages."""
     word = selectors.numbered(text, trace.names)[0]
-    return text in trace.names or word in trace.names or word not in (WHOLE, STRETCHES)
+    return text in trace.names or word in trace.names or word not in (WHOLE, STRETCHES, STAGES)
 
 
 def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:
@@ -88,6 +91,20 @@ def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:
         return instances, step
     step = step[~on_stream]
     return instances[~on_stream], share.placed(step)[1]
+
+
+def _stages(segments: Segments, text: str, number: str) -> Parts:
+    trace, found = segments.trace, pipelines(segments.trace)
+    if found is None or number not in ("", "1"):
+        raise UsageError(f"'{text}': {NO_PIPELINE if found is None else 'no such step, the whole run is step 1'}")
+    computes = np.zeros(len(segments.edge), bool)
+    computes[found.sent] = computes[found.taken] = True
+    segment = np.flatnonzero(computes[segments.gap])
+    locations, group = np.unique(segments.location[segment], return_inverse=True)
+    process = trace.locations.process[locations]
+    pipeline_of = {rank: row for row, ranks in enumerate(found.ranks) for rank in ranks}
+    part = distinct_pairs(np.array([pipeline_of[rank] for rank in process.tolist()]), running(process, process))[1]
+    return Parts(segment, group, part.astype("i8"))
 
 
 def _stretches(segments: Segments, text: str, number: str) -> Parts:

@@ -12,7 +12,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.network import EagerLimit, MessageProgress
 from perwiz.whatif.hypotheses.order import Advance
-from perwiz.whatif.hypotheses.parts import STRETCHES
+from perwiz.whatif.hypotheses.parts import STAGES, STRETCHES
 from perwiz.whatif.hypotheses.waits import ZeroTime
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import computing
@@ -38,6 +38,8 @@ _KIND = {
     "network": "network",
 }
 """What is asked -> kind of change, where that alone tells."""
+_BY = {STRETCHES: "stretch", STAGES: "program"}
+"""What is balanced -> what that is about, of other words than regions."""
 _OF_CALLS = ("zero-wait", "zero-poll", "hide")
 _OF_DEVICES = tuple(operations.OP[name] for name in ("device_launch", "device_idle"))
 
@@ -63,7 +65,7 @@ def change_of(run: Run, hypothesis: Hypothesis) -> Change | None:
         kind = kind if by else None
     elif kind == "balance":
         region = selectors.numbered(argument, trace.names)[0]
-        by = "stretch" if region == STRETCHES else "step" if region != argument and region in trace.names else "region"
+        by = _BY.get(region) or ("step" if region != argument and region in trace.names else "region")
     elif isinstance(hypothesis, EagerLimit | MessageProgress):
         by = "setting"
     return Change(kind, by, str(hypothesis), "", 0, calls) if kind else None

@@ -10,13 +10,14 @@ from perwiz import words
 from perwiz.formats.devices import COPIES
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
+from perwiz.trace.parts.pipeline import pipelines
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.devices import mostly_for_devices
 from perwiz.whatif.hypotheses.overlap import before_teams
-from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, between_init_and_finalize, synchronisations
+from perwiz.whatif.hypotheses.parts import STAGES, STRETCHES, WHOLE, between_init_and_finalize, synchronisations
 from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.hypotheses.threads import Parallel
 from perwiz.whatif.limits.balance import MOST_OF_ALL
@@ -52,6 +53,8 @@ def balance(asker: Asker) -> list[Change]:
         asked.append(("program", WHOLE, "computation of the whole program"))
     if STRETCHES not in trace.names and not one and trace.share.any(len(synchronisations(trace))) and not masters:
         asked.append(("stretch", STRETCHES, "computation in each stretch between collectives of all processes"))
+    if STAGES not in trace.names and not trace.share.team and pipelines(trace) is not None:
+        asked.append(("program", STAGES, "what the stages of each pipeline compute of micro-batches"))
     steps = uneven(trace)
     shared = [name for name in steps.regions(_REGIONS) if not mostly_for_devices(asker.segments, asker.for_devices, name)]
     asked += [("region", name, f"computation in each {name}") for name in shared]

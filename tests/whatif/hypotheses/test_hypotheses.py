@@ -16,6 +16,7 @@ from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import CUT
 from perwiz.trace import operations
 from perwiz.trace.origin import MEASURED, Origin
+from perwiz.trace.parts.pipeline import NO_PIPELINE
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.stretch import segments_of
@@ -341,6 +342,16 @@ def test_micro_batches__calls_are_made_for_each_piece(work, last, times, makespa
     prediction = predict(stages(work, last), f"micro-batches {times}", clock="none")
     assert prediction.predicted.makespan == pytest.approx(makespan, abs=1)
     assert [(one.changes, one.makespan) for one in prediction.span.others] == ([(("pieces=disturbed",), most)] if most else [])
+
+
+def test_balance_time__stages():
+    """They compute 200 and 280, on average 240: the second begins at 120."""
+    trace = stages(0, (140, 140))
+    assert (trace.timeline.makespan, predict(trace, "balance-time stages", clock="none").predicted.makespan) == (100 + 280, 120 + 240)
+    with pytest.raises(UsageError, match=r"^'stages#2': no such step, the whole run is step 1$"):
+        predict(trace, "balance-time stages#2")
+    with pytest.raises(UsageError, match=f"^'stages': {NO_PIPELINE}$"):
+        predict(compositing(0), "balance-time stages")
 
 
 def test_scale__instances_apart():
