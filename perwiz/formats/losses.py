@@ -18,6 +18,7 @@ WILDCARDS = "wildcards of receives"
 MODES = "send modes that the routine does not tell"
 LABELS = "operations and datatypes of reductions, kinds of locks"
 COUNTERS = "values of counters"
+SAMPLED = "values of counters read at any time"
 PARAMETERS = "parameters"
 RECORDS = "records of threads, windows, files ..."
 TOPOLOGIES = "topologies"
@@ -53,6 +54,7 @@ _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     MODES: lambda trace: np.count_nonzero(trace.messages.mode != operations.MODE[trace.calls.op[trace.messages.send]]),
     LABELS: lambda trace: len(trace.labels),
     COUNTERS: lambda trace: len(trace.counters) + len(trace.region_counters),
+    SAMPLED: lambda trace: sum(each.values for each in trace.sampled),
     PARAMETERS: lambda trace: len(trace.parameters),
     RECORDS: lambda trace: len(trace.records),
     LINKS: lambda trace: len(trace.links) + np.count_nonzero(trace.collectives.comm == NONE),
@@ -72,7 +74,7 @@ _COUNT: dict[str, Callable[[Trace], int | np.integer[Any]]] = {
     DEFECTS: lambda trace: len(trace.defects),
 }
 SHOWN_BY_NO_VIEWER = (
-    *(REQUESTS, WILDCARDS, MODES, LABELS, COUNTERS, PARAMETERS, RECORDS, TOPOLOGIES, SOURCES, RECORD_TIMES, OFFSETS, DEFECTS),
+    *(REQUESTS, WILDCARDS, MODES, LABELS, COUNTERS, SAMPLED, PARAMETERS, RECORDS, TOPOLOGIES, SOURCES, RECORD_TIMES, OFFSETS, DEFECTS),
 )
 """What neither Paraver nor Perfetto shows."""
 LONGEST_TEXT = 900

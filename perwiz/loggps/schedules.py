@@ -41,7 +41,7 @@ IN_ASTRA_SIM = np.isin(operations.OPS, [f"dist_{name}" for name in _OF_GROUPS] +
 """Per op: ASTRA-sim has it as a collective."""
 _WIDE = 1 << 31
 _KINDS = (
-    *(losses.WILDCARDS, losses.LABELS, losses.COUNTERS, losses.PARAMETERS, losses.RECORDS, losses.TOPOLOGIES),
+    *(losses.WILDCARDS, losses.LABELS, losses.COUNTERS, losses.SAMPLED, losses.PARAMETERS, losses.RECORDS, losses.TOPOLOGIES),
     *(losses.SOURCES, losses.SITES, losses.METAHOSTS, losses.UNFINISHED, losses.CANCELLED, losses.RECORD_TIMES, losses.OFFSETS),
     losses.DEFECTS,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import Protocol
@@ -13,12 +14,14 @@ from perwiz import words
 from perwiz.patterns.analysis.counters import CYCLES, INSTRUCTIONS, Counted, Scaling, counted, plain
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
-from perwiz.report.records import Cost, Location, Record
+from perwiz.report.records import Cost, Location, Natural, Record
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 
 _ROWS = 20
 """Rows of a table."""
+_READ = 50
+"""Rows of the table of what was read at any time."""
 _PATH = 50
 """Columns of a call path in a table."""
 _TITLES = (("ipc", "IPC"), ("frequency_ghz", "GHz"), ("instruction_balance", "instruction balance"))
@@ -37,6 +40,22 @@ class CountedIn(Location):
     """By counter."""
 
 
+class Read(Record):
+    """What a process read of a counter at any time, or for other locations."""
+
+    name: str
+    process: int
+    """-1 if none is known to."""
+    values: Natural
+    """How many."""
+    least: float
+    mean: float
+    """Of the values, whenever they were read."""
+    most: float
+    change: float
+    """The last one less the first: of energy, what was used."""
+
+
 class Counters(Record):
     """What the counters of a run counted."""
 
@@ -52,8 +71,10 @@ class Counters(Record):
     """Mean of the instructions of a process in computation / the most of any."""
     levels: list[str]
     """Those that do not count, such as memory in use: not added up."""
+    read: list[Read]
+    """What was read at any time, or for other locations, in the whole recording: power, load of devices, ..."""
     left_out: int
-    """Values of other locations, or read where nothing begins or ends."""
+    """Values of no counter that is defined, or read where nothing begins or ends."""
 
 
 class Rated(Protocol):
@@ -101,8 +122,9 @@ def document(trace: Trace) -> Counters | None:
     """Return what the counters of a run counted; None if it has none."""
     found = counted(trace)
     levels, left_out = [trace.counter_names[row] for row in trace.levels], trace.counts.loose_counters
+    read = [Read(**dataclasses.asdict(each)) for each in trace.sampled]
     if found is None:
-        return Counters([], [], None, None, None, levels, left_out) if levels or left_out else None
+        return Counters([], [], None, None, None, levels, read, left_out) if levels or left_out or read else None
     whole = found.work().of(np.flatnonzero(trace.locations.kind != STREAM))
     any_value = np.logical_or.reduce([value != 0 for value in found.values])
     return Counters(
@@ -112,6 +134,7 @@ def document(trace: Trace) -> Counters | None:
         frequency_ghz=whole.frequency_ghz,
         instruction_balance=whole.instruction_balance,
         levels=levels,
+        read=read,
         left_out=left_out,
     )
 
@@ -131,7 +154,7 @@ def lines(found: Counters | None) -> list[str]:
     if found is None:
         return ["no counters"]
     if not found.names:
-        return ["no counters that count", *words.facts(_facts(found))]
+        return ["no counters that count", *words.facts(_facts(found)), *_read(found.read)]
     computed = sorted((row for row in found.counted if not row.mpi), key=lambda row: (row.rank, row.thread))
     out = ["counters by call path, those below left out"]
     out += _lines(found, "call path", [(words.shown(row.call_path, _PATH), row) for row in found.counted], per_second=True)
@@ -139,7 +162,23 @@ def lines(found: Counters | None) -> list[str]:
         out += ["", "computation by process"]
         out += _lines(found, "rank", [(words.rank(row.rank, row.thread), row) for row in computed])
     facts = _facts(found)
-    return [*out, "", *words.facts(facts)] if facts else out
+    return [*out, *(["", *words.facts(facts)] if facts else []), *_read(found.read)]
+
+
+def _read(read: list[Read]) -> list[str]:
+    """Return what was read at any time as a table, those of a process together; nothing if nothing was."""
+    if not read:
+        return []
+    rank = len({each.process for each in read}) > 1
+    cells = [
+        [
+            *(words.shown(each.name, _PATH), *[str(each.process)] * rank, str(each.values)),
+            *map(_amount, (each.least, each.mean, each.most, each.change)),
+        ]
+        for each in read[:_READ]
+    ]
+    lines = words.table(["counter", *["rank"] * rank, "values", "least", "mean", "most", "change"], cells)
+    return ["", "read at any time, or for other locations", *lines, *blocks.more(read, len(cells))]
 
 
 def _facts(found: Counters) -> Facts:
@@ -154,7 +193,7 @@ def _facts(found: Counters) -> Facts:
     if found.levels:
         facts.append(("levels", f"{', '.join(words.shown(name) for name in found.levels)}: no counts, not added up"))
     if found.left_out:
-        facts.append(("left out", f"{words.several(found.left_out, 'value')} of other locations, or read at any time"))
+        facts.append(("left out", f"{words.several(found.left_out, 'value')} of no known counter, or read where nothing begins or ends"))
     return facts
 
 

@@ -80,6 +80,23 @@ class Ranks:
         return np.where(self._keys[nearest] == wanted, self._rank[nearest], NONE)
 
 
+@dataclasses.dataclass(frozen=True)
+class Sampled:
+    """What a process read of a counter at any time, or for other locations: values that belong to no call and no region."""
+
+    name: str
+    """With its unit in brackets, where it has one."""
+    process: int
+    """Who read it."""
+    values: int
+    """How many."""
+    least: float
+    mean: float
+    most: float
+    change: float
+    """The last one less the first: of energy, what was used."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Topology:
     """A Cartesian arrangement of the ranks of a communicator."""
@@ -283,6 +300,8 @@ class Trace:
     """Name of each counter, its unit behind it in brackets where there is one. Values count from some instant of each location on."""
     levels: tuple[int, ...] = ()
     """The rows of counter_names that do not count: their values are what something is at an instant, such as memory in use."""
+    sampled: tuple[Sampled, ...] = ()
+    """In the whole recording, also of a part of it, by name and process."""
     parameters: Parameters = dataclasses.field(default_factory=Parameters.empty)
     records: Records = dataclasses.field(default_factory=Records.empty)
     values: I8 = dataclasses.field(default_factory=lambda: np.empty(0, "i8"))

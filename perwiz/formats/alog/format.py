@@ -41,6 +41,7 @@ class Alog(Format):
 
         kinds = (
             losses.COUNTERS,
+            losses.SAMPLED,
             losses.PARAMETERS,
             losses.RECORDS,
             losses.TOPOLOGIES,

@@ -12,7 +12,7 @@ from perwiz.formats.otf2.hybrid import clocks
 from perwiz.formats.otf2.library.codes import ACCELERATOR, ACCELERATOR_STREAM, CPU_THREAD
 from perwiz.formats.otf2.read import Recorded, Recording
 from perwiz.kernels.otf2_rows import STATE
-from perwiz.kernels.records import FROM_START, METRIC
+from perwiz.kernels.records import FROM_START
 from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE, PROCESS, STREAM, THREAD, Locations, Offsets, Times
 
@@ -23,8 +23,8 @@ _COMPUTING = (CPU_THREAD, ACCELERATOR_STREAM)
 """Types of locations that are no metrics alone."""
 
 
-def arranged(definitions: Definitions) -> list[tuple[int, int]]:
-    """Return (location, rank of its process) in the order of (process, thread), those of metrics alone left out."""
+def ranks(definitions: Definitions) -> dict[int, int]:
+    """Return the rank of the process of each group of locations that has one."""
     masters = world(definitions)
     group = {location.ref: location.group for location in definitions.locations}
     rank = {group[ref]: number for number, ref in reversed(list(enumerate(masters))) if ref in group}
@@ -32,7 +32,12 @@ def arranged(definitions: Definitions) -> list[tuple[int, int]]:
         host = _host(definitions, location_group)
         if location_group not in rank:
             rank[location_group] = rank[host] if host in rank else max([*rank.values(), len(masters) - 1]) + 1
-    master = set(masters)
+    return rank
+
+
+def arranged(definitions: Definitions) -> list[tuple[int, int]]:
+    """Return (location, rank of its process) in the order of (process, thread), those of metrics alone left out."""
+    rank, master = ranks(definitions), set(world(definitions))
     rows = [(location.ref, rank[location.group]) for location in definitions.locations if location.type in _COMPUTING]
     return sorted(rows, key=lambda row: (row[1], row[0] not in master))
 
@@ -82,11 +87,6 @@ class RecordedLocations:
         self._per_tick = Fraction(_GIGA, max(recording.definitions.resolution, 1))
         self.moved = round(moved * self._per_tick)
         """By how much at most, ns, their first and last instants were moved."""
-
-    @property
-    def other_values(self) -> int:
-        """How many values of metrics are recorded at locations of these alone."""
-        return sum(int(np.count_nonzero(recorded.column("other.kind") == METRIC)) for recorded in self.other)
 
     def _begin_with_process(self) -> None:
         """Let threads and streams that had nothing to do before they first had something do nothing from the first instant on."""

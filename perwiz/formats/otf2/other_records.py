@@ -15,12 +15,13 @@ from perwiz.formats.otf2.library import codes
 from perwiz.formats.otf2.library import events as row
 from perwiz.formats.otf2.library.codes import DOUBLE, UINT64
 from perwiz.formats.otf2.location import ARGUMENTS_OF
-from perwiz.formats.otf2.locations import RecordedLocations
+from perwiz.formats.otf2.locations import RecordedLocations, ranks
+from perwiz.formats.otf2.read import Recorded
 from perwiz.kernels import records
 from perwiz.kernels.records import ARGUMENTS
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.tables import NONE, Counters, Parameters, Records, RegionCounters, Regions
-from perwiz.trace.trace import Topology
+from perwiz.trace.trace import Sampled, Topology
 
 _KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (records.MEASUREMENT, records.BUFFER_FLUSH)}
 _KEPT |= {records.OTHER_KIND + number: name for number, name in enumerate(row.OTHERS)}
@@ -35,8 +36,10 @@ class Counted:
     names: tuple[str, ...]
     levels: tuple[int, ...]
     """Rows of the names of those that do not count."""
+    sampled: tuple[Sampled, ...]
+    """Of other locations, or read at any time."""
     loose: int
-    """Values left out: of other locations or of no metric that is defined, or read where nothing begins or ends."""
+    """Values left out: of no metric that is defined, or read where nothing begins or ends."""
 
 
 class OtherRecords:
@@ -84,14 +87,21 @@ class OtherRecords:
                 continue
             loose[same] = self._of_others(ref, self.location[rows[same]])
             number = counter[same] = names.setdefault(self._counter_name(member), len(names))
-            value[same] *= float((2, 10)[member.base == 1]) ** member.exponent
+            value[same] *= _unit(member)
             kind, timing = member.mode & 15, member.mode >> 4
             if kind == codes.RELATIVE:
                 value[same] = _accumulated(value[same], self.location[rows[same]], timing == codes.NEXT)
             elif kind == codes.ABSOLUTE:
                 levels.add(number)
-        kept = np.flatnonzero((counter >= 0) & ~loose)
-        unknown = len(rows) - len(kept)
+        kept, free = np.flatnonzero((counter >= 0) & ~loose), np.flatnonzero((counter >= 0) & loose)
+        process, named = self._locations.process[self.location[rows[free]]], (*names,)
+        of_others = [
+            (named[number], rank, value[free[(counter[free] == number) & (process == rank)]])
+            for number, rank in sorted({*zip(counter[free].tolist(), process.tolist(), strict=True)})
+        ]
+        at_others, undefined = self._at_others()
+        sampled, bad = _sampled([*of_others, *at_others])
+        unknown = len(rows) - len(kept) - len(free) + undefined + bad
         rows, counter, value = rows[kept], counter[kept], value[kept]
         of_call, of_region, row = self._boundaries(rows, regions)
         untied = unknown + int((~of_call & ~of_region).sum())
@@ -99,7 +109,23 @@ class OtherRecords:
         turn, region = np.divmod(row, max(len(regions), 1))
         ends = of_region & (turn == 0), of_region & (turn == 1)
         inside = RegionCounters(*_around(region, counter, value, len(names), ends))
-        return Counted(call, inside, tuple(names), tuple(sorted(levels)), untied)
+        return Counted(call, inside, named, tuple(sorted(levels)), sampled, untied)
+
+    def _at_others(self) -> tuple[list[tuple[str, int, F8]], int]:
+        """Return names, processes and values of what is read at locations of metrics alone, and how many are of none that is defined."""
+        definitions, out, undefined = self._definitions, list[tuple[str, int, F8]](), 0
+        group, rank = {location.ref: location.group for location in definitions.locations}, ranks(definitions)
+        for recorded in self._locations.other:
+            rows = np.flatnonzero(recorded.column("other.kind") == records.METRIC)
+            metric, index, kind, bits = (_column(recorded, name, rows) for name in ("reference", "communicator", "tag", "amount"))
+            for ref, number in sorted({*zip(metric.tolist(), index.tolist(), strict=True)}):
+                member, same = self._member(ref, number), (metric == ref) & (index == number)
+                if member is None:
+                    undefined += int(same.sum())
+                else:
+                    values = _values(kind[same], bits[same]) * _unit(member)
+                    out.append((self._counter_name(member), rank.get(group[recorded.ref], NONE), values))
+        return out, undefined
 
     def _boundaries(self, rows: I8, regions: Regions) -> tuple[Mask, Mask, I8]:
         """Return which records stand before the entry or return of a call, which before a boundary of a region, and the row of that.
@@ -234,6 +260,33 @@ class OtherRecords:
         flushes = first[kind == records.BUFFER_FLUSH]
         values[flushes] = self._locations.nanoseconds(values[flushes])
         return Records(self.location[rows], number[kind], self.call[rows], self.time[rows], first), values
+
+
+def _column(recorded: Recorded, name: str, rows: I8) -> I8:
+    """Return some rows of a column of what a location recorded beside calls: one that is not there is 0 throughout."""
+    name = f"other.{name}"
+    return recorded.column(name)[rows].astype("i8") if name in recorded.arrays else np.zeros(len(rows), "i8")
+
+
+def _unit(member: MetricMember) -> float:
+    """Return what a value of a metric is multiplied by."""
+    return float((2, 10)[member.base == 1]) ** member.exponent
+
+
+def _sampled(readings: list[tuple[str, int, F8]]) -> tuple[tuple[Sampled, ...], int]:
+    """Return what was read of each counter by each process, and how many values are no numbers, given names, processes and values."""
+    by_reader: dict[tuple[str, int], list[F8]] = {}
+    for name, process, values in readings:
+        by_reader.setdefault((name, process), []).append(values)
+    out, bad = [], 0
+    for (name, process), parts in sorted(by_reader.items()):
+        values = np.concatenate(parts)
+        good = values[np.isfinite(values)]
+        bad += len(values) - len(good)
+        if len(good):
+            figures = good.min(), good.mean(), good.max(), good[-1] - good[0]
+            out.append(Sampled(name, process, len(good), *map(float, figures)))
+    return tuple(out), bad
 
 
 def _values(kind: I8, bits: I8) -> F8:

@@ -348,7 +348,6 @@ class Builder:
         definitions, regions = self.recording.definitions, self.regions
         other_records, extras = self.other_records, self.extras
         counted = other_records.counters(regions.table)
-        loose = counted.loose + self.locations.other_values
         parameters, (records, values) = other_records.parameters(), other_records.records()
         locations, nodes, metahosts = self.locations.table(definitions)
         arranged = topologies(definitions, self.comms)
@@ -356,7 +355,7 @@ class Builder:
         offsets = self.locations.offsets(self.recording)
         origin = extras.origin()
         times = Times(self.column["enter"], self.column["leave"])
-        left_out = self._defects()
+        left_out, counts = self._defects(), self._counts(other_records, len(parameters) + len(records))
         return Trace(
             path=self.path,
             format="OTF2",
@@ -379,7 +378,7 @@ class Builder:
             offsets=offsets,
             defects=left_out,
             faults=tuple(self.faults),
-            counts=extras.counts(dataclasses.replace(self._counts(other_records, len(parameters) + len(records)), loose_counters=loose)),
+            counts=extras.counts(dataclasses.replace(counts, loose_counters=counted.loose)),
             properties=self._properties(),
             clocks_compared=extras.property("CLOCKS", True) if extras.written else bool(len(offsets)),
             wildcards_told=extras.written and extras.property("WILDCARDS", True),
@@ -391,6 +390,7 @@ class Builder:
             region_counters=counted.regions,
             counter_names=counted.names,
             levels=counted.levels,
+            sampled=counted.sampled,
             parameters=parameters,
             records=records,
             values=values,

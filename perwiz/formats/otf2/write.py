@@ -60,5 +60,14 @@ def missing(trace: Trace) -> list[tuple[str, int]]:
         ("coordinates known in part", sum(known_in_part)),
         ("records of unknown kind", int((gaps.kinds(trace)[trace.records.kind] < 0).sum())),
     )
-    kinds = (losses.SITES, losses.LABELS, losses.OFFSETS, losses.PROCESSORS, losses.INSTANCES, losses.BETWEEN_GROUPS, losses.DEFECTS)
+    kinds = (
+        losses.SAMPLED,
+        losses.SITES,
+        losses.LABELS,
+        losses.OFFSETS,
+        losses.PROCESSORS,
+        losses.INSTANCES,
+        losses.BETWEEN_GROUPS,
+        losses.DEFECTS,
+    )
     return losses.counted(trace, kinds, others)

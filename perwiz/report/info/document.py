@@ -117,7 +117,9 @@ class InfoDocument(TraceDocument, kw_only=True):
     single_events: Natural
     """Records that stand alone and tell nothing of these, left out."""
     values_left_out: Natural
-    """Values of counters of other locations, or read where nothing begins or ends."""
+    """Values of counters that are not defined, or read where nothing begins or ends."""
+    values_read: Natural
+    """Values of counters that were read at any time, or for other locations: `counters` has what they are."""
     health: Health
     routines: list[Routine]
     """Those with most time first."""
@@ -174,6 +176,7 @@ def document(
         other_records=_other_records(trace),
         single_events=trace.counts.single_events,
         values_left_out=trace.counts.loose_counters,
+        values_read=sum(each.values for each in trace.sampled),
         health=blocks.health(state),
         routines=_routines(told.sums["routines"]),
         regions=_regions(trace, told),
@@ -359,8 +362,10 @@ def _beside(info: InfoDocument) -> Facts:
     more = f" and {words.several(len(kinds) - _KINDS, 'kind')} more" if len(kinds) > _KINDS else ""
     left_out = [(info.single_events, "stand-alone record"), (info.values_left_out, "value")]
     parts = [words.several(number, noun) for number, noun in left_out if number]
-    loose = " of counters that are of other locations, or were read at any time" if info.values_left_out else ""
+    loose = " of counters not known, or read where nothing begins or ends" if info.values_left_out else ""
+    read = f"{words.several(info.values_read, 'value')} read at any time; --counters lists them"
     return [
+        *([("counters", read)] if info.values_read else []),
         *([("other records", f"{sum(info.other_records.values())} kept: {', '.join(kinds[:_KINDS])}{more}")] if kinds else []),
         *([("left out", " and ".join(parts) + loose)] if parts else []),
     ]

@@ -21,6 +21,7 @@ from perwiz.formats.otf2.hybrid.routines import routine
 from perwiz.formats.otf2.repair import communicators
 from perwiz.trace import defects, operations, tables
 from perwiz.trace.matching import Ends
+from perwiz.trace.trace import Sampled
 
 NONE = tables.NONE
 UNKNOWN, COMPILER, OPENMP = 0, 2, 3
@@ -922,15 +923,19 @@ def test_places__accelerators_alone_are_processes(archive):
 
 
 def test_places__metrics_alone_are_no_location(archive):
-    """Records of a place for metrics are counted, values as left out, but it has no row."""
+    """Records of a place for metrics are counted, and what their values are is kept, but it has no row. One is no number, one undefined."""
     a = archive(1)
     a.location(50, 0, kind=3)
-    ref = a.metrics(a.metric("power"))
-    a.at(50, 0, "Metric", ref, [c.Type(4)], [c.MetricValue(unsigned_int=5)])
+    ref = a.metrics(a.metric("power", "W", exponent=1))
+    for watts in (5, 7, 3):
+        a.at(50, 0, "Metric", ref, [c.Type(4)], [c.MetricValue(unsigned_int=watts)])
+    a.at(50, 0, "Metric", ref, *values(float("inf"), real=True))
+    a.at(50, 0, "Metric", 77, *values(1))
     a.call(0, "MPI_Barrier", 10, 20)
     trace = a.trace()
-    assert (len(trace.locations), trace.counts.records, rows(trace.timeline.locations)) == (1, 3, [(0, 10)])
-    assert trace.counts.loose_counters == 1
+    assert (len(trace.locations), trace.counts.records, rows(trace.timeline.locations)) == (1, 7, [(0, 10)])
+    assert trace.sampled == (Sampled("power [W]", 0, 3, 30, 50, 70, -20),)
+    assert trace.counts.loose_counters == 2
 
 
 def test_places__that_recorded_nothing(archive):
@@ -1155,8 +1160,8 @@ def test_counters__modes(archive, mode, work, test):
     assert trace.levels == ((0,) if mode == 17 else ())
 
 
-def test_counters__of_others_are_left_out(archive):
-    """At any time; by another location; behind the last end of all. Four values, of one metric that is kept and three that are not."""
+def test_counters__of_others(archive):
+    """At any time; by another location; behind the last end of all: this one is left out."""
     a = archive(2)
     kept, free = a.metrics(a.metric("kept")), a.metrics(a.metric("free"), occurrence=2)
     other = a.metrics(a.metric("other"))
@@ -1169,7 +1174,8 @@ def test_counters__of_others_are_left_out(archive):
     a.at(0, 12, "Metric", 40, *values(1))
     trace = a.trace()
     assert counters(trace) == {(0, "kept"): (0, 10)}
-    assert trace.counts.loose_counters == 3
+    assert trace.sampled == (Sampled("free", 0, 1, 1, 1, 1, 0), Sampled("other", 0, 1, 1, 1, 1, 0))
+    assert trace.counts.loose_counters == 1
 
 
 def test_counters__need_both_ends(archive):
@@ -1326,7 +1332,9 @@ def test_records__of_every_class_are_told(archive, capsys):
     assert "(INCOMPLETE trace, its 1 device stream left out)" in " ".join(told.split())
     for line in (
         "other records 4 kept: ThreadCreate 1, IoCreateHandle 1, IoOperationBegin 1, IoOperationComplete 1",
-        "left out      1 stand-alone record and 2 values of counters that are of other locations, or were read at any time",
+        "counters      2 values read at any time; --counters lists them",
+        "left out      1 stand-alone record",
+        "power [W]       2    200   200   200       0",
         "levels        memory [B]: no counts, not added up",
     ):
         assert f"\n{line}\n" in told

@@ -11,9 +11,11 @@ from build import CATALOGUE, Builder, hand_model, table
 from documents import valid
 from perwiz.engines.sweep import sweep
 from perwiz.loggps.machine import Machine, Unknown
+from perwiz.report.counts import lines
 from perwiz.report.info import document as overview
 from perwiz.report.records import to_json
 from perwiz.trace import tables
+from perwiz.trace.trace import Sampled
 from perwiz.whatif.health import health
 from perwiz.whatif.run import replayed
 from perwiz.whatif.waits import waiting
@@ -70,6 +72,7 @@ def test_document__by_hand():
         "other_records": {},
         "single_events": 0,
         "values_left_out": 0,
+        "values_read": 0,
         "routines": [
             {"routine": "MPI_Recv", "calls": 1, "time_ns": 150, "init_ns": 0, "streams_ns": 0, "waiting_ns": 112, "bytes_sent": 0},
             {"routine": "MPI_Bsend", "calls": 1, "time_ns": 10, "init_ns": 0, "streams_ns": 0, "waiting_ns": 0, "bytes_sent": 2000},
@@ -162,8 +165,8 @@ def test_text__what_is_kept_beside_calls_or_left_out():
     assert told(trace, "other records") == "10 kept: OmpFork 3, ThreadFork 2, IoSeek 2, RmaPut 2 and 1 kind more"
     for single, loose, line in (
         (1, 0, "1 stand-alone record"),
-        (0, 2, "2 values of counters that are of other locations, or were read at any time"),
-        (3, 1, "3 stand-alone records and 1 value of counters that are of other locations, or were read at any time"),
+        (0, 2, "2 values of counters not known, or read where nothing begins or ends"),
+        (3, 1, "3 stand-alone records and 1 value of counters not known, or read where nothing begins or ends"),
     ):
         counts = dataclasses.replace(trace.counts, single_events=single, loose_counters=loose)
         assert told(dataclasses.replace(trace, counts=counts), "left out") == line
@@ -211,6 +214,34 @@ def counting():
     )
 
 
+def test_counters__read_at_any_time():
+    """Power of two processes, also without counters of calls; beside nothing the first lines name them."""
+    power = (Sampled("power [W]", 0, 2, 250, 275.5, 301, -51), Sampled("power [W]", 1, 2_000_000, 90, 100, 110, 20))
+    trace = dataclasses.replace(program(), sampled=power)
+    info = document(trace, counters=True)
+    assert json.loads(to_json(info))["counters"]["read"][1] == {
+        "name": "power [W]",
+        "process": 1,
+        "values": 2_000_000,
+        "least": 90,
+        "mean": 100,
+        "most": 110,
+        "change": 20,
+    }
+    assert told(trace, "counters") == "2000002 values read at any time; --counters lists them"
+    assert lines(info.counters)[-4:] == [
+        "read at any time, or for other locations",
+        "counter    rank   values  least   mean  most  change",
+        "power [W]     0        2    250  275.5   301     -51",
+        "power [W]     1  2000000     90    100   110      20",
+    ]
+    one = dataclasses.replace(trace, sampled=power[:1])
+    assert lines(document(one, counters=True).counters)[-2:] == [
+        "counter    values  least   mean  most  change",
+        "power [W]       2    250  275.5   301     -51",
+    ]
+
+
 def test_counters__by_hand():
     found = json.loads(to_json(document(counting(), counters=True)))["counters"]
     assert (found["ipc"], found["frequency_ghz"], found["instruction_balance"]) == (1200 / 800, 800 / 250, 600 / 900)
@@ -243,7 +274,7 @@ def test_text__counters():
         "GHz           3.20 cycles per ns of computation",
         "instructions  66.7 % balanced: mean of a process by the most of any",
         "levels        memory [B]: no counts, not added up",
-        "left out      1 value of other locations, or read at any time",
+        "left out      1 value of no known counter, or read where nothing begins or ends",
     ]
     without = overview.text(document(program(), counters=True), regions=False, waits=False, counters=True)
     assert without.splitlines()[-1] == "no counters"

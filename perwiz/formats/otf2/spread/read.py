@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
@@ -22,9 +23,9 @@ from perwiz.trace.roots import Roots
 from perwiz.trace.spread.assembled import AskedWholeError, assembled, totals
 from perwiz.trace.spread.cut import bounds_of
 from perwiz.trace.spread.matched import Places, matched_collectives, matched_messages
-from perwiz.trace.spread.team import Team, agreed, gathered
+from perwiz.trace.spread.team import Team, agreed, gathered, texts
 from perwiz.trace.tables import NONE, PROCESS, Locations, Messages
-from perwiz.trace.trace import Counts, Trace
+from perwiz.trace.trace import Counts, Sampled, Trace
 
 
 def read(path: str, team: Team, progress: Callable[[int, int], None] | None = None) -> Trace | None:
@@ -89,7 +90,9 @@ class _Builder(Builder):
         own = self.trace()
         self._whole_if(self.extras.bad > 0)
         loose = self._team.reduce(np.array([own.counts.loose_counters], "i8"), "sum")
-        own = dataclasses.replace(own, counts=dataclasses.replace(own.counts, loose_counters=int(loose[0])))
+        told = texts(self._team, json.dumps([dataclasses.astuple(one) for one in own.sampled]))
+        sampled = tuple(Sampled(*fields) for each in told for fields in json.loads(each))
+        own = dataclasses.replace(own, counts=dataclasses.replace(own.counts, loose_counters=int(loose[0])), sampled=sampled)
         return assembled(self.places, own, self._tied, self._found)
 
     def _whole_if(self, asked: bool) -> None:
