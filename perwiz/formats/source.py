@@ -274,3 +274,24 @@ def head_of(path: str) -> bytes:
             return source.head()
     except (OSError, ValueError, TraceError):
         return b""
+
+
+_FILES = 1 << 14
+"""Files of a directory that are looked at."""
+
+
+def files_of(path: str, named: Callable[[str], object], is_trace: Callable[[str], bool]) -> list[str]:
+    """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory.
+
+    Of a directory only files that are `named` so are opened, to see whether each `is_trace`.
+    """
+    if os.path.isdir(path):
+        try:
+            names = sorted(os.listdir(path))[:_FILES]
+        except OSError:
+            return []
+        return [file for file in (os.path.join(path, name) for name in names if named(name)) if is_trace(file)]
+    for files in ([path], path.split(os.pathsep)):
+        if all(map(is_trace, files)):
+            return files
+    return []

@@ -56,7 +56,7 @@ def mark(state: Health | whatif.Health) -> str:
     ]
     without = f", its {' and '.join(left_out)} left out" if left_out else ""
     loose = f", {words.several(counts.loose_threads, 'thread')} without start and end" if counts.loose_threads else ""
-    inferred = "" if state.holes else ", completed by inference"
+    inferred = "" if state.holes or state.faults else ", completed by inference"
     return f"  (INCOMPLETE trace{without}{loose}{inferred})" if state.incomplete else ""
 
 
@@ -218,7 +218,7 @@ def health_facts(state: Health, clocks: bool = True, shared: bool = True) -> Fac
     counts, told = state.counts, "complete"
     if state.incomplete:
         waits = "what is left out or missing waits for nobody here and delays nobody"
-        told = f"INCOMPLETE: {waits if state.holes else 'nothing is left out, but what is inferred may be otherwise'}"
+        told = f"INCOMPLETE: {waits if state.holes or state.faults else 'nothing is left out, but what is inferred may be otherwise'}"
     facts = [("health", told), ("records", f"{counts.records} read")]
     facts += [("left out", f"{reason}: {number}") for reason, number in state.defects.items()]
     facts += [("", words.shown(fault)) for fault in state.faults[:_FAULTS]]

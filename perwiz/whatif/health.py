@@ -133,7 +133,7 @@ class Health:
     @property
     def incomplete(self) -> bool:
         """Whether an answer from this trace must be marked incomplete."""
-        return bool(self.holes or self.repairs)
+        return bool(self.holes or self.repairs or self.faults)
 
 
 @remembered(2)

@@ -9,6 +9,7 @@ import build
 from build import Builder, hand_model
 from perwiz.clock.treatment import treat
 from perwiz.formats import files
+from perwiz.report import blocks
 from perwiz.trace import operations
 from perwiz.trace.trace import Counts
 from perwiz.whatif.health import health
@@ -173,3 +174,16 @@ def test_not_modelled__requests_to_nobody():
     assert found.not_modelled == pytest.approx(1 / 200)
     sent = health(build.CATALOGUE["to_nobody"]())
     assert (sent.counts.to_nobody, sent.partnerless, sent.holes) == (0, 0, {})
+
+
+def test_incomplete__of_files_that_are_read_in_part():
+    """Nothing is missing in what was read, but something was left out: the title and the health block say so alike."""
+    b = Builder(2)
+    b.barrier()
+    trace = b.trace()
+    part = dataclasses.replace(trace, faults=("rank0.json: steps 1 to 2, of which all ranks have 2: these alone are read",))
+    assert [health(one).incomplete for one in (trace, part)] == [False, True]
+    told = blocks.health(health(part))
+    assert blocks.mark(told) == "  (INCOMPLETE trace)"
+    assert blocks.lacking(told) == [("incomplete", part.faults[0])]
+    assert blocks.health_facts(told)[0] == ("health", "INCOMPLETE: what is left out or missing waits for nobody here and delays nobody")

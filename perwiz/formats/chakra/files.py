@@ -6,8 +6,7 @@ import os
 import re
 
 from perwiz.errors import TraceError
-from perwiz.formats.kineto.files import files_of
-from perwiz.formats.source import head_of
+from perwiz.formats.source import files_of, head_of
 
 SUFFIX = ".et"
 GROUPS = "comm_groups.json"

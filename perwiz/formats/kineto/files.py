@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 
-from perwiz.formats.source import head_of
+from perwiz.formats.source import files_of, head_of
 
-_MOST = 1 << 14
-"""Files of a directory that are looked at."""
 _NAMED = re.compile(r"\.json(\.gz|\.zst)?$")
 _BEGINS = re.compile(rb'(?s)\s*\{.*"(deviceProperties|distributedInfo|baseTimeNanoseconds|schemaVersion)"')
 """Kineto says such things before the list of events."""
@@ -29,23 +26,6 @@ def is_trace(path: str) -> bool:
 def parts(path: str) -> list[str]:
     """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory."""
     return files_of(path, _NAMED.search, is_trace)
-
-
-def files_of(path: str, named: Callable[[str], object], is_trace: Callable[[str], bool]) -> list[str]:
-    """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory.
-
-    Of a directory only files that are `named` so are opened, to see whether each `is_trace`.
-    """
-    if os.path.isdir(path):
-        try:
-            names = sorted(os.listdir(path))[:_MOST]
-        except OSError:
-            return []
-        return [file for file in (os.path.join(path, name) for name in names if named(name)) if is_trace(file)]
-    for files in ([path], path.split(os.pathsep)):
-        if all(map(is_trace, files)):
-            return files
-    return []
 
 
 def rank_in(path: str) -> int | None:

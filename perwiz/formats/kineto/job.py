@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Callable
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class Job:
         told = [set(rank.steps) for rank in self.ranks]
         if all(steps == told[0] for steps in told):
             return
-        common = sorted(set.intersection(*(steps for steps in told if steps)))
+        common = _longest(sorted(set.union(*told)), set.intersection(*(steps for steps in told if steps)))
         if not common:
             raise TraceError(f"{self.ranks[0].path}: no step of the profiler's schedule that all ranks have, must be recorded together")
         span = f"{common[0]}" if len(common) == 1 else f"{common[0]} to {common[-1]}"
@@ -106,3 +107,12 @@ class Job:
         hosts = list(dict.fromkeys(rank.host for rank in self.ranks if rank.host))
         place = {host: k for k, host in enumerate(hosts)}
         return tuple(hosts), np.array([place.get(rank.host, -1) for rank in self.ranks], "i4")
+
+
+def _longest(steps: list[int], common: set[int]) -> list[int]:
+    """Return the longest run of steps, in order, of which all are common.
+
+    steps 1 2 3 4 5   common 1 4 5   out 4 5
+    """
+    runs = ([*run] for of_all, run in groupby(steps, common.__contains__) if of_all)
+    return max(runs, key=len, default=[])

@@ -77,7 +77,10 @@ def head(report: Report) -> PanelData:
         "waiting": int(report.run.waits.time.sum()),
         "comparison": _comparison(report),
         "incomplete": report.incomplete,
-        "holes": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.holes.items()],
+        "holes": [
+            *(f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.holes.items()),
+            *(words.shown(fault) for health in report.healths for fault in health.faults),
+        ],
         "repairs": [f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.repairs.items()],
     }
 

@@ -258,6 +258,18 @@ def test_read__other_steps(tmp_path):
     assert len(trace.regions) == 4
 
 
+def test_read__other_steps_with_a_gap(tmp_path):
+    """What one rank lacks in the middle no other has either: of 1, 3 and 4, which both have, 3 and 4 follow one another."""
+    first, second = Rank(0), Rank(1)
+    for rank, steps in ((first, (1, 2, 3, 4)), (second, (1, 3, 4))):
+        for k in steps:
+            rank.note(f"ProfilerStep#{k}", 100 * k, 90).op("aten::mm", 100 * k + 5, 20)
+    path = put(tmp_path / "job", first, second)
+    trace = files.read(path)
+    assert [len(regions(trace, k)) for k in (0, 1)] == [4, 4]
+    assert trace.faults == tuple(f"{path}/rank{k}.json: steps 1 to 4, of which all ranks have 3 to 4: these alone are read" for k in (0, 1))
+
+
 def test_read__files_of_several_kinds(tmp_path):
     """Packed, a list alone, named one by one, and hosts by the names that the handler of TensorBoard gives."""
     ranks = two_ranks()
