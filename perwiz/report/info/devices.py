@@ -88,7 +88,8 @@ def lines(told: DevicesOf) -> list[str]:
     what, kernels = ("devices", "kernels") if told.devices else ("threads", "computation")
     parts = {"load balance": told.load_balance, "communication": told.communication, "supply": told.supply}
     factors = ", ".join(f"{name} {value:.3f}" for name, value in parts.items())
-    out = words.facts([(what, f"efficiency {told.efficiency:.3f}, the product of {factors}"), *facts(told.pipeline)])
+    none = [] if told.devices else [("devices", "none in this trace; below is what its processes compute")]
+    out = words.facts([*none, (what, f"efficiency {told.efficiency:.3f}, the product of {factors}"), *facts(told.pipeline)])
     launched = any(one.unlaunched_ns for one in told.ranks)
     head = ["rank", kernels, "of mean", "slowest in", "not hidden", "idle", *(["not launched"] if launched else [])]
     rows = []
