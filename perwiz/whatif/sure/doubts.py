@@ -16,7 +16,7 @@ from perwiz.graph.graph import GAP, MESSAGE, RENDEZVOUS
 from perwiz.loggps.costs import rest
 from perwiz.loggps.fit.eager import CLEAR, Held, held_senders
 from perwiz.loggps.weigh import CUT, Weighted, lags, synchronous, work
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4, I8, chunks
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, SYNCHRONOUS
 from perwiz.whatif.order.reorder import Reordered
@@ -89,41 +89,67 @@ class Doubts:
 @remembered(1)
 def doubts_of(run: Run) -> Doubts:
     """Return what the model of a recorded run, replayed unchanged, gets wrong; found once, before its weights are taken over."""
-    weighted, graph, table, share = run.weighted, run.graph, run.trace.messages, run.trace.share
-    lag = lags(run.trace, graph, weighted.model)
-    left = rest(weighted, lag)
-    waits = synchronous(run.trace, weighted.model)
-    explained = work(run.trace, weighted.model)
-    message = np.flatnonzero(graph.kind == MESSAGE)
-    call, row = graph.returning[graph.targets(message)], graph.cause[message]
-    sooner = np.maximum(lag[message] - (weighted.weight[message] - left[call]), 0)
-    fast, slow = np.zeros(len(left), "i8"), np.zeros(len(left), "i8")
-    np.maximum.at(fast, call, sooner)
-    more = left[call] - explained[call]
-    late = more > lag[message] + explained[call]
-    slow[call[late]] = more[late]
-    of = share.total(len(row))
-    counts = {"fast": (share.total(int((sooner > 0).sum())), of), "slow": (share.total(int(late.sum())), of)}
+    weighted, table, share = run.weighted, run.trace.messages, run.trace.share
+    waits, beside = synchronous(run.trace, weighted.model), _beside_the_model(weighted)
+    of = share.total(beside.messages)
+    counts = {"fast": (share.total(beside.sooner), of), "slow": (share.total(beside.late), of)}
     changes: dict[str, str] = {}
     same = weighted.timeline is run.trace.timeline
     held = held_senders(run.trace if same else dataclasses.replace(run.trace, timeline=weighted.timeline), weighted.model)
-    wrong = {"fast": fast, "slow": slow}
+    wrong = {"fast": beside.fast, "slow": beside.slow}
     if held:
-        wrong["held"] = stood = np.zeros(len(left), "i8")
+        wrong["held"] = stood = np.zeros(len(beside.more), "i8")
         send = table.send[(table.bytes >= held.bytes) & ~waits & (table.send == table.send_done)]
-        stood[send] = np.maximum(left[send] - explained[send], 0)
+        stood[send] = np.maximum(beside.more[send], 0)
         counts["held"], changes["held"] = (held.messages, held.late), f"S_bytes={max(held.bytes - 1, 0)}"
-    cut = graph.cause[(graph.kind == RENDEZVOUS) & (weighted.weight == CUT) & (lag != CUT)]
     limited = waits & (table.mode != SYNCHRONOUS) & (table.send_done != NONE)
-    cut = cut[limited[cut]]
+    cut = beside.cut[limited[beside.cut]]
     if share.any(len(cut)):
         most = share.most(int(table.bytes[cut].max(initial=0)))
-        wrong["free"] = free = np.zeros(len(left), "i8")
+        wrong["free"] = free = np.zeros(len(beside.more), "i8")
         free[table.send_done[limited & (table.bytes <= most)]] = 1
         counts["free"], changes["free"] = (share.total(len(cut)), share.total(int(limited[share.messages].sum()))), f"S_bytes={most}"
     seen = {what: count for what, count in counts.items() if count[0]}
     wrong = {what: wrong[what] for what in seen}
     return Doubts(seen, changes, wrong, {what: _on_path(wrong[what], what, weighted, run.time) for what in seen}, run.makespan, held)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Beside:
+    """What a recorded run has that its model does not say."""
+
+    fast: I8
+    """Per call: how much sooner a message let it go than the model says, ns;"""
+    slow: I8
+    """how much longer it worked behind a message than the model says, where that is more than all that the model says."""
+    more: I8
+    """Per call: by how much it worked longer than the model says, ns."""
+    messages: int
+    sooner: int
+    """How many of them came sooner;"""
+    late: int
+    """were followed by so much work."""
+    cut: I4
+    """Messages whose senders were let go though the model holds them, one for each edge."""
+
+
+def _beside_the_model(weighted: Weighted) -> _Beside:
+    graph, weight = weighted.graph, weighted.weight
+    lag = lags(weighted.trace, graph, weighted.model)
+    left, explained = rest(weighted, lag), work(weighted.trace, weighted.model)
+    fast, slow = np.zeros(len(left), "i8"), np.zeros(len(left), "i8")
+    messages, sooner, late, cut = 0, 0, 0, [np.zeros(0, "i4")]
+    for chunk in chunks(graph.edges):
+        edge = chunk.start + np.flatnonzero(graph.kind[chunk] == MESSAGE)
+        call = graph.returning[graph.targets(edge)]
+        before = np.maximum(lag[edge] - (weight[edge] - left[call]), 0)
+        np.maximum.at(fast, call, before)
+        more = left[call] - explained[call]
+        behind = more > lag[edge] + explained[call]
+        slow[call[behind]] = more[behind]
+        messages, sooner, late = messages + len(edge), sooner + int((before > 0).sum()), late + int(behind.sum())
+        cut.append(graph.cause[chunk][(graph.kind[chunk] == RENDEZVOUS) & (weight[chunk] == CUT) & (lag[chunk] != CUT)])
+    return _Beside(fast, slow, np.subtract(left, explained, out=left), messages, sooner, late, np.concatenate(cut))
 
 
 def _on_path(wrong: I8, what: str, weighted: Weighted, time: I8) -> int:
