@@ -119,8 +119,7 @@ class Share:
 
     def distinct(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values that there are on any process, in order."""
-        own = distinct(values)
-        return own if self.team is None else distinct(self.rows(own))
+        return distinct(self.rows(distinct(values)))
 
     def placed(self, values: NDArray[Any]) -> tuple[NDArray[Any], I8]:
         """Return the integers that there are on any process, in order, and the place of each of these among them.
