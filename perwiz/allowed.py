@@ -76,6 +76,12 @@ def memory() -> int | None:
     return max(min(told), 0) if told else None
 
 
+def addresses() -> int | None:
+    """Return how many bytes this process may still map, files or memory, as a limit tells (ulimit -v); None without one."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if most == resource.RLIM_INFINITY else max(most - _has().get("VmSize", 0), 0)
+
+
 def _asked() -> int:
     """Return what PERWIZ_MEMORY leaves."""
     asked = os.environ[MEMORY]

@@ -19,6 +19,10 @@ class UsageError(PerwizError):
     exit_code = USAGE
 
 
+class NotInWindowsError(UsageError):
+    """Windows of a run do not tell what is asked: all of it must be held."""
+
+
 class LibraryError(PerwizError):
     """A library that is needed for what was asked is missing, too old or does not load."""
 

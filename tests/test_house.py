@@ -31,7 +31,7 @@ KERNELS = [path for path, text in MODULES.items() if text.startswith("# cython: 
 """The modules that meson.build compiles."""
 LAYERS = [
     {"errors", "words", "terms", "shown", "kernels"},
-    {"progress", "allowed"},
+    {"progress", "allowed", "spilling"},
     {"trace"},
     {"formats", "record"},
     *({name} for name in ("graph", "clock", "loggps", "engines", "whatif", "patterns", "report", "jobs", "commands", "cli")),

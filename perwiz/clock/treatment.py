@@ -7,7 +7,7 @@ import dataclasses
 from perwiz.clock import offsets
 from perwiz.clock.condition import Violations, violations
 from perwiz.clock.logical import Correction, correct
-from perwiz.errors import UsageError
+from perwiz.errors import NotInWindowsError, UsageError
 from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Trace
 from perwiz.trace.windows.window import Window
@@ -43,6 +43,6 @@ def treat(trace: Trace, clock: str = "clc") -> Treated:
         return Treated(trace, recorded, None)
     if isinstance(trace.share, Window):
         alone = "and are not corrected in windows of a run; must be where all of it can be held, or asked about with --clock linear"
-        raise UsageError(f"{trace.path}: its clocks disagree, {alone}")
+        raise NotInWindowsError(f"{trace.path}: its clocks disagree, {alone}")
     correction = correct(trace)
     return Treated(dataclasses.replace(trace, timeline=correction.timeline), recorded, correction)

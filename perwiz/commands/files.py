@@ -8,12 +8,13 @@ import dataclasses
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from perwiz.commands import terminal
-from perwiz.errors import DONE, INCOMPLETE, UsageError
+from perwiz.errors import DONE, INCOMPLETE, NotInWindowsError, UsageError
 from perwiz.formats.whole import replacing
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ _OTHERS = Takes(550)
 def read(path: str, model: Start = None, team: Team | None = None, command: str = "") -> Trace:
     """Return the trace in a file, as `perwiz.whatif.timed.read` does. On a terminal long reading shows its progress.
 
-    A schedule has the times of `model`, changes being those of the default one. Each process of a team has its part of the tied part. Says
-    on standard error if there is less memory than the `command` takes, as OF_COMMANDS knows.
+    A schedule has the times of `model`, changes being those of the default one. Each process of a team has its part of the tied part. If
+    there is less memory than the `command` takes, as OF_COMMANDS knows, says so on standard error, and has large arrays in files.
     """
     from perwiz.progress import Progress
     from perwiz.trace.resources import give_back, one_heap
@@ -78,7 +79,7 @@ def read(path: str, model: Start = None, team: Team | None = None, command: str 
 
     one_heap()
     if team is None:
-        _tell_of_memory(path, command)
+        _make_room(path, command)
     with Progress(f"reading {path}") as progress:
         if team is None:
             trace = timed.read(path, progress, model)
@@ -99,23 +100,63 @@ def _tell_of_stages(path: str, trace: Trace) -> None:
         print(f"perwiz: {path}: what it keeps beside the trace is of another version of perwiz, and made anew; {again}", file=sys.stderr)
 
 
-def _tell_of_memory(path: str, command: str) -> None:
-    """Say on standard error what a command takes of a trace if there is less, and what would help."""
-    if lacking := _lacking(path, command):
-        helps = ", ".join([*OF_COMMANDS.get(command, _OTHERS).helps, "a machine with more", "a higher limit"])
-        print(f"perwiz: {path}: {lacking}: {helps} or a shorter recording would help, PERWIZ_THREADS=1 a little", file=sys.stderr)
+def _make_room(path: str, command: str) -> None:
+    """If there is less memory than a command takes of a trace, let its large arrays be in files; say so on standard error, and what would
+    help. Where no disk has room for them, or addresses are limited, that is all.
+    """
+    lack = _lacking(path, command)
+    if lack is None or _in_files(path, lack):
+        return
+    print(f"perwiz: {path}: {lack}: {lack.helps} or a shorter recording would help, PERWIZ_THREADS=1 a little", file=sys.stderr)
 
 
-def _lacking(path: str, command: str) -> str:
-    """Return in words what memory a command takes of a trace if there is less; nothing if there is enough."""
-    from perwiz import allowed, words
+class _Lack(NamedTuple):
+    """Memory that a command takes of a trace, more than there is."""
+
+    needs: int
+    left: int
+    helps: str
+    """What takes less, or has more."""
+
+    def __str__(self) -> str:
+        from perwiz import words
+
+        return f"an answer takes some {words.size(self.needs)} of memory, {words.size(self.left)} are left"
+
+
+def _lacking(path: str, command: str) -> _Lack | None:
+    """Return what memory a command takes of a trace if there is less; None if there is enough."""
+    from perwiz import allowed
     from perwiz.formats.files import calls_of
 
+    takes = OF_COMMANDS.get(command, _OTHERS)
     with contextlib.suppress(OSError, ValueError):  # what cannot be read says so when it is
-        needs, left = calls_of(path) * OF_COMMANDS.get(command, _OTHERS).call, allowed.memory()
+        needs, left = calls_of(path) * takes.call, allowed.memory()
         if left is not None and needs > left:
-            return f"an answer takes some {words.size(needs)} of memory, {words.size(left)} are left"
-    return ""
+            return _Lack(needs, left, ", ".join([*takes.helps, "a machine with more", "a higher limit"]))
+    return None
+
+
+def _in_files(path: str, lack: _Lack, why: NotInWindowsError | None = None) -> bool:
+    """Let large arrays be in files beside a trace, or where the system has such, and say so, and why windows do not do.
+
+    Return whether there is room for them.
+    """
+    from perwiz import allowed
+    from perwiz.spilling.folders import spill, spills
+
+    if spills():
+        return True
+    mapped = allowed.addresses()
+    if mapped is not None and mapped < lack.needs:
+        return False
+    folder = spill([os.path.dirname(os.path.abspath(path)), tempfile.gettempdir()], lack.needs)
+    if folder is not None:
+        if why is not None:
+            print(f"perwiz: {why}", file=sys.stderr)
+        slower = f"what there is no room for is in files in {folder} meanwhile, which takes several times as long"
+        print(f"perwiz: {path}: {lack}: {slower}; {lack.helps} would help", file=sys.stderr)
+    return folder is not None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,24 +170,37 @@ class Windows:
     """Where to put aside what is sorted by window; None: where the system has it."""
 
 
-def in_windows(path: str, team: Team | None, command: str) -> Windows | None:
-    """Return the trace of a store in windows if a command takes more memory for all of it than there is; None of others.
+def in_windows(path: str, command: str, ask: Callable[[Windows], int]) -> int | None:
+    """Return the exit code of a command that asks a store window by window, as it takes more memory for all of it than there is.
 
-    Raises UsageError if there is too little for any window.
+    None of other traces, and where windows do not tell what is asked but there is room for large arrays in files: then all is to be held.
+    Raises what `ask` does, and NotInWindowsError, if there is neither.
     """
-    from perwiz import allowed, words
     from perwiz.formats.store.format import STORE
+
+    lack = _lacking(path, command) if STORE.looks_like(path) else None
+    if lack is None:
+        return None
+    try:
+        return ask(_windows(path, lack))
+    except NotInWindowsError as why:
+        if not _in_files(path, lack, why):
+            raise
+        return None
+
+
+def _windows(path: str, lack: _Lack) -> Windows:
+    """Return the trace of a store in windows. Raises NotInWindowsError if there is too little memory for any."""
+    from perwiz import words
     from perwiz.formats.store.large import read_large
 
-    if team is not None or not STORE.looks_like(path) or not (lacking := _lacking(path, command)):
-        return None
     large = read_large(path)
     folder, beside = os.path.dirname(os.path.abspath(path)), OF_WINDOWS.all + len(large.trace.locations) * OF_WINDOWS.location
-    most = ((allowed.memory() or 0) - beside) // OF_WINDOWS.call
+    most = (lack.left - beside) // OF_WINDOWS.call
     if most < OF_WINDOWS.least:
         needs = words.size(beside + OF_WINDOWS.least * OF_WINDOWS.call)
-        raise UsageError(f"{path}: {lacking}, and windows of it take {needs}: a higher limit would help")
-    print(f"perwiz: {path}: {lacking}: it is asked about in windows of some {most} calls", file=sys.stderr)
+        raise NotInWindowsError(f"{path}: {lack}, and windows of it take {needs}: a higher limit would help")
+    print(f"perwiz: {path}: {lack}: it is asked about in windows of some {most} calls", file=sys.stderr)
     return Windows(large, most, folder if os.access(folder, os.W_OK) else None)
 
 
@@ -168,11 +222,11 @@ def _part(path: str, model: Start, team: Team, progress: Progress) -> Trace:
     return part
 
 
-def refuse(given: Mapping[str, object], team: Team | None, windows: Windows | None = None) -> None:
-    """Raise UsageError if something is asked, by option, that several processes do not do together, or that windows do not tell."""
+def refuse(given: Mapping[str, object], team: Team | None = None, windows: Windows | None = None) -> None:
+    """Raise UsageError if something is asked, by option, that several processes do not do together, NotInWindowsError for windows."""
     asked = next((option for option, value in given.items() if value), None)
     if windows is not None and asked:
-        raise UsageError(f"{asked}: is not done in windows of a run, must be asked where all of it can be held")
+        raise NotInWindowsError(f"{asked}: is not done in windows of a run, must be asked where all of it can be held")
     if team is not None and asked:
         raise UsageError(f"{asked}: is not done by several processes together, must be asked of one (without mpiexec)")
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from perwiz.commands import files, options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from perwiz.loggps.machine import Machine
     from perwiz.report.info.document import InfoDocument
     from perwiz.trace.spread.team import Team
@@ -60,8 +62,9 @@ def run(args: argparse.Namespace) -> int:
     return together(partial(_run, args))
 
 
-def _in_windows(args: argparse.Namespace, windows: files.Windows) -> int:
+def _in_windows(args: argparse.Namespace, asked: Mapping[str, object], windows: files.Windows) -> int:
     """Return the exit code, after telling of a run that is not held as a whole."""
+    files.refuse(asked, windows=windows)
     from perwiz.report.info import document as report
     from perwiz.whatif.waits import Waits
     from perwiz.whatif.windows import passed
@@ -100,10 +103,10 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     }
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    windows = files.in_windows(args.trace, team, "info")
-    files.refuse(asked, team, windows)
-    if windows is not None:
-        return _in_windows(args, windows)
+    files.refuse(asked, team)
+    code = None if team else files.in_windows(args.trace, "info", partial(_in_windows, args, asked))
+    if code is not None:
+        return code
     part = files.part(args.trace, None if listed else args.iterations, model, team, "info")
     trace, state, waits, machine = _told(replayed(*part, args.clock))
     found = find(trace) if listed else None

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perwiz.commands import files, options
-from perwiz.errors import UsageError
+from perwiz.errors import NotInWindowsError, UsageError
 from perwiz.whatif.hypotheses import NOTES
 
 if TYPE_CHECKING:
@@ -80,8 +80,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, team: Team | None) -> int:
-    windows = files.in_windows(args.trace, team, _command(args))
-    return _alone(args) if team is None and windows is None else _together(args, team, windows)
+    if team is not None:
+        return _together(args, team, None)
+    code = files.in_windows(args.trace, _command(args), partial(_together, args, None))
+    return _alone(args) if code is None else code
 
 
 def _command(args: argparse.Namespace) -> str:
@@ -101,7 +103,7 @@ def _together(args: argparse.Namespace, team: Team | None, windows: files.Window
     files.refuse(asked, team, windows)
     if windows is not None and (args.draws or not args.keep_matches):
         told = "windows of a run draw no runs and keep who got which message"
-        raise UsageError(f"predict: {told}, must be asked so (--draws 0 --keep-matches)")
+        raise NotInWindowsError(f"predict: {told}, must be asked so (--draws 0 --keep-matches)")
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     files.check([], [args.trace, args.model, *options.networks(args.hypotheses)])
     if windows is None:

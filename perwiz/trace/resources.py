@@ -7,6 +7,7 @@ that frees much of it: once a trace is read, or a graph is built.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import ctypes
 import functools
 import os
@@ -58,8 +59,15 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threa
     if threads == 1:
         return [function(item) for item in items]
     share = max(1, getattr(_inside, "share", allowed.processors()) // threads)
-    with ThreadPoolExecutor(threads, initializer=setattr, initargs=(_inside, "share", share)) as pool:
+    with ThreadPoolExecutor(threads, initializer=_begin, initargs=(share, contextvars.copy_context())) as pool:
         return list(pool.map(function, items))
+
+
+def _begin(share: int, context: contextvars.Context) -> None:
+    """Begin a thread with a share of the processors, in the context of the one that starts it: numpy takes memory where it does there."""
+    _inside.share = share
+    for variable, value in context.items():
+        variable.set(value)
 
 
 def at_once(tasks: Sequence[Callable[[], Any]], rows: int) -> list[Any]:

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.errors import UsageError
+from perwiz.errors import NotInWindowsError, UsageError
 from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.weigh import Misfit
@@ -88,7 +88,7 @@ def checked(hypotheses: Asked, trace: Trace, windows: bool = False) -> tuple[Hyp
     asked = parse_all(hypotheses, trace)
     for one in asked:
         if windows and not one.of_windows:
-            raise UsageError(f"--{one.word}: is not asked in windows of a run, must be asked where all of it can be held")
+            raise NotInWindowsError(f"--{one.word}: is not asked in windows of a run, must be asked where all of it can be held")
         if not one.of_parts:
             raise UsageError(f"--{one.word}: is not asked by several processes together, must be asked by one (without mpiexec)")
     return asked

@@ -12,7 +12,7 @@ from perwiz.clock import offsets
 from perwiz.clock.treatment import Treated, treat
 from perwiz.engines.replay import replay
 from perwiz.engines.sweep import sweep
-from perwiz.errors import TraceError, UsageError
+from perwiz.errors import NotInWindowsError, TraceError, UsageError
 from perwiz.graph.build import BLOCKING_PROBES, build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import interfaces, model_file
@@ -169,13 +169,13 @@ def _with_awaited(clocks: Treated, machine: Machine) -> Treated:
         return clocks
     model = machine.model
     asked = {f"progress={model.progress}": model.progress == POSTED, "interfaces": interfaces.shared(model), "topology": model.topology}
-    alone = "by several processes together, must be by one (without mpiexec)"
+    alone, error = "by several processes together, must be by one (without mpiexec)", UsageError
     if isinstance(trace.share, Window):
         asked |= {"progress=in calls": model.progress == "in calls"}
-        alone = "in windows of a run, must be where all of it can be held"
+        alone, error = "in windows of a run, must be where all of it can be held", NotInWindowsError
     what = next((what for what, given in asked.items() if given), None)
     if what:
-        raise UsageError(f"model {model.name}: {what} is not asked about {alone}")
+        raise error(f"model {model.name}: {what} is not asked about {alone}")
     if isinstance(trace.share, Window):
         _check_probes(trace)
         return clocks
@@ -185,7 +185,8 @@ def _with_awaited(clocks: Treated, machine: Machine) -> Treated:
 def _check_probes(trace: Trace) -> None:
     """Raise UsageError if a window has a call that waits for a message which another one receives."""
     if np.isin(trace.calls.op, BLOCKING_PROBES).any():
-        raise UsageError(f"{trace.path}: its blocking probes are not asked about in windows of a run, must be where all of it can be held")
+        held = "must be where all of it can be held"
+        raise NotInWindowsError(f"{trace.path}: its blocking probes are not asked about in windows of a run, {held}")
 
 
 def settled(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> bool:
@@ -350,7 +351,7 @@ def machine_of(model: Start, trace: Trace, part: bool = False, windows: bool = F
     if before and before.model == model and not part:
         return before.recorded().machine
     if windows:
-        raise UsageError(f"{trace.path}: the machine is not fitted in windows of a run, must be told (--model NAME or FILE)")
+        raise NotInWindowsError(f"{trace.path}: the machine is not fitted in windows of a run, must be told (--model NAME or FILE)")
     if model is not None:
         check_classes(trace, changed_pairs(model), f"model {model}")
     from perwiz.loggps.fit.fit import fitted

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from perwiz.clock.condition import Violations
-from perwiz.errors import UsageError
+from perwiz.errors import NotInWindowsError
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.weigh import Misfit
 from perwiz.progress import Progress
@@ -106,9 +106,9 @@ def _check(large: Large) -> None:
     places = trace.locations
     if not (places.kind == PROCESS).all() or len(np.unique(places.process)) < len(places):
         held = "must be where all of it can be held"
-        raise UsageError(f"{trace.path}: its threads and streams are not asked about in windows of a run, {held}")
+        raise NotInWindowsError(f"{trace.path}: its threads and streams are not asked about in windows of a run, {held}")
     if not trace.offsets_applied and (len(trace.offsets) or len(trace.readings)):
-        raise UsageError(f"{trace.path}: its times are those of several clocks, must be converted with all clocks corrected first")
+        raise NotInWindowsError(f"{trace.path}: its times are those of several clocks, must be converted with all clocks corrected first")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

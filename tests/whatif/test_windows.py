@@ -14,13 +14,14 @@ from build import Builder
 from perwiz import allowed
 from perwiz.cli import main
 from perwiz.commands import files
-from perwiz.errors import TraceError, UsageError
+from perwiz.errors import NotInWindowsError, TraceError, UsageError
 from perwiz.formats.store.columns import sum_of
 from perwiz.formats.store.large import read_large
 from perwiz.formats.store.store import write
 from perwiz.report.info import document as report_info
 from perwiz.report.records import to_json
 from perwiz.report.together import document as report_together
+from perwiz.spilling import folders
 from perwiz.trace.windows.cuts import cuts_of
 from perwiz.trace.windows.large import large
 from perwiz.whatif import of_parts, windows
@@ -147,8 +148,30 @@ def test_refused__too_little_memory(tmp_path, monkeypatch):
     path = str(tmp_path / "halo.perwiz")
     write(build.CATALOGUE["halo"](), path)
     monkeypatch.setattr(allowed, "memory", lambda: 10_000)
-    with pytest.raises(UsageError, match=r"windows of it take 84\.\d+ MB: a higher limit would help$"):
-        files.in_windows(path, None, "predict")
+    monkeypatch.setattr(allowed, "addresses", lambda: 10_000)
+    with pytest.raises(NotInWindowsError, match=r"windows of it take 84\.\d+ MB: a higher limit would help$"):
+        files.in_windows(path, "predict", lambda windows: 0)
+
+
+def test_held__what_windows_do_not_tell(tmp_path, capsys, monkeypatch):
+    """All of the run is then held, its large arrays in files, and the answer is the same; where they may not be it is refused."""
+    pytest.importorskip("perwiz.spilling.memory")
+    path = str(tmp_path / "halo.perwiz")
+    write(build.CATALOGUE["halo"](), path)
+    asked = ["info", path, "--waits", "3", "--json"]
+    assert main(asked) == 0
+    whole = capsys.readouterr().out
+    monkeypatch.setattr(files, "OF_WINDOWS", files.Needs(call=1000, location=0, all=0, least=1))
+    monkeypatch.setattr(allowed, "memory", lambda: 10_000)
+    assert main(asked) == 0
+    folders.end()
+    said = capsys.readouterr()
+    assert said.out == whole
+    why = "perwiz: --waits: is not done in windows of a run, must be asked where all of it can be held"
+    assert [line.partition(" takes some ")[0] for line in said.err.splitlines()[1:]] == [why, f"perwiz: {path}: an answer"]
+    monkeypatch.setattr(allowed, "addresses", lambda: 10_000)
+    assert main(asked) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == why
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""Where arrays are that memory has no room for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+
+LEAST = 1 << 20
+"""Bytes from which an array is in a file: smaller ones are many, and together few bytes."""
+_begun: list[tuple[str, object]] = []
+"""The folder, and what numpy took memory from before."""
+
+
+def spill(folders: Iterable[str], needs: int) -> str | None:
+    """Let large arrays be in files without a name in the first of some folders that lies on a disk with so many bytes left; return it.
+
+    So it is with all that this thread makes from then on, and those that it starts by `perwiz.trace.resources.map_threads`. Return None,
+    and change nothing, if there is no such folder, or perwiz was not compiled.
+    """
+    try:
+        from perwiz.spilling import memory
+    except ImportError:
+        return None
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            disk = os.statvfs(folder)
+            if disk.f_bavail * disk.f_frsize >= needs:
+                _begun.append((folder, memory.begin(folder, LEAST)))
+                return folder
+    return None
+
+
+def spills() -> bool:
+    """Return whether large arrays are in files."""
+    return bool(_begun)
+
+
+def end() -> None:
+    """Let arrays be in memory again; those that are in files stay there."""
+    from perwiz.spilling import memory
+
+    memory.end(_begun.pop()[1])
