@@ -109,7 +109,12 @@ def region(trace: Trace, name: str) -> int:
 
 def instances(trace: Trace, name: str) -> I8:
     """Return the instances of a user region, rows of regions. Raises UsageError for another name."""
-    return np.flatnonzero((trace.paths.region == region(trace, name))[trace.regions.path])
+    return _instances(trace, region(trace, name))
+
+
+@remembered(16)
+def _instances(trace: Trace, row: int) -> I8:
+    return np.flatnonzero((trace.paths.region == row)[trace.regions.path])
 
 
 def steps(trace: Trace, text: str) -> tuple[I8, I8]:

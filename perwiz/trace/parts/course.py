@@ -10,6 +10,7 @@ import numpy as np
 
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.resources import remembered
 
 _FAR, _LITTLE = 3, 0.05
 """How far from the quartiles another time is: so many times their distance (the outer fences of Tukey, Exploratory Data Analysis, 1977),
@@ -94,6 +95,7 @@ class Course:
         return max((slice(before + 1, after) for before, after in pairwise(ends)), key=lambda part: part.stop - part.start)
 
 
+@remembered(1)
 def course(iterations: Iterations) -> Course:
     """Return how the times of iterations go on, given at least one."""
     where = iterations.processes
