@@ -266,6 +266,13 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
     Of a part of a trace nothing else than what is of its own calls and locations is drawn.
     """
+    noise, vertex = _of_pieces(run, iterations), vertices(run)
+    columns = {name: _scattered(getattr(noise, name), vertex, run.graph, 0) for name in ("whole", "more", "share")}
+    return dataclasses.replace(noise, stretch=_scattered(noise.stretch, vertex, run.graph, NONE), **columns)
+
+
+def _of_pieces(run: Run, iterations: Iterations | None) -> Noise:
+    """Return the same by pieces, in the order of `vertices`, instead of by vertices of the graph."""
     trace, share, gaps = run.trace, run.trace.share, len(run.trace.calls) + len(run.trace.locations)
     origin, computed, process = trace.timeline.origin, lengths(trace), _processes(trace)
     here = share.has(process)
@@ -291,13 +298,12 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     stretch[drawn] = np.argsort(stretches.order)[stretch[drawn]]
     more, part = _shares(length, usual, told, times, seldom, common)
     more[whole == 0] = part[whole == 0] = 0
-    vertex = vertices(run)
     return Noise(
         graph=run.graph,
-        whole=_scattered(whole, vertex, run.graph, 0),
-        stretch=_scattered(stretch, vertex, run.graph, NONE),
-        more=_scattered(more, vertex, run.graph, 0),
-        share=_scattered(part, vertex, run.graph, 0),
+        whole=whole,
+        stretch=stretch,
+        more=more,
+        share=part,
         stretches=stretches,
         seldom=_keys(trace, whole[:gaps], np.flatnonzero(seldom[:gaps])),
         any=any_,
