@@ -22,7 +22,7 @@ from perwiz.whatif.compare.span import Bound, bounds, predicted_part
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import Start, machine_of, treated
+from perwiz.whatif.run import Start, treated
 from perwiz.whatif.sure.span import Span
 
 
@@ -183,8 +183,8 @@ def compare(
     Raises UsageError for an instant that one run does not have, ClockError, ModelError, and TraceError if no call is the same.
     """
     asked = parse_all(hypotheses, first)
-    machine = machine_of(model, first) if asked else None
-    prediction = predict(first, asked, machine, clock=clock) if asked else None
+    prediction = predict(first, asked, model, clock=clock) if asked else None
+    machine = prediction.machine if prediction else None
     second, called = under_names_of(first, second)
     both = (predicted_trace(prediction), prediction.health) if prediction else _treated(first, clock), _treated(second, clock)
     (one, _), (other, _) = both

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from typing import ClassVar
@@ -19,9 +20,12 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
-from perwiz.whatif.limits.serving import rounds
+from perwiz.whatif.hypotheses.waits import ZeroTime
+from perwiz.whatif.limits.serving import Rounds, rounds
 from perwiz.whatif.rematch.farms import TOLD_BY_ONE, farm_of, handed_out_by_one
 
+NEEDLESS = "messages=needless"
+"""Who prepares its own piece needs no message that brings it."""
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
 
 
@@ -150,19 +154,15 @@ class BalanceTime(Computation):
 class Distribute(Computation):
     """What a process computes ahead of each of these sends, to several others in turn, is computed by who receives, behind that.
 
-    What belongs to a message is said in `limits.serving`; messages cost what they did.
+    What belongs to a message is said in `limits.serving`; messages cost what they did, or nothing if nobody needs them any more.
     """
 
-    word, example, of_parts = "distribute", "op:MPI_Send", True
+    word, example, of_parts, varied = "distribute", "op:MPI_Send", True, NEEDLESS
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those ahead of the sends moved behind the receives; their sum is conserved."""
         trace, share, table = segments.trace, segments.trace.share, segments.trace.messages
-        own = np.zeros(len(trace.calls), bool)
-        own[share.chosen(selectors.calls(trace, self.argument))] = True
-        pieces = rounds(trace, own)
-        if not share.asked(len(pieces)):
-            raise UsageError(f"{self}: no process sends these to several others in turn")
+        pieces = self._pieces(trace)
         send = table.send[pieces.message].astype("i8")
         gap = send + trace.calls.location[send]
         first, end = (np.searchsorted(segments.gap, gap, side) for side in ("left", "right"))
@@ -182,6 +182,27 @@ class Distribute(Computation):
         done = table.receive_done[got].astype("i8")
         np.add.at(out, np.searchsorted(segments.gap, done + trace.calls.location[done] + 1), moved[got])
         return out
+
+    def others(self, weighted: Weighted) -> list[Weighted]:
+        """Return the graph without the pieces: their sends take no time, nor do calls that complete nothing but their receives."""
+        trace, share, table = weighted.trace, weighted.trace.share, weighted.trace.messages
+        own, here = np.zeros(len(table), bool), np.zeros(len(table), bool)
+        own[self._pieces(trace).message], here[share.messages] = True, True
+        gone = np.zeros(len(trace.calls), bool)
+        gone[table.send[own]] = True
+        piece = share.told_by_senders(own.astype("i8")) > 0
+        done = table.receive_done[here & piece]
+        gone[done[~np.isin(done, table.receive_done[here & ~piece])]] = True
+        return [ZeroTime.of(dataclasses.replace(weighted, weight=weighted.weight.copy()), gone)]
+
+    def _pieces(self, trace: Trace) -> Rounds:
+        """Return the pieces that the sends bring. Raises UsageError if there are none."""
+        own = np.zeros(len(trace.calls), bool)
+        own[trace.share.chosen(selectors.calls(trace, self.argument))] = True
+        pieces = rounds(trace, own)
+        if not trace.share.asked(len(pieces)):
+            raise UsageError(f"{self}: no process sends these to several others in turn")
+        return pieces
 
 
 class Typical(OfSegments):

@@ -17,7 +17,7 @@ _TRIED = 8
 
 def changes(asker: Asker) -> list[Change]:
     """Return what gains if those that are served in turn computed what is computed for them."""
-    what = "each receiver computes what rank {} computes ahead of its send"
+    what = "each receiver prepares what rank {} does for it; the sends stay"
     asked = [(*_asked(asker.run.trace, one), what.format(one.process)) for one in asker.serving[:_TRIED]]
     return [change for change in asker.changes("serving", asked) if change.makespan < asker.run.makespan]
 

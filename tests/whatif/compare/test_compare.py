@@ -15,6 +15,7 @@ from perwiz.trace.origin import MEASURED
 from perwiz.trace.tables import Times
 from perwiz.whatif.compare.compare import compare
 from perwiz.whatif.hypotheses.waits import ZeroWait
+from perwiz.whatif.predict import predict
 
 
 def late_sender(work=1000, init=(0, 0), extra=False, path="late.alog"):
@@ -323,3 +324,15 @@ def test_law__errors_and_changes(trace):
     other = dataclasses.replace(other, timeline=dataclasses.replace(other.timeline, origin=MEASURED))
     one, back = compare(trace, other, clock="none"), compare(other, trace, clock="none")
     assert [(found.kind, found.difference) for found in (one, back)] == [("change", more), ("change", -more)]
+
+
+def test_the_model_is_that_of_the_prediction():
+    """Sends follow one another each 1600 where the model keeps 100000 between them: the gap is applied in neither."""
+    b = Builder(2)
+    for _ in range(10):
+        b.compute(0, 100)
+        b.send(0, 1)
+        b.recv(1, 0)
+    trace, model = b.trace(), hand_model(g=100_000, gap="sending call")
+    told = compare(trace, trace, hypotheses="zero-wait all", model=model).machine.model
+    assert told.gap == predict(trace, "zero-wait all", model).machine.model.gap == "none"

@@ -7,11 +7,13 @@ import pytest
 
 from build import Builder, hand_model
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.computation import NEEDLESS
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.limits.serving import rounds, serving
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.run import replayed
+from perwiz.whatif.sure.span import Possible
 
 
 def served(others=3, turns=1, late=0, own=0, idle=0, barrier=True):
@@ -88,12 +90,31 @@ def test_several_messages_for_one_are_one_visit():
 
 @pytest.mark.parametrize(("own", "makespan"), [(0, 12 + 100 + 50), (70, 70 + 12 + 100 + 50)])
 def test_distribute(own, makespan):
-    """All is sent at once; each receives, 12 later, prepares for 100 and works for 50. What is more ahead of the first send stays."""
+    """All is sent at once; each receives, 12 later, prepares for 100 and works for 50. What is more ahead of the first send stays.
+
+    Who prepares its own piece needs no message: then the others have done at 150, and rank 0 at 70 + 60 at most.
+    """
     trace = served(own=own)
     asked = predict(trace, "distribute op:MPI_Send", hand_model(), clock="none")
     assert (asked.recorded.makespan, asked.predicted.makespan) == (own + 360 + 2, makespan)
+    assert asked.span.others == (Possible((NEEDLESS,), 150),)
     segments = Segments(replayed(trace, hand_model(), clock="none").weighted)
     assert parse("distribute op:MPI_Send").lengths(segments, segments.length).sum() == segments.length.sum() == own + 360 + 3 * 50
+
+
+def test_distribute__a_call_that_completes_more_than_a_piece():
+    """Rank 1 waits for its piece and for what rank 2 sends at 500: that it still needs."""
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    piece, other = b.irecv(1, 0), b.irecv(1, 2, tag=1)
+    for to in (1, 2):
+        b.compute(0, 100)
+        b.send(0, to)
+    b.recv(2, 0)
+    b.compute(2, 500)
+    b.send(2, 1, tag=1)
+    b.wait(1, piece, other)
+    found = predict(b.trace(), "distribute op:MPI_Send", hand_model(), clock="none")
+    assert (found.predicted.makespan, found.span.others) == (724, (Possible((NEEDLESS,), 712),))
 
 
 def test_distribute__of_some_sends():
