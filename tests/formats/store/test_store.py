@@ -126,7 +126,8 @@ def test_stages__taken_and_not_made_anew(tmp_path, monkeypatch):
     run = replayed(stored, "L_ns=40", hypotheses="zero-wait all")
     assert run.machine.model.costs[0].L == 40
     assert noise_of(run) is noise_of(run)
-    for other in ({"model": None}, {"model": "L_ns=40", "clock": "none"}, {"model": "L_ns=40", "hypotheses": "eager 500000"}):
+    assert replayed(stored, "L_ns=40", hypotheses="eager 500000").graph is run.graph  # nobody waits who did not: no further edges
+    for other in ({"model": None}, {"model": "L_ns=40", "clock": "none"}, {"model": "L_ns=40", "hypotheses": "eager 0"}):
         with pytest.raises(TypeError):
             replayed(stored, **other)
     part = dataclasses.replace(stored, part="iterations 1..2")
