@@ -140,7 +140,7 @@ def _beside_the_model(weighted: Weighted) -> _Beside:
     fast, slow = np.zeros(len(left), "i8"), np.zeros(len(left), "i8")
     messages, sooner, late, cut = 0, 0, 0, [np.zeros(0, "i4")]
     for chunk in chunks(graph.edges):
-        edge = chunk.start + np.flatnonzero(graph.kind[chunk] == MESSAGE)
+        edge = (chunk.start + np.flatnonzero(graph.kind[chunk] == MESSAGE)).astype("i4")  # as what they are looked up in
         call = graph.returning[graph.targets(edge)]
         before = np.maximum(lag[edge] - (weight[edge] - left[call]), 0)
         np.maximum.at(fast, call, before)
