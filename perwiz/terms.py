@@ -55,6 +55,8 @@ TERMS = (
         "other runs of the same program, made of what repeats in this one; each with and without the change",
         ("resampled", "on average", "draws"),
     ),
+    Term("groups", "of iterations: neighbours that take longer or shorter together, drawn together for resampled runs"),
+    Term("stretch", "what every process computes between two collectives of all, or two iterations, one behind the other", ("stretches",)),
     Term(
         "least",
         "of a gain: between what it lies in resampled runs, as costs and the machine may be, and with a processor per process",

@@ -334,13 +334,14 @@ def _traffic(info: InfoDocument) -> Facts:
     on_streams = sum(row.waiting_ns for row in info.routines) - info.waiting_ns
     beside = f" of the processes, {words.duration(on_streams)} of the streams," if info.streams and on_streams > 0 else ""
     beside = blocks.as_recorded(info.health) + beside
+    over = " over all processes" if info.processes > 1 else ""
     messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     size = words.size(messages.bytes) if messages.bytes else "their sizes 0 or not told"
     return [
         ("calls", f"{info.calls}, {words.duration(inside)} in them ({share} {_of(info)}){begun}"),
         (
             "waiting",
-            f"{words.duration(info.waiting_ns)} ({waiting}){beside} under model {words.shown(info.model)}{unknown}",
+            f"{words.duration(info.waiting_ns)}{over} ({waiting}){beside} under model {words.shown(info.model)}{unknown}",
         ),
         *([("streams", idle)] if info.streams else []),
         ("messages", f"{messages.matched}, {size}" if messages.matched else "none"),

@@ -18,6 +18,10 @@ _AMONG = ("balance", "most", "balanced")
 """Columns that compare processes."""
 _SPARE = ("parallel", "most", "begins", "region", "balanced", "longest waits")
 """Columns that go where there is no room: first what others tell, too."""
+TIME = {
+    "iterations": "time: MPI_Finalize is in no phase; where processes are in different iterations at a time, their phases overlap",
+    "windows": "time: MPI_Finalize is in no phase",
+}
 LOSS = "below 0: balanced there, or without waits, the run would take longer, as others then wait for what comes later"
 TITLES = {"load_balance": "load balance", "serialisation": "serialisation", "transfer": "transfer"}
 
@@ -196,7 +200,8 @@ def _lines(document: PhasesDocument) -> list[str]:
     spare = [head.index(name) for name in _SPARE if name in head]
     lines = words.table(head, rows, left=(0, *range(len(head) - names, len(head))), spare=spare)
     loss = words.wrapped(LOSS) if any(cell.startswith("-") and len(cell) > 1 for row in rows for cell in row) else []
-    return [*lines, *blocks.more(document.phases, _ROWS), *words.wrapped(NOTE if "most" in head else ALONE), *loss]
+    notes = [*words.wrapped(NOTE if "most" in head else ALONE), *words.wrapped(TIME[document.by])]
+    return [*lines, *blocks.more(document.phases, _ROWS), *notes, *loss]
 
 
 def _percent(value: float) -> str:

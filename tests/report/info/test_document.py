@@ -92,7 +92,7 @@ def test_text__by_hand():
         "makespan      300 ns",
         "processes     2",
         "calls         2, 160 ns in them (39.0 % of the processes' time)",
-        "waiting       112 ns (27.3 %) under model by hand",
+        "waiting       112 ns over all processes (27.3 %) under model by hand",
         "messages      1, 2.000 kB",
         "collectives   none",
         "regions       1, 2 instances",
