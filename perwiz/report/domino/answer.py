@@ -111,13 +111,19 @@ def other(limits: Limits) -> Facts:
 
 
 def _not_gained(domino: DominoDocument) -> Facts:
-    """Return in words that balancing does not gain the imbalance, and why; nothing where it does."""
+    """Return in words that balancing does not gain the imbalance, and why; nothing where it does.
+
+    Of processes that shared processors only what was recorded is told: how long they computed is not only theirs.
+    """
     if domino.hidden is None or domino.limits is None:
         return []
     gain, all_of = (_share(part, domino.shares_of_ns) for part in (domino.hidden.gain_ns, domino.limits.imbalance_ns))
     others = "calls of the others take as long meanwhile: shorten those first"
     if 2 * domino.hidden.free_ns < domino.limits.imbalance_ns:
         others = "others compute longest at other times, and are waited for then"
+    if domino.health.shared:
+        why = "others take as long, or wait for a processor"
+        return [("hidden", f"evened out it gains {gain} of the run as recorded, not {all_of}: {why}")]
     return [("hidden", f"evened out it gains {gain} at most, not {all_of}: {others}")]
 
 

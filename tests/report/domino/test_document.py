@@ -957,6 +957,9 @@ def test_imbalance_that_calls_hide():
     assert lines(block, "hidden") == f"evened out it gains 0.0 % at most, not 33.3 %: {why}"
     free = "33.3 % if calls and messages took no time (--balance-time all)"
     assert sure(block, "hidden") == f"evened out it gains 0.0 % at most; {free}"
+    block.health.shared = "2 processes shared 1 processor of node a"
+    recorded = "evened out it gains 0.0 % of the run as recorded, not 33.3 %: others take as long, or wait for a processor"
+    assert lines(block, "hidden") == recorded
     assert document(busy_elsewhere(560)).hidden is None
     assert document(busy_elsewhere(200), kinds=("balance",)).hidden is None
     assert document(two_that_work(600, 200)).hidden is None
