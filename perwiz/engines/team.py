@@ -28,6 +28,7 @@ _BLOCK = 512
 """Bytes that every process sends to every other in an exchange; more follows if there is more."""
 _HEAD = 8
 """Of them, how many bytes there are."""
+_ROOM = _BLOCK - _HEAD
 _MOST = 1 << 30
 """Bytes of a message."""
 _ONWARD, _MORE = 1, 2
@@ -113,33 +114,36 @@ class Mpi(Counted):
             raise LibraryError(f"mpiexec started {size} processes, but {sees}; both must be of the same")
         self._ending = self._world.Dup()
         self._under_way: list[Any] = []
+        self._sent, self._came = np.zeros((2, self.size, _BLOCK), "u1")
+        (self._sizes, self._head), (self._told_sizes, self._told) = (
+            (blocks[:, :_HEAD].view("i8")[:, 0], blocks[:, _HEAD:]) for blocks in (self._sent, self._came)
+        )
         self._operations = {"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN}
 
     def exchange(self, data: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         """Return what each process has for this one, given what this one has for each."""
-        kind, head = data[0].dtype, np.zeros((self.size, _BLOCK), "u1")
-        told, rows = np.zeros_like(head), [np.ascontiguousarray(each, kind).view("u1") for each in data]
-        for line, row in zip(head, rows, strict=True):
-            line[:_HEAD].view("i8")[0] = len(row)
-            first = row[: _BLOCK - _HEAD]
-            line[_HEAD : _HEAD + len(first)] = first
-        self._world.Alltoall(head, told)
-        sizes = [int(line[:_HEAD].view("i8")[0]) for line in told]
-        requests = [request for to, row in enumerate(rows) for request in self._more(to, row)]
+        kind, head, told = data[0].dtype, self._head, self._told
+        rows = [np.ascontiguousarray(each, kind).view("u1") for each in data]
+        for to, row in enumerate(rows):
+            self._sizes[to] = len(row)
+            first = row[:_ROOM]
+            head[to, : len(first)] = first
+        self._world.Alltoall(self._sent, self._came)
+        requests = [request for to, row in enumerate(rows) if len(row) > _ROOM for request in self._more(to, row)]
         out = []
-        for source, (line, size) in enumerate(zip(told, sizes, strict=True)):
+        for source, size in enumerate(self._told_sizes.tolist()):
             came = np.empty(size, "u1")
-            came[: _BLOCK - _HEAD] = line[_HEAD : _HEAD + size]
-            for begin in range(_BLOCK - _HEAD, size, _MOST):
+            came[:_ROOM] = told[source, :size]
+            for begin in range(_ROOM, size, _MOST):
                 self._world.Recv(came[begin : begin + _MOST], source=source, tag=_MORE)
             out.append(came.view(kind))
         self._mpi.Request.Waitall(requests)
-        self.count(self.size - 1, sum(len(row) for to, row in enumerate(rows) if to != self.rank), 1)
+        self.count(self.size - 1, sum(map(len, rows)) - len(rows[self.rank]), 1)
         return out
 
     def _more(self, to: int, row: NDArray[np.uint8]) -> list[Any]:
         """Send what does not fit into the first block; return the requests."""
-        return [self._world.Isend(row[begin : begin + _MOST], dest=to, tag=_MORE) for begin in range(_BLOCK - _HEAD, len(row), _MOST)]
+        return [self._world.Isend(row[begin : begin + _MOST], dest=to, tag=_MORE) for begin in range(_ROOM, len(row), _MOST)]
 
     def reduce(self, values: NDArray[Any], how: How) -> NDArray[Any]:
         """Return, on every process, the sums or extremes of the values of all, element by element."""

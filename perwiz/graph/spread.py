@@ -283,15 +283,21 @@ class _Rounds:
         self._edge = np.empty(len(source), "i4")
         kernel.group(self._source, self._first[:-1].copy(), self._edge)
         self._vertex = np.zeros(layout.size, "i4")
-        self._tail, self._bound = 1, [1]
-        self._peer = np.repeat(np.arange(self.team.size), [len(each) for each in crossing.out])
-        vertices = np.concatenate([_NONE, *crossing.out])
-        self._number = np.concatenate([_NONE, *(np.arange(len(each)) for each in crossing.out)])
+        sizes = [len(each) for each in crossing.out]
+        vertices = np.concatenate([_NONE, *crossing.out]).astype("i4")
+        self._begins = starts(counts(vertices, layout.size))
         order = np.argsort(vertices, kind="stable")
-        self._peer, self._number = self._peer[order], self._number[order]
-        self._begins = starts(counts(vertices.astype("i4"), layout.size))
-        self._out: list[list[tuple[int, I8]]] = []
-        self._into: list[list[tuple[int, I8]]] = []
+        self._peer = np.repeat(np.arange(self.team.size, dtype="i4"), sizes)[order]
+        self._number = np.concatenate([_NONE, *map(np.arange, sizes)]).astype("i4")[order]
+        self._told = np.empty(len(vertices), "i4")
+        """What each process was told has been placed, one behind the other: numbers of what it has copies of."""
+        self._cursor = starts(np.array(sizes, "i4"))[:-1].astype("i8")
+        self._bounds = [[1, 1]]
+        """Behind each round: where its own vertices end, and the copies that others tell of."""
+        self._ends = [self._cursor.tolist()]
+        """Behind each round: where `told` ends of each process."""
+        self._heard: list[list[int]] = []
+        """Per round, how many copies each process tells of."""
         self._left = layout.own.stop - layout.own.start + layout.size - layout.chain - layout.copies
         self.stuck, self._left_anywhere = False, True
 
@@ -303,32 +309,27 @@ class _Rounds:
 
     def _go_on(self) -> None:
         """Place all that can be placed in a round, and exchange what others have copies of."""
-        before = self._tail
-        head = self._bound[-1] if self._into else 0
-        end = kernel.proceed(self._first, self._edge, self._target, self._chained, self._waiting, head, self._tail, self._vertex)
-        own = self._vertex[before:end]
-        self._left -= len(own)
-        self._tail = end
-        new = own[self._begins[own] < self._begins[own + 1]] if len(own) else own
-        size = self._begins[new + 1] - self._begins[new]
-        rows = np.repeat(self._begins[new] - np.cumsum(size) + size, size) + np.arange(size.sum())
-        peer, number = self._peer[rows], self._number[rows]
-        state = np.array([self._left, len(own)], "i4")
-        sent = [np.concatenate([state, number[peer == other].astype("i4")]) for other in range(self.team.size)]
-        came = self.team.exchange(sent)
-        self._out.append([(other, self._crossing.out[other][each[2:]]) for other, each in enumerate(sent) if len(each) > 2])
-        self._into.append([(other, self._crossing.into[other][each[2:]]) for other, each in enumerate(came) if len(each) > 2])
-        self._bound.append(self._tail)
-        for _, copies in self._into[-1]:
-            self._vertex[self._tail : self._tail + len(copies)] = copies
-            self._tail += len(copies)
-        left, placed = sum(int(each[0]) for each in came), sum(int(each[1]) for each in came)
+        head, before = self._bounds[-1] if self._heard else (0, 1)
+        end = kernel.proceed(self._first, self._edge, self._target, self._chained, self._waiting, head, before, self._vertex)
+        kernel.tell(self._vertex[before:end], self._begins, self._peer, self._number, self._cursor, self._told)
+        self._left -= end - before
+        state = np.array([self._left, end - before], "i4")
+        begins, ends = self._ends[-1], self._cursor.tolist()
+        came = self.team.exchange([np.concatenate([state, self._told[part]]) for part in map(slice, begins, ends)])
+        tail = end
+        for copies, each in zip(self._crossing.into, came, strict=True):
+            self._vertex[tail : tail + len(each) - 2] = copies[each[2:]]
+            tail += len(each) - 2
+        self._ends.append(ends)
+        self._heard.append([len(each) - 2 for each in came])
+        self._bounds.append([end, tail])
+        left, placed = np.sum([each[:2] for each in came], axis=0, dtype="i8").tolist()
         self._left_anywhere, self.stuck = left > 0, left > 0 and placed == 0
 
     def open(self) -> tuple[I8, I8]:
         """Return sources and targets of the edges between vertices that could not be placed, those of their chain among them."""
         left = np.ones(len(self._waiting), bool)
-        left[self._vertex[: self._tail]] = False
+        left[self._vertex[: self._bounds[-1][1]]] = False
         chain = np.flatnonzero(self._chained[:-1].astype(bool) & left[:-1] & left[1:])
         rows = np.flatnonzero(left[self._source] & left[self._target])
         return np.concatenate([self._source[rows], chain]), np.concatenate([self._target[rows], chain + 1])
@@ -340,25 +341,41 @@ class _Rounds:
         mine[foreign] = False
         mine[0] = False
         position = np.empty(layout.size, "i4")
-        own = self._vertex[: self._tail]
+        own = self._vertex[: self._bounds[-1][1]]
         vertex = np.concatenate([np.zeros(1, "i4"), foreign.astype("i4"), own[mine[own]]])
         position[vertex] = np.arange(layout.size, dtype="i4")
-        steps, first = [], 1 + len(foreign)
-        own_before = np.append(0, np.cumsum(mine[own]))
-        self._out[-1] = []  # nobody waits for what the last round finds: edges from there were left out
-        for number, bound in enumerate(self._bound[1:]):
-            end = 1 + len(foreign) + int(own_before[bound])
-            into = self._bundles(self._into[number - 1], position) if number else []
-            out = self._bundles(self._out[number], position)
-            if into or out or end > first:
-                steps.append(Step(into, first, end, out, number))
-            first = end
+        begins = [*zip(self._ends[0], [*self._ends[0][1:], len(self._told)], strict=True)]
+        told = [out[self._told[slice(*each)]] for out, each in zip(self._crossing.out, begins, strict=True)]
+        out = _Crossed(np.concatenate([_NONE, *told]), position, layout.chain)
+        into = _Crossed(own, position, layout.chain)
+        steps, first, came = [], 1 + len(foreign), list[Bundle]()
+        self._ends[-1] = self._ends[-2]  # nobody waits for what the last round finds: edges from there were left out
+        for number, (bounds, heard) in enumerate(zip(self._bounds[1:], self._heard, strict=True)):
+            end = first + bounds[0] - self._bounds[number][1]
+            gone = out.bundles(self._ends[number], self._ends[number + 1])
+            if came or gone or end > first:
+                steps.append(Step(came, first, end, gone, number))
+            behind = np.cumsum([bounds[0], *heard]).tolist()
+            first, came = end, into.bundles(behind[:-1], behind[1:])
         return vertex, Border(self.team, layout.share.locations, 1 + len(foreign), tuple(steps))
 
-    def _bundles(self, crossed: list[tuple[int, I8]], position: I4) -> list[Bundle]:
-        out = []
-        for peer, vertices in crossed:
-            hub = vertices >= self._layout.chain
-            calls, hubs = position[vertices[~hub]], position[vertices[hub]]
-            out.append(Bundle(peer, calls, hubs, np.concatenate([calls, hubs])))
-        return out
+
+class _Crossed:
+    """Vertices that cross, round by round, by their positions."""
+
+    def __init__(self, vertices: Ints, position: I4, chain: int) -> None:
+        """Those from `chain` on are hubs."""
+        self._position, self._hub = position[vertices], vertices >= chain
+        self._hubs = np.append(0, np.cumsum(self._hub))
+
+    def bundles(self, begins: list[int], ends: list[int]) -> list[Bundle]:
+        """Return what of them crosses after a round, given where that begins and ends of each process."""
+        return [self._bundle(peer, begin, end) for peer, (begin, end) in enumerate(zip(begins, ends, strict=True)) if begin < end]
+
+    def _bundle(self, peer: int, begin: int, end: int) -> Bundle:
+        every = self._position[begin:end]
+        if self._hubs[begin] == self._hubs[end]:
+            return Bundle(peer, every, every[:0], every)
+        hub = self._hub[begin:end]
+        calls, hubs = every[~hub], every[hub]
+        return Bundle(peer, calls, hubs, np.concatenate([calls, hubs]))

@@ -87,6 +87,25 @@ def proceed(
     return tail
 
 
+def tell(
+    placed: cython.const[cython.int][::1],
+    first: cython.const[cython.int][::1],
+    peer: cython.const[cython.int][::1],
+    number: cython.const[cython.int][::1],
+    cursor: cython.longlong[::1],
+    out: cython.int[::1],
+) -> None:
+    """Write to `out`, for each peer from cursor[peer] on, the numbers that vertices `placed` have there; cursors move on.
+
+    Those of vertex v are the rows first[v]:first[v + 1] of `peer` and `number`.
+    """
+    with cython.nogil:
+        for i in range(len(placed)):
+            for k in range(first[placed[i]], first[placed[i] + 1]):
+                out[cursor[peer[k]]] = number[k]
+                cursor[peer[k]] += 1
+
+
 @cython.cfunc
 @cython.nogil
 @cython.inline

@@ -163,3 +163,11 @@ def test_proceed__waits_for_others():
     """0 -> 1, 1 and 3 -> 2, where 3 is placed by another process, and 2 followed by 4 -> 5."""
     edges, chained = [(0, 1), (1, 2), (3, 2), (2, 4)], [False, False, False, False, True, False]
     assert proceed(edges, chained, {3}) == [0, 1, 3, 2, 4, 5]
+
+
+def test_tell__by_hand():
+    """Vertex 1 has copies on peers 1 (number 7) and 0 (number 4), 2 none, 3 on peer 1 (number 5); peer 1 was told a number before."""
+    first, peer, number = (np.array(column, "i4") for column in ([0, 0, 2, 2, 3], [1, 0, 1], [7, 4, 5]))
+    cursor, out = np.array([0, 2], "i8"), np.full(4, -1, "i4")
+    order.tell(np.array([3, 2, 1], "i4"), first, peer, number, cursor, out)
+    assert (cursor.tolist(), out.tolist()) == ([1, 4], [4, -1, 5, 7])
