@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from perwiz.kernels import order as kernel
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.numbers import distinct
+from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import Part
 from perwiz.trace.spread.team import Team
 from perwiz.trace.tables import NONE
@@ -41,6 +43,11 @@ class PartLayout(Layout):
         chained = super().chained()
         chained[: self.own.start] = chained[self.own.stop :] = 0
         return chained
+
+    def numbers(self) -> I4:
+        """Return the vertices that are its own: those of its locations, then hubs."""
+        ends = (self.own.start, self.own.stop), (self.chain, self.size - self.copies)
+        return np.concatenate([np.arange(*each, dtype="i4") for each in ends])
 
     def foreign(self) -> I8:
         """Return the vertices that are none of its own, the origin left out."""
@@ -253,6 +260,8 @@ def ordered(path: str, layout: PartLayout, ends: tuple[I4, I4], crossing: Crossi
     team = layout.share.team
     team.stage = "building"
     keep, (source, target) = np.ones(len(ends[0]), bool), ends
+    if found := _as_before(layout, source, target, crossing):
+        return *found, keep
     rounds = _Rounds(layout, source, target, crossing)
     number = None
     for each in droppable:
@@ -265,7 +274,87 @@ def ordered(path: str, layout: PartLayout, ends: tuple[I4, I4], crossing: Crossi
     if not rounds.all_placed():
         circle_of = "calls wait for each other in a circle of messages or collectives, which is told apart by one process alone"
         raise TraceError(f"{path}: {circle_of}; must be asked of one (without mpiexec)")
-    return *rounds.placed(), keep
+    order = rounds.order()
+    last_order.tell(order, team)
+    return *order.bordered(layout, crossing, order.of_vertices(layout, crossing)), keep
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Order:
+    """Where each vertex of a part stands among its own, a row for each of `PartLayout.numbers`, and in which round."""
+
+    place: I4
+    round: I4
+    rounds: int
+    """How many there are, on all processes."""
+
+    def of_vertices(self, layout: PartLayout, crossing: Crossing) -> I4:
+        """Return the round of each vertex, of a copy that of its original, 0 of what nothing leads to."""
+        out = np.zeros(layout.size, "i4")
+        out[layout.numbers()] = self.round
+        for copies, came in zip(crossing.into, layout.share.team.exchange([out[each] for each in crossing.out]), strict=True):
+            out[copies] = came
+        return out
+
+    def ends(self) -> I8:
+        """Return how many of its own vertices stand in each round and those before."""
+        return np.cumsum(np.bincount(self.round, minlength=self.rounds))
+
+    def bordered(self, layout: PartLayout, crossing: Crossing, of_vertex: I4) -> tuple[I4, Border]:
+        """Return the vertices of a graph in this order, those of others first, and its border, given the round of each vertex."""
+        foreign = layout.foreign()
+        own, vertex, position = 1 + len(foreign), np.zeros(layout.size, "i4"), np.empty(layout.size, "i4")
+        vertex[1:own], vertex[own + self.place] = foreign, layout.numbers()
+        position[vertex] = np.arange(layout.size, dtype="i4")
+        out, into = (_bundles(side, of_vertex, position, layout.chain, self.rounds - 1) for side in (crossing.out, crossing.into))
+        ends = [own, *(own + self.ends()).tolist()]
+        steps = [Step(into.get(step - 1, []), ends[step], ends[step + 1], out.get(step, []), step) for step in range(self.rounds)]
+        steps = [step for step in steps if step.into or step.out or step.end > step.first]
+        return vertex, Border(layout.share.team, layout.share.locations, own, tuple(steps))
+
+
+def _bundles(crossing: Sequence[Ints], round_: I4, position: I4, chain: int, last: int) -> Mapping[int, list[Bundle]]:
+    """Return what crosses behind each round before the last, behind which nobody waits: edges from there were left out.
+
+    `crossing` are vertices per process, in one order here and there; hubs begin at `chain`.
+    """
+    out = collections.defaultdict(list)
+    for peer, vertices in enumerate(crossing):
+        every = vertices[np.argsort(round_[vertices], kind="stable")]
+        rounds, hub, crossed = round_[every], every >= chain, position[every]
+        begins = np.flatnonzero(np.diff(rounds, prepend=NONE))
+        ends, hubs = np.append(begins[1:], len(every))[: len(begins)], np.append(0, np.cumsum(hub))
+        counts = hubs[ends] - hubs[begins]
+        for step, begin, end, count in zip(*(column.tolist() for column in (rounds[begins], begins, ends, counts)), strict=True):
+            if step < last:
+                some, which = crossed[begin:end], hub[begin:end]
+                calls, others = (some[~which], some[which]) if count else (some, some[:0])
+                out[step].append(Bundle(peer, calls, others, np.concatenate([calls, others]) if count else some))
+    return out
+
+
+@remembered(1)
+def last_order(team: Team) -> Order | None:
+    """Return the order that was found last of a part that processes have; None at first."""
+    return None
+
+
+def _as_before(layout: PartLayout, source: I4, target: I4, crossing: Crossing) -> tuple[I4, Border] | None:
+    """Return what `Order.bordered` does of the order found last if it is one of these edges, too, on all processes; None if not.
+
+    Another model mostly lets other calls wait for each other, and few of them so that others would come first.
+    """
+    team, number = layout.share.team, layout.numbers()
+    before = last_order(team)
+    same = before is not None and len(before.place) == len(number)
+    if not team.reduce(np.array([same], "i8"), "min")[0] or before is None:
+        return None
+    round_ = before.of_vertices(layout, crossing)
+    place = (before.ends() - 1).astype("i4")[round_]  # what is told of a copy is there behind its round
+    place[number], place[0] = before.place, NONE
+    chained = layout.chained()[:-1].astype(bool)
+    good = bool((place[source] < place[target]).all() and (place[:-1][chained] < place[1:][chained]).all())
+    return before.bordered(layout, crossing, round_) if team.reduce(np.array([good], "i8"), "min")[0] else None
 
 
 class _Rounds:
@@ -292,12 +381,8 @@ class _Rounds:
         self._told = np.empty(len(vertices), "i4")
         """What each process was told has been placed, one behind the other: numbers of what it has copies of."""
         self._cursor = starts(np.array(sizes, "i4"))[:-1].astype("i8")
-        self._bounds = [[1, 1]]
-        """Behind each round: where its own vertices end, and the copies that others tell of."""
-        self._ends = [self._cursor.tolist()]
-        """Behind each round: where `told` ends of each process."""
-        self._heard: list[list[int]] = []
-        """Per round, how many copies each process tells of."""
+        self._head, self._tails = 0, [0]
+        """Where what others told of last begins in `_vertex`; behind each round, where its vertices end there, and what others told of."""
         self._left = layout.own.stop - layout.own.start + layout.size - layout.chain - layout.copies
         self.stuck, self._left_anywhere = False, True
 
@@ -309,73 +394,37 @@ class _Rounds:
 
     def _go_on(self) -> None:
         """Place all that can be placed in a round, and exchange what others have copies of."""
-        head, before = self._bounds[-1] if self._heard else (0, 1)
+        head, before = self._head, max(self._tails[-1], 1)
         end = kernel.proceed(self._first, self._edge, self._target, self._chained, self._waiting, head, before, self._vertex)
+        begins = self._cursor.tolist()
         kernel.tell(self._vertex[before:end], self._begins, self._peer, self._number, self._cursor, self._told)
         self._left -= end - before
         state = np.array([self._left, end - before], "i4")
-        begins, ends = self._ends[-1], self._cursor.tolist()
-        came = self.team.exchange([np.concatenate([state, self._told[part]]) for part in map(slice, begins, ends)])
-        tail = end
+        told = [self._told[part] for part in map(slice, begins, self._cursor.tolist())]
+        came = self.team.exchange([np.concatenate([state, each]) for each in told])
+        self._head = tail = end
         for copies, each in zip(self._crossing.into, came, strict=True):
             self._vertex[tail : tail + len(each) - 2] = copies[each[2:]]
             tail += len(each) - 2
-        self._ends.append(ends)
-        self._heard.append([len(each) - 2 for each in came])
-        self._bounds.append([end, tail])
+        self._tails.append(tail)
         left, placed = np.sum([each[:2] for each in came], axis=0, dtype="i8").tolist()
         self._left_anywhere, self.stuck = left > 0, left > 0 and placed == 0
 
     def open(self) -> tuple[I8, I8]:
         """Return sources and targets of the edges between vertices that could not be placed, those of their chain among them."""
         left = np.ones(len(self._waiting), bool)
-        left[self._vertex[: self._bounds[-1][1]]] = False
+        left[self._vertex[: self._tails[-1]]] = False
         chain = np.flatnonzero(self._chained[:-1].astype(bool) & left[:-1] & left[1:])
         rows = np.flatnonzero(left[self._source] & left[self._target])
         return np.concatenate([self._source[rows], chain]), np.concatenate([self._target[rows], chain + 1])
 
-    def placed(self) -> tuple[I4, Border]:
-        """Return the vertices in order, and the border."""
-        layout, foreign = self._layout, self._layout.foreign()
-        mine = np.ones(layout.size, bool)
-        mine[foreign] = False
-        mine[0] = False
-        position = np.empty(layout.size, "i4")
-        own = self._vertex[: self._bounds[-1][1]]
-        vertex = np.concatenate([np.zeros(1, "i4"), foreign.astype("i4"), own[mine[own]]])
-        position[vertex] = np.arange(layout.size, dtype="i4")
-        begins = [*zip(self._ends[0], [*self._ends[0][1:], len(self._told)], strict=True)]
-        told = [out[self._told[slice(*each)]] for out, each in zip(self._crossing.out, begins, strict=True)]
-        out = _Crossed(np.concatenate([_NONE, *told]), position, layout.chain)
-        into = _Crossed(own, position, layout.chain)
-        steps, first, came = [], 1 + len(foreign), list[Bundle]()
-        self._ends[-1] = self._ends[-2]  # nobody waits for what the last round finds: edges from there were left out
-        for number, (bounds, heard) in enumerate(zip(self._bounds[1:], self._heard, strict=True)):
-            end = first + bounds[0] - self._bounds[number][1]
-            gone = out.bundles(self._ends[number], self._ends[number + 1])
-            if came or gone or end > first:
-                steps.append(Step(came, first, end, gone, number))
-            behind = np.cumsum([bounds[0], *heard]).tolist()
-            first, came = end, into.bundles(behind[:-1], behind[1:])
-        return vertex, Border(self.team, layout.share.locations, 1 + len(foreign), tuple(steps))
-
-
-class _Crossed:
-    """Vertices that cross, round by round, by their positions."""
-
-    def __init__(self, vertices: Ints, position: I4, chain: int) -> None:
-        """Those from `chain` on are hubs."""
-        self._position, self._hub = position[vertices], vertices >= chain
-        self._hubs = np.append(0, np.cumsum(self._hub))
-
-    def bundles(self, begins: list[int], ends: list[int]) -> list[Bundle]:
-        """Return what of them crosses after a round, given where that begins and ends of each process."""
-        return [self._bundle(peer, begin, end) for peer, (begin, end) in enumerate(zip(begins, ends, strict=True)) if begin < end]
-
-    def _bundle(self, peer: int, begin: int, end: int) -> Bundle:
-        every = self._position[begin:end]
-        if self._hubs[begin] == self._hubs[end]:
-            return Bundle(peer, every, every[:0], every)
-        hub = self._hub[begin:end]
-        calls, hubs = every[~hub], every[hub]
-        return Bundle(peer, calls, hubs, np.concatenate([calls, hubs]))
+    def order(self) -> Order:
+        """Return the order in which all vertices were placed."""
+        number, rounds = self._layout.numbers(), len(self._tails) - 1
+        in_order, round_ = self._vertex[: self._tails[-1]], np.repeat(np.arange(rounds, dtype="i4"), np.diff(self._tails))
+        own = np.zeros(self._layout.size, bool)
+        own[number] = True
+        own = own[in_order]
+        place, of_vertex = np.empty((2, self._layout.size), "i4")
+        place[in_order[own]], of_vertex[in_order[own]] = np.arange(len(number)), round_[own]
+        return Order(place[number], of_vertex[number], rounds)
