@@ -11,9 +11,10 @@ from perwiz.engines.sweep import sweep
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import negligible
 from perwiz.report.domino.change import between, gain_of, named, shown
-from perwiz.report.domino.document import Sureness, small, sureness, worth_of
+from perwiz.report.domino.document import small, worth_of
 from perwiz.report.domino.lists import further
 from perwiz.report.domino.records import NotTried, Placed, Worth
+from perwiz.report.domino.sureness import Sureness, sureness
 from perwiz.report.records import (
     Health,
     Machine,

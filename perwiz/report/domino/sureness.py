@@ -1,0 +1,70 @@
+"""How sure what is ranked is: between which makespans each change may end, and how the lists stand by that."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from perwiz.report import spans
+from perwiz.report.domino.records import Placed
+from perwiz.report.records import Span
+from perwiz.whatif.predict import possible
+from perwiz.whatif.ranking.change import Change
+from perwiz.whatif.ranking.ranking import Line as RankedLine
+from perwiz.whatif.ranking.ranking import Ranking
+from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.doubts import Doubts
+from perwiz.whatif.sure.first import order
+from perwiz.whatif.sure.places import places
+from perwiz.whatif.worth import worth
+from perwiz.whatif.worth.hotspots import HotSpot as FoundSpot
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sureness:
+    """How sure the answers are."""
+
+    bound: Span
+    """Between which makespans the true one lies if all calls are changed as the question asks."""
+    spans: dict[Change | FoundSpot, Span]
+    """The same of the best changes, of hot spots, of what somebody can do, and of the first bound."""
+    lists: list[list[RankedLine]]
+    """The lines as they stand: of what somebody can do what is sure to gain nearly as much as what gains most before that."""
+    places: dict[RankedLine, Placed]
+    """Where they do in drawn runs; empty if too little repeats."""
+    draws: int
+
+
+def sureness(
+    ranking: Ranking, question: str, best: Sequence[Change | FoundSpot], lists: Sequence[Sequence[RankedLine]], doubts: Doubts, draws: int
+) -> Sureness:
+    """Return how sure is what is told of the best changes, of hot spots, and of lists: what somebody can do, and bounds."""
+    now, heads = ranking.run.makespan, [line.change for lines in lists for line in lines]
+    asked = list[Change | FoundSpot](dict.fromkeys([*best, *heads]))
+    told = list[Change | FoundSpot](dict.fromkeys([*best, *heads[: len(lists[0]) + 1]]))
+    what, calls = "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(ranking.run.trace.calls))
+    every = partial(worth.change, question=what, calls=calls)
+    ranking.asker.let_go()
+    hypotheses = [change.hypothesis for change in asked]
+    found = sure.answered(ranking.run, [every, *ranking.asker.questions(hypotheses)], draws)
+    priced = [False, *(hypothesis.priced for hypothesis in hypotheses)]
+    all_calls, *others_of = (dataclasses.replace(one, priced=asks) for one, asks in zip(found.of, priced, strict=True))
+    answer = dict(zip(asked, others_of, strict=True))
+    for change in asked:
+        if change.hypothesis.varied:
+            others = possible(ranking.asker.recorded, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
+            answer[change] = dataclasses.replace(answer[change], others=others)
+    ranking.asker.let_go()
+    of = dataclasses.replace(found, of=(all_calls, *(answer[change] for change in told)))
+    bound, *several = map(spans.span, sure.spans(ranking.run, of, [change.hypothesis for change in told], doubts))
+    span = dict(zip(told, several, strict=True))
+    rows, bounds = (list(lines) for lines in lists)
+    rows = [rows[row] for row in order([spans.worth(span[line.change], now, line.change.makespan) for line in rows])]
+    placed = dict[RankedLine, Placed]()
+    for lines in (rows, bounds):
+        places_of = places(found, [answer[line.change] for line in lines])
+        placed |= dict(zip(lines, [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places_of], strict=False))
+    return Sureness(bound, span, [rows, bounds], placed, len(found.recorded.drawn))
