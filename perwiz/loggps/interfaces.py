@@ -257,11 +257,11 @@ def _interfaces(trace: Trace, model: Model) -> I8:
     return (home * most + place % most)[of.ravel()].astype("i8")
 
 
-def fill(trace: Trace, graph: Graph, model: Model, size: I8 | None, out: I8) -> None:
+def fill(trace: Trace, graph: Graph, model: Model, size: I8 | None, out: I8, inside: Inside | None = None) -> None:
     """Write the lags of the edges of interfaces and queues, ns, into `out`; CUT of those that bind nobody.
 
     That into a call is what is left, so that over idle interfaces a message lets its receiver go on when it does without them. Those of
-    messages inside of collectives, which no model of a trace has, are left alone.
+    messages `inside` of collectives, which no model of a trace has, are left alone; others may be done with the end of one of them.
     """
     own = graph.cause < len(trace.messages)
     edge = np.flatnonzero(own & np.isin(graph.kind, (*SIDES, QUEUE)))
@@ -269,7 +269,7 @@ def fill(trace: Trace, graph: Graph, model: Model, size: I8 | None, out: I8) -> 
         return
     at, messages = ends(trace, graph), sent(trace, model, slice(None), size)
     waits, alone = model.is_synchronous(messages), model.ready(messages)
-    out[edge] = edge_lags(ways_of(graph, edge), graph.vertices, at, costs(trace, model, size), alone, np.where(waits, alone, CUT))
+    out[edge] = edge_lags(ways_of(graph, edge), graph.vertices, at, costs(trace, model, size, inside), alone, np.where(waits, alone, CUT))
 
 
 def edge_lags(edges: Ways, vertices: int, at: Ends, cost: Costs, alone: I8, held: I8) -> I8:

@@ -321,7 +321,7 @@ class _Builder:
         trace, weighted = self.trace, self.weighted
         graph, times, places = weighted.graph, weighted.timeline.calls, weighted.timeline.locations
         local = graph.start[graph.returned]
-        own = np.minimum(lags(trace, graph, weighted.model)[local], times.leave - times.enter)
+        own = np.minimum(lags(trace, graph, weighted.model, inside=weighted.rounds)[local], times.leave - times.enter)
         rest = weighted.weight[local] - own
         behind = np.maximum(rest - np.minimum(np.maximum(rest, 0), work(trace, weighted.model)), 0)
         for post, done in self.elsewhere:  # what was posted on another location was not there before

@@ -231,12 +231,21 @@ def _misfit(fits: np.recarray[Any, Any], graph: Graph) -> Misfit:
     )
 
 
-def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recorded: Model | None = None, delay: I8 | None = None) -> I8:
+def lags(
+    trace: Trace,
+    graph: Graph,
+    model: Model,
+    size: I8 | None = None,
+    recorded: Model | None = None,
+    delay: I8 | None = None,
+    inside: Inside | None = None,
+) -> I8:
     """Return the model's lag per edge, int64 ns, for messages of their recorded or another `size`.
 
     CUT for the rendezvous edges of eager messages, and for those from other calls than let them move, where hypotheses supposed some; on
     a call's local edge the lag of its own synchronous request, or of the transfer that it lets begin. `recorded` is the model of the run,
-    if that is another one, and `delay` by how much its links delayed messages, ns each.
+    if that is another one, and `delay` by how much its links delayed messages, ns each. `inside` are the messages of collectives that the
+    graph has beside them.
     """
     table = trace.messages
     waits, holds = synchronous(trace, model, size), holding(trace, model, size)
@@ -261,7 +270,7 @@ def lags(trace: Trace, graph: Graph, model: Model, size: I8 | None = None, recor
             lag[edge[others]] = CUT
         edge = np.flatnonzero(kind == GAP)
         lag[edge] = gaps.after(cause[edge])
-    interfaces.fill(trace, graph, model, size, out)
+    interfaces.fill(trace, graph, model, size, out, inside)
     for chunk in chunks(len(table)):
         rows = np.flatnonzero(waits[chunk] & (table.send_done[chunk] == table.send[chunk])) + chunk.start
         out[graph.start[graph.returned[table.send[rows]]]] = model.request(sent(trace, model, rows, size))
@@ -365,7 +374,7 @@ _KEPT: weakref.WeakValueDictionary[tuple[int, int], Weighted] = weakref.WeakValu
 
 def measured(weighted: Weighted) -> Measured:
     """Return what the measured run weighs, and what that is made of; found once for a graph and a model."""
-    return _measured(weighted.graph, weighted.trace, weighted.timeline, weighted.model)
+    return _measured(weighted.graph, weighted.trace, weighted.timeline, weighted.model, weighted.rounds)
 
 
 def keep_as_measured(weighted: Weighted) -> None:
@@ -374,15 +383,15 @@ def keep_as_measured(weighted: Weighted) -> None:
 
 
 @remembered(1)
-def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model) -> Measured:
-    lag, kept = lags(trace, graph, model), _KEPT.get((id(graph), id(model)))
+def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model, inside: Inside | None) -> Measured:
+    lag, kept = lags(trace, graph, model, inside=inside), _KEPT.get((id(graph), id(model)))
     if kept is not None and kept.trace is trace and kept.timeline is timeline:
         weight = kept.weight
     else:
         weight = lag.copy()
         _split(graph, vertex_times(timeline, graph, lag), weight)
     if model.gap != "none":  # a call may have sent more than its messages that came
-        lag = lags(trace, graph, model, trace.messages.bytes)
+        lag = lags(trace, graph, model, trace.messages.bytes, inside=inside)
     return Measured(weight, lag, work(trace, model))
 
 
@@ -396,7 +405,7 @@ def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed
     """
     trace, graph, old, times = weighted.trace, weighted.graph, weighted.model, weighted.timeline.calls
     delay = flows.recorded_delays(trace, graph, old)
-    out = lags(placed or trace, graph, model, size, old, delay)
+    out = lags(placed or trace, graph, model, size, old, delay, weighted.rounds)
     let_go = np.zeros(len(trace.messages) if graph.supposed else 0, "u1")
     for chunk in chunks(graph.edges if graph.supposed else 0):
         gone = (graph.kind[chunk] == RENDEZVOUS) & (before.weight[chunk] == CUT) & (before.lag[chunk] != CUT)

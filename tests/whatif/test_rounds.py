@@ -15,7 +15,7 @@ from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links import flows
 from perwiz.loggps.links.shapes import Torus, fat_tree
 from perwiz.loggps.links.topology import Topology
-from perwiz.loggps.weigh import CUT
+from perwiz.loggps.weigh import CUT, lags
 from perwiz.report.predict.document import document
 from perwiz.report.predict.text import text
 from perwiz.whatif.hypotheses.base import apply, join, parse
@@ -26,7 +26,7 @@ from perwiz.whatif.predict import possible, predict
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.rounds import shared, unchanged
 from perwiz.whatif.run import replayed, swept_makespan
-from perwiz.whatif.sharing import swapped, whole
+from perwiz.whatif.sharing import last, swapped, whole
 
 POSTED_MODEL = build.hand_model(o=0, G=1, S=10**9, progress=POSTED)
 EAGER = build.hand_model(o=0, G=1, S=10**9)
@@ -236,6 +236,20 @@ def test_messages_beside_a_collective_share_its_interfaces():
     b.recv(5, 2, at=(0, 210))
     trace = build.placed(b.trace("beside"), range(6))
     assert leaves(trace, ONE, "placement block:2x3") == [413, 413, 2, 513, 513, 610]
+
+
+def test_lags_of_a_message_that_is_done_with_one_inside_a_collective():
+    """As above, recorded so: its receiver goes on 10 behind the last message of the alltoall, of 100 ns, which is 100 behind its begin."""
+    b = build.Builder(6)
+    b.everyone("Alltoall", comm=b.comm("four", [0, 1, 3, 4]), bytes=404, at=dict.fromkeys((0, 1, 3, 4), (0, 413)))
+    b.send(2, 5, 201, at=(0, 2))
+    b.recv(5, 2, at=(0, 610))
+    base = replayed(build.placed(b.trace("beside"), [0, 0, 0, 1, 1, 1]), ONE, clock="none")
+    found = unchanged(base.weighted)
+    edge, (side, _, message) = last(found)
+    own = edge[message == 0]
+    assert side[message == 0].tolist() == [0, 1]
+    assert lags(found.trace, found.graph, ONE, inside=found.rounds)[own].tolist() == [100 + 10, 100]
 
 
 @pytest.mark.parametrize("model", [ONE, dataclasses.replace(EAGER, interfaces=2), dataclasses.replace(RENDEZVOUS, interfaces=1)])

@@ -178,7 +178,7 @@ def _inside(run: Run, edges: I4, target: I8, location: I4) -> list[tuple[Ints, .
     graph, weight = run.graph, run.weighted.weight[edges]
     step = np.flatnonzero(graph.returning[target] >= 0)
     call = graph.returning[target[step]]
-    work = rest(run.weighted, lags(run.trace, graph, run.weighted.model))[call]
+    work = rest(run.weighted, lags(run.trace, graph, run.weighted.model, inside=run.weighted.rounds))[call]
     gap, local = (graph.kind[edges[step]] == kind for kind in (GAP, LOCAL))
     lag = np.where(gap, weight[step], np.where(local, 0, weight[step] - work))
     begin, path = run.time[graph.source[edges[step]]], run.trace.calls.path[call]
