@@ -22,10 +22,11 @@ def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), 
 
     Every call takes 500 ns beyond waiting, a message 12, a test or probe in vain 380, and 20 to the next. `unasked` workers get a first
     task without asking; worker w computes `factor[w - 1]` times as long. The master hears by a receive from anybody, perhaps behind a
-    "probe", or one that it posts and waits for, before it answers the one before ("ahead") or behind ("wait"), or that it tests for in a
-    loop ("test"); or it probes in a loop ("iprobe"). Workers get their tasks by a receive, or one that they post and "wait" for, or "test"
-    for in a loop, or that they post before they do the last task and wait for behind another call ("early"), or that they also ask for
-    before they do the last task ("prefetch"). Regions of these names, in turn, are around what a worker does from that on.
+    "probe", or one that it posts and waits for, before it answers the one before ("ahead", or of "three ahead" the first) or behind
+    ("wait"), or that it tests for in a loop ("test"); or it probes in a loop ("iprobe"). Workers get their tasks by a receive, or one that
+    they post and "wait" for, or "test" for in a loop, or that they post before they do the last task and wait for behind another call
+    ("early"), or that they also ask for before they do the last task ("prefetch"). Regions of these names, in turn, are around what a
+    worker does from that on.
     """
     b, given = Builder(workers + 1), iter([*lengths, *[None] * workers])
     factor, names = factor or [1] * workers, itertools.cycle(regions)
@@ -81,7 +82,7 @@ def farm(lengths, workers=3, unasked=True, hears="recv", factor=(), regions=(), 
     left = len(lengths) + workers * (not unasked)
     while coming:
         left -= 1
-        master.hear(*heapq.heappop(coming), left > 0)
+        master.hear(*heapq.heappop(coming), left)
         give(worker=master.heard)
     return master.trace()
 
@@ -94,14 +95,20 @@ def poll(b, rank, routine, now, until, **columns):
     return now
 
 
+AHEAD = {"ahead": 1, "three ahead": 3}
+"""How many receives a master has posted when it answers, by how it hears."""
+
+
 class _Master:
     """Rank 0, which hears whoever comes first; `now` is when it is done with what it did last."""
 
     def __init__(self, b, hears):
-        self.b, self.hears, self.now, self.heard, self.posted = b, hears, 0, None, None
+        self.b, self.hears, self.now, self.heard = b, hears, 0, None
+        self.posted = []
+        """Receives that wait for a message, in order."""
 
-    def hear(self, arrived, worker, more=True, tag=2):
-        """Hear a worker, whose message comes at a time; `more` will come behind it."""
+    def hear(self, arrived, worker, left=1, tag=2):
+        """Hear a worker, whose message comes at a time; so many are `left` behind it."""
         self.heard = worker
         if self.hears == "probe":
             self._call(arrived, self.b.call, 0, "Probe", peer=-2, tag=-2, comm=0)
@@ -111,14 +118,15 @@ class _Master:
         if self.hears in ("recv", "probe", "iprobe"):
             self._call(arrived, self.b.recv, 0, worker, tag=tag, wildcard=self.hears == "recv")
             return
-        if self.posted is None:
+        ahead = AHEAD.get(self.hears, 0)
+        while len(self.posted) < max(min(ahead, left + 1), 1):
             self._post()
-        self.posted.what.peer = worker
+        heard = self.posted.pop(0)
+        heard.what.peer = worker
         if self.hears == "test":
             self.now = poll(self.b, 0, "Test", self.now, arrived)
-        self._call(arrived, self.b.wait, 0, self.posted).routine = "MPI_Test" if self.hears == "test" else "MPI_Wait"
-        self.posted = None
-        if more and self.hears == "ahead":
+        self._call(arrived, self.b.wait, 0, heard).routine = "MPI_Test" if self.hears == "test" else "MPI_Wait"
+        while len(self.posted) < min(ahead, left):
             self._post()
 
     def answers(self, worker, tag):
@@ -126,7 +134,7 @@ class _Master:
         self._call(0, self.b.send, 0, worker, tag=tag)
 
     def _post(self):
-        self.posted = self._call(0, self.b.irecv, 0, 0, tag=2)
+        self.posted.append(self._call(0, self.b.irecv, 0, 0, tag=2))
 
     def _call(self, until, make, *of, **how):
         begin, self.now = self.now, max(self.now, until) + WORK
@@ -135,7 +143,7 @@ class _Master:
     def trace(self):
         """Return the trace: what is posted and waited for is for anybody."""
         trace = self.b.trace()
-        if self.hears not in ("wait", "ahead", "test"):
+        if self.hears not in ("wait", "test", *AHEAD):
             return trace
         peer = np.where(trace.calls.op == operations.OP["MPI_Irecv"], ANY, trace.calls.peer).astype("i4")
         return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, peer=peer))
@@ -271,7 +279,7 @@ def fixed_farm(of, hears="recv", factor=()):
         heapq.heappush(coming, (LATENCY, worker))
     while coming:
         left -= 1
-        master.hear(*heapq.heappop(coming), left > 0)
+        master.hear(*heapq.heappop(coming), left)
         worker = master.heard
         master.now += 100 * worker
         length = next(lefts[worker - 1])

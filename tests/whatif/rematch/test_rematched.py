@@ -160,6 +160,16 @@ def test_farm__whose_workers_work_between_post_and_wait(takes, hears, speed):
     assert anew(trace)[1].makespan == trace.timeline.makespan
 
 
+@pytest.mark.parametrize("speed", [0.25, 5])
+def test_farm__whose_master_has_three_receives_posted(speed):
+    """It is the farm so made, to the nanosecond; unchanged it stays. With the recorded choices it is far off."""
+    trace, truth = (farm(lengths(24), hears="three ahead", factor=(factor, 1, 1)) for factor in (1, 1 / speed))
+    changed, run, found = anew(trace, f"speed rank:1={speed}")
+    assert (found.tasks, run.makespan) == (24, truth.timeline.makespan)
+    assert changed.makespan > 1.5 * run.makespan
+    assert anew(trace)[1].makespan == trace.timeline.makespan
+
+
 @pytest.mark.parametrize(("sent", "late", "returns"), [(13, 0, 40), (13, 100, 140), (0, 0, 40), (0, 100, 140)])
 def test_polls__by_hand(sent, late, returns):
     """A message sent at 13 comes at 25, one at 0 at 12, in the middle of tests in vain. The one behind them returns at 40, as it does if it
