@@ -314,7 +314,7 @@ def _at_best(domino: DominoDocument) -> Facts:
     if bound is None:
         every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
         return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
-    had = "nobody gets it all" if parts_of(bound) else "nothing tried gets a tenth of it"
+    had = "nobody gets it all" if parts_of(bound) else "no change tried shortens that by a tenth"
     told = [("at best", f"{shown(bound.head)}: {gains(domino, bound.head.makespan_ns)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy
     return [*told, *([] if same else [("what helps", in_short(bound.head.remedy))])]

@@ -298,7 +298,7 @@ def test_text__nothing_that_was_tried_pays():
     assert lines(block, "first change").endswith(" gains most, 5 ns (0.2 %), less than a tenth of what there is at best")
     assert lines(block, "time goes to") == "MPI_Send 24.9 %; MPI_Recv 24.2 % (24.2 % waiting)"
     assert lines(block, "at best").startswith("--zero-time site:MPI_Send: gain ")
-    assert lines(block, "at best").endswith("; nothing tried gets a tenth of it")
+    assert lines(block, "at best").endswith("; no change tried shortens that by a tenth")
     assert lines(block, "what helps") == in_short(REMEDIES["messages"])
 
 
@@ -1123,7 +1123,7 @@ def test_text__at_best_what_is_hidden_wholly(tmp_path):
     """Worked in tests/formats/kineto (test_hide__full_overlap): the second kernel waits 10 for a sum that it may not need."""
     block = document(files.read(put(tmp_path / "job", hiding())), kinds=["overlap"])
     assert lines(block, "at best").startswith("--hide op:dist_all_reduce: ")
-    assert lines(block, "at best").endswith(": gain 10.00 us (8.3 %); nothing tried gets a tenth of it")
+    assert lines(block, "at best").endswith(": gain 10.00 us (8.3 %); no change tried shortens that by a tenth")
     told = sure(block, "at best")
     assert told.endswith("only as far as nobody needs what it brings before")
 
