@@ -150,7 +150,7 @@ def _in_files(path: str, lack: _Lack, why: NotInWindowsError | None = None) -> b
     mapped = allowed.addresses()
     if mapped is not None and mapped < lack.needs:
         return False
-    folder = spill([os.path.dirname(os.path.abspath(path)), tempfile.gettempdir()], lack.needs)
+    folder = spill([os.path.dirname(os.path.abspath(path)), tempfile.gettempdir()], lack.needs, lack.left)
     if folder is not None:
         if why is not None:
             print(f"perwiz: {why}", file=sys.stderr)

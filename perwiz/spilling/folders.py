@@ -8,13 +8,16 @@ from collections.abc import Iterable
 
 LEAST = 1 << 20
 """Bytes from which an array is in a file: smaller ones are many, and together few bytes."""
+_PART = 256
+"""Part of the memory that is left up to which an array is in memory: those of pieces of work are made and freed again and again."""
 _begun: list[tuple[str, object]] = []
 """The folder, and what numpy took memory from before."""
 
 
-def spill(folders: Iterable[str], needs: int) -> str | None:
-    """Let large arrays be in files without a name in the first of some folders that lies on a disk with so many bytes left; return it.
+def spill(folders: Iterable[str], needs: int, left: int = 0) -> str | None:
+    """Let large arrays be in files without a name in the first of some folders that lies on a disk with room for so many bytes; return it.
 
+    `left` are the bytes of memory that are left; what is large is a small part of them.
     So it is with all that this thread makes from then on, and those that it starts by `perwiz.trace.resources.map_threads`. Return None,
     and change nothing, if there is no such folder, or perwiz was not compiled.
     """
@@ -26,7 +29,7 @@ def spill(folders: Iterable[str], needs: int) -> str | None:
         with contextlib.suppress(OSError):
             disk = os.statvfs(folder)
             if disk.f_bavail * disk.f_frsize >= needs:
-                _begun.append((folder, memory.begin(folder, LEAST)))
+                _begun.append((folder, memory.begin(folder, max(LEAST, left // _PART))))
                 return folder
     return None
 

@@ -8,6 +8,7 @@ import pytest
 
 from perwiz.cli import main
 from perwiz.formats.files import read, write
+from perwiz.formats.store.columns import Columns, written
 from perwiz.spilling import folders
 from perwiz.trace.resources import map_threads
 from samples import TRACES
@@ -53,6 +54,32 @@ def test_arrays__of_threads(spilled):
         list(pool.map(lambda _: [np.empty(1000) for _ in range(50)], range(8)))
     made.clear()
     assert spilled.used()[0] == before
+
+
+def test_spill__arrays_that_are_little_of_what_is_left(tmp_path):
+    """Of 1 GiB that is left a 256th, 4 MiB, stays in memory; never more than 1 MiB if there is less."""
+    for left, least in ((1 << 30, 1 << 22), (0, 1 << 20)):
+        folders.spill([str(tmp_path)], 1, left)
+        before = memory.used()[0]
+        below, from_ = np.empty(least - 1, "u1"), np.empty(least, "u1")
+        assert memory.used()[0] == before + least
+        folders.end()
+        del below, from_
+
+
+def test_columns__that_are_written_to(spilled, tmp_path):
+    """A column that somebody writes to is in a file of its own then, no private page of the mapping."""
+    path = tmp_path / "run.perwiz"
+    path.mkdir()
+    file, found = written(str(path), "column", np.arange(100))
+    columns = Columns(str(path), {file: found})
+    before = spilled.used()[0]
+    known = columns.column(file, np.dtype("i8"))
+    again = columns.again(known)
+    again[:] = 0
+    assert spilled.used()[0] == before + 800
+    assert known.tolist() == list(range(100))
+    del again
 
 
 def test_spill__in_the_first_folder_with_room(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
+from perwiz.spilling.folders import spills
 from perwiz.trace.resources import map_threads, thread_count
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,200}\.npy")
@@ -106,14 +107,17 @@ class Columns:
             raise TraceError(f"{os.path.join(self.folder, file)}: other content than was written, must be written anew")
 
     def again(self, column: Column) -> Column:
-        """Return a column mapped anew, for somebody who writes to it. Raises TraceError if it is another by now."""
+        """Return a column mapped anew, for somebody who writes to it. Raises TraceError if it is another by now.
+
+        Where large arrays are in files, it is a copy: what is written to in a mapping is in none.
+        """
         if not column.size:
             return column.copy()
         file = next(file for file, known in self._known.items() if known is column)
         out = self.mapped(file)
         if out.shape != column.shape or out.dtype != column.dtype:
             raise TraceError(f"{os.path.join(self.folder, file)}: became another while it was read")
-        return out
+        return out.copy() if spills() else out
 
     def mapped(self, file: str) -> Column:
         """Return a column mapped anew, which nobody else has. Raises TraceError if the file is no column, or has another size."""
