@@ -179,6 +179,7 @@ static PyObject *begin(PyObject *self, PyObject *args)
     free(folder);
     folder = copy;
     least = from > 0 ? (size_t)from : 1;
+    most = in_files;
     pthread_mutex_unlock(&lock);
     PyObject *before = set(capsule);
     Py_DECREF(capsule);

@@ -8,4 +8,4 @@ def end(before: object) -> object:
     """Let numpy take memory from what `begin` returned. Arrays that are in files stay there."""
 
 def used() -> tuple[int, int]:
-    """Return how many bytes of arrays are in files, and were at most."""
+    """Return how many bytes of arrays are in files, and were at most since the last `begin`."""

@@ -104,10 +104,10 @@ def test_commands__as_from_memory(command, tmp_path, capsys, monkeypatch):
     path = str(tmp_path / "run.perwiz")
     write(read(str(TRACES / "halo-before")), path)
     whole = main([command, path]), capsys.readouterr().out
-    monkeypatch.setattr(folders, "LEAST", 20_000)
+    monkeypatch.setattr(folders, "LEAST", 8000)
     folders.spill([str(tmp_path)], 0)
     try:
         assert (main([command, path]), capsys.readouterr().out) == whole
     finally:
         folders.end()
-    assert memory.used()[1] > 100_000
+    assert memory.used()[1] > 8000
