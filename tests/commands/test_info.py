@@ -39,7 +39,7 @@ def test_text(info):
         "makespan      412.6 ms",
         "processes     3",
         "calls         36, 761.8 ms in them (95.4 % of the processes' time)",
-        "waiting       430.7 ms (53.9 %) under model default",
+        "waiting       430.7 ms over all processes (53.9 %) under model default",
         "messages      15, 180 B",
         "collectives   2",
         "regions       none",
