@@ -89,3 +89,14 @@ def test_parse__by_hand():
 def test_parse__wrong(text, wanted, at):
     _, found, place = parsed(text)
     assert (found, (text + "\n")[place : place + len(at)]) == (wanted, at)
+
+
+@pytest.mark.parametrize(("text", "before"), [("rank 0 {\ncalc 5 /* x\n*/\ncalc 6\n}", 1), ("rank 0 {\ncalc 5\n/* x\n*/\ncalc 6\n}", 2)])
+def test_parse__piece_that_ends_in_a_comment(text, before):
+    """A piece ends with a line; where that is in a comment, what is before that is read, but no statement that it is behind."""
+    end = [place for place, letter in enumerate(text) if letter == "\n"][before]
+    scan = np.array([(0, end, -1, 0, -1)], kernel.SCAN).view(np.recarray)
+    rows = np.zeros(9, kernel.ROW).view(np.recarray)
+    count = kernel.parse(np.frombuffer(text.encode() + b"\n\n\n", "u1"), np.frombuffer(kernel.KEYWORDS, "u1"), scan, rows)
+    assert rows[:count].kind.tolist() == [kernel.RANK, kernel.CALC][:before]
+    assert scan[0].wanted == kernel.COMMENT
