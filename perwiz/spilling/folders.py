@@ -17,9 +17,9 @@ _begun: list[tuple[str, object]] = []
 def spill(folders: Iterable[str], needs: int, left: int = 0) -> str | None:
     """Let large arrays be in files without a name in the first of some folders that lies on a disk with room for so many bytes; return it.
 
-    `left` are the bytes of memory that are left; what is large is a small part of them.
-    So it is with all that this thread makes from then on, and those that it starts by `perwiz.trace.resources.map_threads`. Return None,
-    and change nothing, if there is no such folder, or perwiz was not compiled.
+    `left` are the bytes of memory that are left: what takes less than a small part of them stays in memory. So it is with all that this
+    thread makes from then on, and those that it starts by `perwiz.trace.resources.map_threads`. Return None, and change nothing, if there
+    is no such folder, or perwiz was not compiled, or not on Linux.
     """
     try:
         from perwiz.spilling import memory

@@ -23,6 +23,9 @@
 #define RAMFS 0x858458f6L
 /* Where the table of numpy's C interface has PyDataMem_SetHandler: numpy/_core/code_generators/numpy_api.py */
 #define SET_HANDLER 304
+/* The first of that table returns the version of the interface, by its highest byte that of numpy 2. */
+#define VERSION 0
+#define NUMPY 2
 
 typedef struct {
     char name[127];
@@ -145,7 +148,11 @@ static PyObject *set(PyObject *new)
     PyObject *numpy = PyImport_ImportModule("numpy._core._multiarray_umath");
     PyObject *api = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "_ARRAY_API");
     void **table = api == NULL ? NULL : PyCapsule_GetPointer(api, NULL);
-    PyObject *before = table == NULL ? NULL : ((PyObject * (*)(PyObject *)) table[SET_HANDLER])(new);
+    PyObject *before = NULL;
+    if (table != NULL && ((unsigned int (*)(void))table[VERSION])() >> 24 != NUMPY)
+        PyErr_SetString(PyExc_OSError, "this numpy has another C interface");
+    else if (table != NULL)
+        before = ((PyObject * (*)(PyObject *)) table[SET_HANDLER])(new);
     Py_XDECREF(api);
     Py_XDECREF(numpy);
     return before;
