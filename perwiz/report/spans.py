@@ -91,6 +91,25 @@ def sure(span: Span | None, recorded: int, answer: int) -> bool:
     return span is None or worth(span, recorded, answer).sure > 0
 
 
+def ends(worth: Worth) -> tuple[str, str]:
+    """Return what a change gains at least and at most; empty if the trace leaves nothing open."""
+    told = words.duration(worth.least), words.duration(worth.most)
+    return told if worth.least < worth.most and told != (words.duration(worth.gain),) * 2 else ("", "")
+
+
+def beside(span: Span, recorded: int, answer: int) -> str:
+    """Return what is said behind what an answer gains or loses over the recorded makespan, ns: between what that lies, or why nothing."""
+    if not span.drawn:
+        return "; how much it varies is not told"
+    found, loses = worth(span, recorded, answer), answer > recorded
+    if loses and found.most <= 0:
+        found = Worth(-found.gain, -found.most, -found.least)
+    least, most = ends(found)
+    if least:
+        return f", {'a gain ' if loses and found.gain < 0 else ''}between {least} and {most}"
+    return "" if span.varies else "; how much it varies is not known"
+
+
 def short(span: Span | None, answer: int) -> str:
     """Return between which makespans an answer, ns, lies, in short; empty if nothing tells."""
     if span is None:

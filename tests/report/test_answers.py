@@ -145,6 +145,28 @@ def test_gain__by_costs():
         assert spans.texts(span([], 1_000_000, COMPUTATION, gain=gain, costs=costs), 1_380_000_000) == [TOLD, words.format(said)]
 
 
+@pytest.mark.parametrize(
+    ("gain", "answer", "words"),
+    [
+        ((9_400_000, 10_600_000), 1_380_000_000, ", between 9.400 ms and 10.60 ms"),
+        ((-10_600_000, -9_400_000), 1_400_000_000, ", between 9.400 ms and 10.60 ms"),
+        ((-10_600_000, 9_400_000), 1_400_000_000, ", a gain between -10.60 ms and 9.400 ms"),
+        ((-9_400_000, 10_600_000), 1_380_000_000, ", between -9.400 ms and 10.60 ms"),
+        ((10_000_000, 10_000_000), 1_380_000_000, ""),
+    ],
+)
+def test_beside(gain, answer, words):
+    """Of 1.39 s 10 ms are gained or lost: what is lost is told as a loss, unless it may be a gain."""
+    least, most = gain
+    drawn = GainBetween(least, most, 200, 1_390_000_000 - answer, least, most, 0, None)
+    assert spans.beside(span([], 1_000_000, COMPUTATION, gain=drawn), 1_390_000_000, answer) == words
+
+
+def test_beside__not_told():
+    assert spans.beside(span(), 1_390_000_000, 1_380_000_000) == "; how much it varies is not known"
+    assert spans.beside(span(drawn=False), 1_390_000_000, 1_380_000_000) == "; how much it varies is not told"
+
+
 def test_span__nothing_to_say():
     assert spans.facts(span(), 1_380_000_000) == spans.facts(None, 0) == []
 

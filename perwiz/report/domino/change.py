@@ -84,11 +84,7 @@ def gain_of(domino: Listing, row: Worth) -> tuple[str, str]:
 
 def between(domino: Listing, line: Listed) -> tuple[str, str]:
     """Return what a change gains at least and at most, as far as the trace tells; empty if it leaves nothing open, or nothing tells."""
-    if line.span is None:
-        return "", ""
-    worth = spans.worth(line.span, domino.replayed_ns, line.head.makespan_ns)
-    ends = words.duration(worth.least), words.duration(worth.most)
-    return ends if worth.least < worth.most and ends != (words.duration(worth.gain),) * 2 else ("", "")
+    return spans.ends(spans.worth(line.span, domino.replayed_ns, line.head.makespan_ns)) if line.span else ("", "")
 
 
 def worth_of(domino: DominoDocument, row: Ranked | HotSpot) -> tuple[str, str, str]:

@@ -72,10 +72,11 @@ def _answer(predict: PredictDocument) -> Facts:
     change = blocks.gained(recorded, predict.predicted_ns, predict.shares_of_ns)
     if predict.gain_ns > 0 and not spans.sure(predict.predicted_span, recorded, predict.predicted_ns):
         change += ", not sure to gain"
+    change += spans.beside(predict.predicted_span, recorded, predict.predicted_ns) if asked else ""
     change = "nothing changes" if asked and _still(predict) else change
     of = blocks.share_notes(predict.shares_of_ns, recorded, predict.part) if asked else []
     of += ["percentages are of the whole run, as the change moves the end of MPI_Init"] if asked and predict.init_moves else []
-    between = f" ({_between(predict)})" if asked else ""
+    between = f" ({_between(predict)})" if predict.widened or predict.recordings else ""
     facts = [
         ("recorded", "; ".join([blocks.recorded(recorded, predict.health), *of])),
         *blocks.unrecorded_waits(predict.health),
@@ -94,13 +95,8 @@ def _answer(predict: PredictDocument) -> Facts:
 
 
 def _between(predict: PredictDocument) -> str:
-    """Return between what the makespan lies, in short, or that it is not told."""
-    span = predict.predicted_span
-    if told := spans.short(span, predict.predicted_ns):
-        return told
-    if not span.drawn:
-        return "how much it varies is not told"
-    return "whatever the trace leaves open" if span.varies else "how much it varies is not known"
+    """Return between what the makespan lies, in short, as other recordings and a log say."""
+    return spans.short(predict.predicted_span, predict.predicted_ns) or "whatever the trace leaves open"
 
 
 def _changes(predict: PredictDocument) -> Facts:

@@ -119,6 +119,7 @@ def text(told: TogetherDocument) -> str:
     span, asked = told.predicted_span, bool(told.hypotheses)
     if told.gain_ns > 0 and not spans.sure(span, told.recorded_ns, told.predicted_ns):
         change += ", not sure to gain"
+    change += spans.beside(span, told.recorded_ns, told.predicted_ns) if span and asked else ""
     facts = [
         ("recorded", blocks.recorded(told.recorded_ns, told.health)),
         ("predicted", f"{words.duration(told.predicted_ns)}, {change}"),

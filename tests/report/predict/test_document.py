@@ -169,7 +169,7 @@ def test_text__by_hand():
         "",
         "doubtful      1 of 1 messages took more than twice as long as the model says (2.5 % of the recorded run): see how sure",
         "recorded      1.100 us",
-        "predicted     1.010 us (how much it varies is not known), gain 90 ns (8.2 %)",
+        "predicted     1.010 us, gain 90 ns (8.2 %); how much it varies is not known",
         "what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead",
         "              of waiting",
         "waits for     rank 0; a wait goes only as far as that comes earlier",
@@ -233,7 +233,7 @@ def facts(block, *labels):
 def test_text__nothing_changes():
     block = document(late_sender(), ZeroWait("e0"))
     assert facts(block, "zeroed", "moved") == ["1 call, which did not wait in the recorded run", "0 of 2 calls"]
-    assert facts(block, "predicted")[0] == "1.100 us (how much it varies is not known), nothing changes"
+    assert facts(block, "predicted")[0] == "1.100 us, nothing changes"
 
 
 @pytest.mark.parametrize("argument", ["all", "e0,rank:1"])
@@ -263,7 +263,7 @@ def test_text__a_longer_end_is_no_nothing():
 
 def test_text__loss():
     found = facts(document(late_sender(), Speed("rank:0=0.5")), "predicted")
-    assert found[0] == "2.100 us (how much it varies is not known), loss 1.000 us (90.9 %)"
+    assert found[0] == "2.100 us, loss 1.000 us (90.9 %); how much it varies is not known"
 
 
 def test_text__waits_that_were_not_recorded():
