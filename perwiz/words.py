@@ -251,7 +251,7 @@ def table(head: Sequence[str], rows: Sequence[Line], left: Sequence[int] = (0,),
         if long and last not in kept and row is not head:
             out += [f"  {row[last]}"] if _COPIED.match(row[last]) else wrapped(f"  {row[last]}", 2)
     lost = [head[k] for k in above if k not in kept and head[k]]
-    return [*out, *(wrapped(f"no room for: {', '.join(lost)}", 2) if lost else [])]
+    return [*out, *(wrapped(f"too wide to show: {', '.join(lost)}", 2) if lost else [])]
 
 
 def _is_long(cell: str) -> bool:

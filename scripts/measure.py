@@ -105,7 +105,7 @@ def files(ranks: int, calls: int, split: bool) -> None:
             spent = best(lambda file=file: read(file), 2)
             row(f"read ALOG    {name}, {lines / 1e6:.1f} M lines", f"{lines / spent / 1e6:.2f} M lines/s", "at least 3, stretch 5")
         for name, file in (("plain", plain), ("perwiz-ext 1", extended)):
-            spent, peak = whole("predict", file, "--zero-wait", "all", "--waits", "0")
+            spent, peak = whole("predict", file, "--zero-wait", "all", "-n", "0")
             size = f"{name}, file to answer, {count / 1e6:.1f} M calls"
             row(f"predict      {size}", f"{spent:.2f} s", f"{peak / count:.0f} bytes per call at peak (at most 250)")
 

@@ -101,7 +101,7 @@ def whole(path: str) -> None:
 
     from perwiz.formats.files import read
 
-    wall, most, used = launched("predict", path, "--zero-wait", "all", "--waits", "0")
+    wall, most, used = launched("predict", path, "--zero-wait", "all", "-n", "0")
     trace = read(path)
     calls, regions = len(trace.calls), len(trace.regions)
     share = f"{most / calls:.0f} bytes per call, {most / (250 * calls + 20 * regions):.0%} of 250 for each and 20 for each region instance"

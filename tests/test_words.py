@@ -136,7 +136,7 @@ def test_table__leaves_columns_out_from_the_right_and_says_so():
         "pattern      call path           waiting",
         "Late Sender  main/so...ht/halo  1.234 ms",
         "  --zero-wait site:MPI_Recv@main/solve",
-        "no room for: gain",
+        "too wide to show: gain",
     ]
 
 
@@ -145,7 +145,7 @@ def test_table__leaves_spare_columns_out_first():
         "pattern      call path              gain",
         "Late Sender  main/so...ht/halo  9.433 ms",
         "  --zero-wait site:MPI_Recv@main/solve",
-        "no room for: waiting",
+        "too wide to show: waiting",
     ]
 
 

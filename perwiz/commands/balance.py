@@ -19,7 +19,7 @@ Percentages are of the time after MPI_Init, where the trace shows it.
 
 examples:
   perwiz balance run.alog
-  perwiz balance run.otf2 --region timestep --steps 20 --plot steps.png
+  perwiz balance run.otf2 --region timestep -n 20 --plot steps.png
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
 """
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " (default: all parallel regions)"
     )
     parser.add_argument("--region", dest="regions", action="append", default=[], metavar="NAME", help=meaning)
-    parser.add_argument("--steps", type=options.count, default=10, metavar="N", help="list the N steps that gain most (default 10)")
+    options.rows(parser, 10, "steps that gain most")
     options.iterations(parser)
     options.model(parser)
     options.clock(parser)
@@ -54,5 +54,5 @@ def run(args: argparse.Namespace) -> int:
     trace, machine = files.part(args.trace, args.iterations, model)
     with Progress(f"balancing {args.trace}", noun="prediction") as progress:
         balanced = balance(trace, args.regions, machine, args.clock, progress)
-    document = report.document(balanced, args.steps)
+    document = report.document(balanced, args.rows)
     return files.finish(args, document, report.text, document.health.incomplete, {args.plot: partial(plot, balanced, width=args.size)})

@@ -55,8 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", dest="stop", metavar="INSTANT", help=meaning)
     meaning = "exit with 5 if the predicted makespan is further off than this part of the measured one"
     parser.add_argument("--max-error", type=options.percentage, metavar="PERCENT", help=meaning)
-    meaning = "list the N calls whose durations differ most (default 5)"
-    parser.add_argument("--calls", type=options.count, default=5, metavar="N", help=meaning)
+    options.rows(parser, 5, "calls whose durations differ most")
     options.hypotheses(parser)
     options.log(parser, "write what was predicted under the hypotheses, and measured, behind the pairs there (see perwiz predict --log)")
     options.iterations(parser, ", of both runs")
@@ -105,9 +104,9 @@ def run(args: argparse.Namespace) -> int:
         _log(args, comparison)
     found = reasons(comparison, machine, other)
     elsewhere = unasked(comparison, first, second, machine, args.clock)
-    document = report.document(comparison, found, args.calls, args.max_error, elsewhere)
+    document = report.document(comparison, found, args.rows, args.max_error, elsewhere)
     incomplete = any(side.health.incomplete for side in comparison.sides)
-    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.calls, width=args.size)})
+    code = files.finish(args, document, text, incomplete, {args.plot: partial(plot, comparison, found, calls=args.rows, width=args.size)})
     if document.max_error and document.max_error.missed:
         print(f"perwiz: {too_far(document, args.max_error)}", file=sys.stderr)
         return MISSED

@@ -15,7 +15,7 @@ its percentages are of the time after MPI_Init, where the trace shows it, all ot
 
 examples:
   perwiz critical run.alog
-  perwiz critical run.alog --pieces 30 --plot path.png
+  perwiz critical run.alog -n 30 --plot path.png
   perwiz critical run.alog --json --slacks
 
 exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the trace is incomplete
@@ -25,7 +25,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz critical`."""
     options.trace(parser)
-    parser.add_argument("--pieces", type=options.count, default=10, metavar="N", help="list the N longest pieces of the path (default 10)")
+    options.rows(parser, 10, "longest pieces of the path")
     parser.add_argument("--slacks", action="store_true", help="with --json: the slack of every call, in the order of their numbers")
     options.iterations(parser)
     options.model(parser)
@@ -48,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
     path = critical(*files.part(args.trace, args.iterations, model), args.clock)
-    document = report.document(path, args.pieces, args.slacks)
+    document = report.document(path, args.rows, args.slacks)
     return files.finish(args, document, text, document.health.incomplete, {args.plot: partial(plot, path, width=args.size)})

@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             sub.add_argument("--percent", action="store_true", help="times in percent of all time of their run; counts and gains stay")
         if action != "cmp":
             sub.add_argument("--metric", metavar="NAME", help="list the call paths with most of this metric")
-            sub.add_argument("-n", dest="rows", type=options.count, default=10, metavar="N", help="list N call paths (default 10)")
+            options.rows(sub, 10, "call paths")
         options.iterations(sub, ", of every trace")
         options.clock(sub)
         options.answer(sub)

@@ -41,7 +41,7 @@ exit codes: 0 done, 2 usage or model, 3 the trace cannot be read, 4 done but the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz info`."""
     options.trace(parser)
-    options.waits(parser, 0, "list the N longest waits with their calls")
+    parser.add_argument("--waits", type=options.count, default=0, metavar="N", help="list the N longest waits with their calls")
     parser.add_argument("--regions", action="store_true", help="list the user regions")
     meaning = "list what repeats, with its warm-up and trend; with A..B, such as 10..90, 10.. or 12: only what is in these iterations"
     parser.add_argument("--iterations", type=options.chosen, nargs="?", const=True, metavar="A..B", help=meaning)

@@ -77,8 +77,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         if action in ("user", "month", "top"):
             _choice(sub, action)
         if action in ("top", "faults", "month", "user"):
-            most = 20 if action in ("top", "faults") else 10
-            sub.add_argument("-n", dest="most", type=options.count, default=most, metavar="N", help=f"list N of them (default {most})")
+            options.rows(sub, 20 if action in ("top", "faults") else 10, "of them")
         if action in ("job", "user", "month", "top"):
             what = "a page" if action == "top" else "a page with plots"
             sub.add_argument("--html", metavar="FILE", help=f"write {what}, too; it needs no network and no script")
@@ -188,7 +187,7 @@ def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark |
     from perwiz.jobs.views import document as report
 
     if args.action == "faults" or benchmark is None:
-        return report.faults(database, args.most)
+        return report.faults(database, args.rows)
     if args.action == "job":
         return report.job(database, _job(database, args.job), benchmark)
     choice, span = _chosen(args), _period(args, database)
@@ -196,8 +195,8 @@ def _report(args: argparse.Namespace, database: Database, benchmark: Benchmark |
         from perwiz.jobs.views.diagnosis import CRITICAL
 
         within = report.within(choice, span, 0 if args.all else CRITICAL)
-        return report.listing(database, query.jobs(database, within, args.most, "time" if args.all else "mpi"), benchmark)
-    return report.period(database, args.action, span, choice, benchmark, args.processors, args.most)
+        return report.listing(database, query.jobs(database, within, args.rows, "time" if args.all else "mpi"), benchmark)
+    return report.period(database, args.action, span, choice, benchmark, args.processors, args.rows)
 
 
 def _write_page(args: argparse.Namespace, database: Database, document: JobDocument | PeriodDocument | ListDocument) -> None:

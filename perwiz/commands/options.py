@@ -131,9 +131,9 @@ def log(parser: argparse.ArgumentParser, meaning: str) -> None:
     parser.add_argument("--log", metavar="FILE", help=meaning)
 
 
-def waits(parser: argparse.ArgumentParser, default: int, meaning: str) -> None:
-    """Declare --waits."""
-    parser.add_argument("--waits", type=count, default=default, metavar="N", help=f"{meaning} (default {default})")
+def rows(parser: argparse.ArgumentParser, default: int, listed: str) -> None:
+    """Declare -n, how many rows a list has."""
+    parser.add_argument("-n", dest="rows", type=count, default=default, metavar="N", help=f"list N {listed} (default {default})")
 
 
 def clock(parser: argparse.ArgumentParser) -> None:

@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz patterns`."""
     options.trace(parser)
     parser.add_argument("--of", metavar="PATTERN", help="only this pattern and its special cases, such as mpi_latesender")
-    parser.add_argument("-n", dest="rows", type=options.count, default=10, metavar="N", help="list N call paths and instances (default 10)")
+    options.rows(parser, 10, "call paths and instances")
     parser.add_argument("--locations", action="store_true", help="list the waiting of every process")
     parser.add_argument(
         "--statistics", action="store_true", help="list how severe the instances of each pattern are: mean, median, quartiles"

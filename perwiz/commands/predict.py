@@ -65,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     meaning = "keep who got which message, also where another would come first"
     parser.add_argument("--keep-matches", action="store_true", help=meaning)
     options.clock(parser)
-    options.waits(parser, 5, "list the N longest waits before and after")
+    options.rows(parser, 5, "longest waits before and after")
     options.answer(parser)
     options.output(parser, "predicted")
     options.plot(parser, "draw the recorded run above the predicted one")
@@ -137,7 +137,7 @@ def _alone(args: argparse.Namespace) -> int:
     others = [files.part(path, args.iterations)[0] for path in args.runs]
     several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
     other = _told(prediction, args.semantics, args.dimemas) if args.semantics != "perwiz" or args.dimemas else None
-    document = report.document(prediction, args.waits, known, several, other)
+    document = report.document(prediction, args.rows, known, several, other)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}
     return files.finish(args, document, text, document.health.incomplete, outputs)
 

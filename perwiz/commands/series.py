@@ -56,7 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-loss", type=options.percentage, metavar="PERCENT", help=meaning)
     meaning = "exit with 5 if the parallel efficiency of the last run is below this, such as 0.8 or 80%%"
     parser.add_argument("--min-efficiency", type=_part, metavar="PART", help=meaning)
-    parser.add_argument("-n", dest="rows", type=options.count, default=8, metavar="N", help="list N call paths (default 8)")
+    options.rows(parser, 8, "call paths")
     parser.add_argument("-o", dest="output", metavar="FILE.html", help="write a page with the table and its pictures")
     options.draws(parser)
     options.model(parser)

@@ -82,7 +82,7 @@ def test_balance__no_regions(perwiz):
 
 
 def test_balance__json(perwiz):
-    block = json.loads(perwiz("balance steps.alog --region step --steps 1 --json")[1])
+    block = json.loads(perwiz("balance steps.alog --region step -n 1 --json")[1])
     assert [(row["step"], row["balance_time"]["predicted_ns"]) for row in block["steps"]] == [(2, 650_000)]
 
 
@@ -107,8 +107,8 @@ def test_incomplete(perwiz, command):
         ("balance steps.alog --plot x.gif", "x.gif: a picture of type '.gif', must be one of .png .svg .pdf"),
         ("balance steps.alog --plot steps.alog", "steps.alog: is read by this command, must be another file"),
         (
-            "balance steps.alog --steps x",
-            "argument --steps: 'x', must be a whole number from 0 to 1000000; see perwiz balance --help",
+            "balance steps.alog -n x",
+            "argument -n: 'x', must be a whole number from 0 to 1000000; see perwiz balance --help",
         ),
     ],
 )

@@ -97,8 +97,8 @@ def test_incomplete(compare, tmp_path):
 
 
 def test_calls(compare, predicted):
-    assert "calls whose" not in compare(predicted, SRTEST, "--calls", "0")[1]
-    assert len(block(compare, predicted, SRTEST, "--calls", "2")["furthest"]) == 2
+    assert "calls whose" not in compare(predicted, SRTEST, "-n", "0")[1]
+    assert len(block(compare, predicted, SRTEST, "-n", "2")["furthest"]) == 2
 
 
 @pytest.mark.slow

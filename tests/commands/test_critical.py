@@ -23,7 +23,7 @@ def test_text(capsys):
 
 
 def test_json__adds_up(capsys):
-    assert main(["critical", SRTEST, "--json", "--slacks", "--pieces", "3"]) == 0
+    assert main(["critical", SRTEST, "--json", "--slacks", "-n", "3"]) == 0
     block = json.loads(capsys.readouterr().out)
     valid(block, "critical")
     assert block["path"]["total_ns"] == block["makespan_ns"] == 412_568_000
@@ -51,7 +51,7 @@ def test_plot(capsys, tmp_path):
     [
         (["--slacks"], "--slacks: as text there is only a summary of slack, must be given with --json"),
         (["--plot", "path.gif"], "path.gif: a picture of type '.gif', must be one of .png .svg .pdf"),
-        (["--pieces", "x"], "argument --pieces: 'x', must be a whole number from 0 to 1000000; see perwiz critical --help"),
+        (["-n", "x"], "argument -n: 'x', must be a whole number from 0 to 1000000; see perwiz critical --help"),
         (["--model", "guess"], None),
     ],
 )

@@ -79,7 +79,7 @@ def test_model__changes_refused_before_the_trace_is_read(predict):
 
 
 def test_json(document):
-    block = document("--zero-wait", "e25", "--waits", "2")
+    block = document("--zero-wait", "e25", "-n", "2")
     assert (block["recorded_ns"], block["predicted_ns"], block["gain_ns"]) == (412_568_000, 403_130_934, 9_437_066)
     assert block["hypotheses"] == ["zero-wait e25"]
     assert [row["call"] for row in block["waits_before"]] == ["e0", "e12"]
@@ -112,7 +112,7 @@ def test_balance(document, steps, region, ends):
 
 
 def test_waits_0__no_table(predict):
-    assert "longest waits" not in predict("--zero-wait", "e25", "--waits", "0")[1]
+    assert "longest waits" not in predict("--zero-wait", "e25", "-n", "0")[1]
 
 
 def test_engines_agree(document):
