@@ -217,6 +217,7 @@ TERMS = (
     ),
     Term("balanced", "the run if computation, messages or both were even in the steps listed", ("both",), plain=True),
     Term("best step", "the step whose balancing gains most; its processes need not be those that differ most"),
+    Term("not to do", "the step whose balancing makes the run longest: there a process that is late already would get more to do"),
     Term("on the path", "what lies on the critical path: only that makes the run longer", plain=True),
     Term("in calls", "work inside MPI calls, no waiting", plain=True),
     Term("computation", "what a process does between its MPI calls", plain=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Literal
 
 import numpy as np
@@ -85,6 +86,15 @@ class Step(Record):
     """Place among these steps by the standard deviation of computation."""
 
 
+class Losing(Record):
+    """Steps in which evening out computation makes the run longer, by a thousandth or more, the one with the largest loss by name."""
+
+    steps: Positive
+    region: str
+    step: Positive
+    loss_ns: Positive
+
+
 class BalanceDocument(TraceDocument, kw_only=True):
     """Which parallel step pays most if it were balanced. Times are whole nanoseconds."""
 
@@ -104,6 +114,8 @@ class BalanceDocument(TraceDocument, kw_only=True):
     """Those that gain most first, without the whole program."""
     best_span: Span | None
     """Of what pays more in the first of them, computation or messages balanced; null if there is none."""
+    losing: Losing | None
+    """Null if no step is."""
     whole_program: list[Step]
     """Steps that hold 95 % of all computation, unless there is no other step: no answer to which step to balance."""
     deadlocks: Natural
@@ -136,6 +148,7 @@ def document(balance: Balance, steps: int) -> BalanceDocument:
         regions=[_region(run.makespan, region) for region in balance.regions],
         steps=paying,
         best_span=spans.span(limits.span(balance, [best])) if best else None,
+        losing=_losing(balance, ~whole),
         whole_program=_steps(balance, whole, len(whole)),
         deadlocks=run.graph.deadlocks,
         **misfit.modelled(run),
@@ -198,6 +211,17 @@ def _steps(balance: Balance, chosen: Mask, most: int) -> list[Step]:
     return steps
 
 
+def _losing(balance: Balance, chosen: Mask) -> Losing | None:
+    """Return in which of the chosen steps, bool per step of all regions, computation as the mean loses."""
+    run, loss = balance.run, (np.concatenate([region.time for region in balance.regions]) - balance.run.makespan) * chosen
+    losing = int((1000 * loss >= max(blocks.shares_of(run.trace, run.makespan), 1)).sum())
+    if not losing:
+        return None
+    worst = int(loss.argmax())
+    name, number = next(itertools.islice(((one.name, int(step)) for one in balance.regions for step in one.number), worst, None))
+    return Losing(losing, name, number, int(loss[worst]))
+
+
 def _spread(spread: limits.Spread, row: int) -> Spread:
     mean = float(spread.mean[row])
     return Spread(
@@ -235,9 +259,21 @@ def _answer(balance: BalanceDocument) -> Facts:
         facts += spans.facts(balance.best_span, best.predicted_ns) if best.gain_ns > 0 else []
         if best.predicted_ns == balance.predicted_ns and balance.best_span != balance.predicted_span:
             facts.append(("", "its messages are as recorded; balanced ones have other sizes, and what these cost is less known"))
+    facts += _loses(balance)
     if balance.whole_program:
         facts.append(("whole program", f"{_best(balance.whole_program[0], whole)[1]} if balanced: all at once, no step to work at"))
     return misfit.beside(facts, balance, whole)
+
+
+def _loses(balance: BalanceDocument) -> Facts:
+    """Return which steps not to even out."""
+    found = balance.losing
+    if found is None:
+        return []
+    worst, share = _label(found), words.percent(found.loss_ns, balance.shares_of_ns)
+    others = f", the most of {found.steps} that lose" if found.steps > 1 else ""
+    why = "a process that is late already would get more to do there"
+    return [("not to do", f"computation of {worst}: loss {words.duration(found.loss_ns)} ({share}){others}: {why}")]
 
 
 def _best(step: Step, whole: int) -> tuple[Predicted, str]:
@@ -293,7 +329,7 @@ def _spread_lines(balance: BalanceDocument) -> list[str]:
     return words.table(["step", who, "least", "mean", "largest", "sent: least", "mean", "largest", "sigma", "max/mean"], rows)
 
 
-def _label(step: Step) -> str:
+def _label(step: Step | Losing) -> str:
     return step.region if step.region == WHOLE else f"{words.shown(step.region, _NAME)}#{step.step}"
 
 

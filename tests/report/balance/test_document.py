@@ -104,6 +104,7 @@ def test_document__by_hand():
                 "sigma_rank": 1,
             },
         ],
+        "losing": None,
         "whole_program": [],
         "deadlocks": 0,
     }
@@ -132,6 +133,24 @@ def test_text__by_hand():
         "step  ranks  least   mean  largest  sent: least  mean  largest  sigma  max/mean",
         "b#1       2  30 ns  70 ns   110 ns          0 B   0 B      0 B    0 B         -",
     ]
+
+
+def test_losing__who_is_late_gets_more():
+    """Rank 0 computes 100 and nothing in c, rank 1 20 and 40 in c: half of that each, rank 0 ends at 120, and the run is 20 longer.
+
+    In d, rank 2 computes 30 and rank 3 nothing: nobody waits for either, so that it loses nothing.
+    """
+    b = Builder(4)
+    b.barrier(at=[(0, 0)] * 4)
+    b.compute(0, 100)
+    b.compute(1, 20)
+    for rank, name, ns in ((0, "c", 0), (1, "c", 40), (2, "d", 30), (3, "d", 0)):
+        with b.region(rank, name):
+            b.compute(rank, ns)
+    block = document(b.trace("late.alog"), "c", "d")
+    assert block.losing == report.Losing(steps=1, region="c", step=1, loss_ns=20)
+    told = "not to do     computation of c#1: loss 20 ns (20.0 %): a process that is late already would get more to do there"
+    assert told in report.text(block).splitlines()
 
 
 def in_main():
