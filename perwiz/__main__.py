@@ -1,7 +1,5 @@
 """`python -m perwiz` is `perwiz`."""
 
-import sys
+from perwiz.cli import program
 
-from perwiz.cli import main
-
-sys.exit(main())
+program()

@@ -75,6 +75,19 @@ def at_once(tasks: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
     return map_threads(lambda task: task(), tasks, max(min(thread_count(rows), len(tasks)), 1))
 
 
+class Later(Generic[Result]):
+    """A task whose result is there once it was done."""
+
+    result: Result
+
+    def __init__(self, task: Callable[[], Result]) -> None:
+        self._task = task
+
+    def __call__(self) -> None:
+        """Do it."""
+        self.result = self._task()
+
+
 def in_parts(work: Callable[[slice], Any], count: int, rows: int) -> None:
     """Do some work on parts of so many items, in threads if it is about rows for several. No part may write to what another one reads."""
     threads = thread_count(rows)

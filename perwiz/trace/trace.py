@@ -336,6 +336,14 @@ class Trace:
         """Return, per location and one more, the first of its calls; found once."""
         return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1))
 
+    def summed(self, values: I8) -> I8:
+        """Return the sums, per location, of a value for each of its calls."""
+        out, first = np.zeros(len(self.locations), "i8"), self.first_calls
+        some = np.flatnonzero(np.diff(first))
+        if len(some):
+            out[some] = np.add.reduceat(values, first[some])
+        return out
+
 
 def named_call(trace: Trace, call: int) -> str:
     """Return a call as errors name it: `e12 (rank 3)`, `e12 (rank 3.1)` of a thread; `e12` of a location that there is not."""

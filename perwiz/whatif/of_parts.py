@@ -147,4 +147,4 @@ def _by_location(trace: Trace, waiting: I8) -> I8:
     """Return how long calls wait, ns per location: those of this process, or of a window of time."""
     own, rows = np.zeros(len(waiting), "i8"), trace.share.calls
     own[rows] = waiting[rows]
-    return np.diff(np.append(0, np.cumsum(own))[trace.first_calls])
+    return trace.summed(own)

@@ -15,7 +15,7 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, Weighted
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import at_once
+from perwiz.trace.resources import Later, at_once
 from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
@@ -37,11 +37,11 @@ from perwiz.whatif.ranking.situations import situation as situation_of
 from perwiz.whatif.rematch.redrawn import Again
 from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
 from perwiz.whatif.rematch.written import Written
-from perwiz.whatif.run import Run, Start, replayed, swept_makespan, under
+from perwiz.whatif.run import Run, Start, copied, replayed, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
-from perwiz.whatif.sure.span import Answer, Answers, Possible, Span, answered, exactly, spans
+from perwiz.whatif.sure.span import Answer, Answers, Possible, Span, Task, answered, exactly, spans
 from perwiz.whatif.sure.variations import weighed
 from perwiz.whatif.waits import Waits, waiting
 
@@ -140,21 +140,30 @@ def predict(
     asked = parse_all(hypotheses, trace)
     base = replayed(trace, model, clock, asked, engine)
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
-    tasks = (  # before `under` takes over the weights
+    changing = Later(lambda: _changed(copied(base) if waits else base, base, asked, engine))
+    tasks = (  # before the weights are taken over
         lambda: doubts_of(base),
         lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
         lambda: _launched(base, asked),
         lambda: _situation(base, asked),
         lambda: _recorded_waits(base, asked),
+        *([changing] if waits else ()),
     )
-    doubts, beside, launched, found, before = at_once(tasks, base.graph.edges)
+    doubts, beside, launched, found, before, *_ = at_once(tasks, base.graph.edges)
     known = answered(base, (), draws) if asked else None  # in threads itself, and takes as much memory as all of these
     found = cured(found, beside.changes) if found and beside else found
-    changed = under(base, asked, engine)
-    choices = matching(base, changed)
+    if not waits:
+        changing()
+    changed, choices = changing.result
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
     told = between(base, changed, asked, engine, doubts, known, choices, anew, beside, launched, found)
     return told if before is base.waits else dataclasses.replace(told, waits_before=before)
+
+
+def _changed(run: Run, base: Run, asked: tuple[Hypothesis, ...], engine: str) -> tuple[Run, Matching]:
+    """Return what a run with the weights of the recorded one becomes under hypotheses, and the choices among messages that differ then."""
+    changed = under(run, asked, engine)
+    return changed, matching(base, changed)
 
 
 def between(
@@ -175,11 +184,21 @@ def between(
     With `anew` it is that of the run whose `choices` are made anew. It keeps what the runs say, not their weights and vertex times, which
     only further questions need.
     """
+    made, trace = changed, base.trace
     if anew is not None and known is not None and not anew[1].reason:
-        span, changed = _span_anew(base, anew[0], hypotheses, doubts, known), anew[0]
+        changed = anew[0]
+    weighted, time, order = changed.weighted, changed.time, changed.order
+    predicted = Later(lambda: forwards(changed.recorded_rows()))
+    zeroed = Later(lambda: _zeroed(trace, hypotheses))
+    left = Later(lambda: _left(trace, changed.waits, hypotheses))
+    doubted = Later(lambda: doubts.told((weighted, time)))
+    shared = Later(lambda: sharing(base.weighted, weighted, time))
+    links = Later(lambda: on_links(weighted, time, trace))
+    meanwhile = (predicted, zeroed, left, doubted, shared, links)
+    if known is None or changed is made:
+        span = span_between(base, changed, hypotheses, doubts, known, meanwhile)
     else:
-        span = span_between(base, changed, hypotheses, doubts, known)
-    order, trace, size = changed.order, base.trace, changed.weighted.size
+        span = _span_anew(base, changed, hypotheses, doubts, known, meanwhile)
     return Prediction(
         trace=trace,
         machine=base.machine,
@@ -190,19 +209,19 @@ def between(
         health=base.health(),
         matching=choices,
         rematched=anew[1] if anew else None,
-        predicted=forwards(changed.recorded_rows()),
-        size=size if order is None else size[order.message],
+        predicted=predicted.result,
+        size=weighted.size if order is None else weighted.size[order.message],
         waits_before=base.waits,
-        waits_after=_left(trace, changed.waits, hypotheses),
-        zeroed=_zeroed(trace, hypotheses),
+        waits_after=left.result,
+        zeroed=zeroed.result,
         misfit=base.weighted.misfit,
-        doubts=doubts.told((changed.weighted, changed.time)),
+        doubts=doubted.result,
         held=doubts.held,
         deadlocks=base.graph.deadlocks,
         span=span,
         order=order,
-        sharing=sharing(base.weighted, changed.weighted, changed.time),
-        links=on_links(changed.weighted, changed.time, trace),
+        sharing=shared.result,
+        links=links.result,
         instead=beside,
         launched=launched,
         situation=situation,
@@ -257,13 +276,19 @@ def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits
     return Waits(np.where(gone, 0, waits.time), np.where(gone, NONE, waits.partner).astype(waits.partner.dtype))
 
 
-def span_between(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None) -> Span:
-    """Return the span of what hypotheses make of a recorded run, given doubts of that and how much it varies; None if nothing is asked."""
+def span_between(
+    base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None, meanwhile: Sequence[Task] = ()
+) -> Span:
+    """Return the span of what hypotheses make of a recorded run, given doubts of that and how much it varies; None if nothing is asked.
+
+    Other tasks are done meanwhile.
+    """
     if known is None:
+        at_once(meanwhile, base.graph.edges)
         return exactly(base.trace.timeline.makespan)
     others, ((drawn,), drawing) = possible(base, hypotheses, changed.weighted), known.noise.drawing([changed.weighted])
     found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, drawn, others, any(one.priced for one in hypotheses))
-    return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts, drawing)[0]
+    return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts, (*drawing, *meanwhile))[0]
 
 
 def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:
@@ -277,13 +302,13 @@ def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) ->
     return tuple(out)
 
 
-def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers) -> Span:
+def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers, meanwhile: Sequence[Task]) -> Span:
     """Return the span of a run whose receives are matched anew: so in all that are drawn, of the recorded one, too."""
     handed = handed_out(base.trace)
     asked, unchanged = Again(handed, hypotheses), Again(handed, ())
     found = Answer(asked.question, anew.makespan, asked.drawn(known.noise, base))
     recorded = dataclasses.replace(known.recorded, drawn=unchanged.drawn(known.noise, base))
-    return spans(base, dataclasses.replace(known, recorded=recorded, of=(found,)), hypotheses, doubts)[0]
+    return spans(base, dataclasses.replace(known, recorded=recorded, of=(found,)), hypotheses, doubts, meanwhile)[0]
 
 
 def predicted_trace(prediction: Prediction) -> Trace:

@@ -259,11 +259,16 @@ def changed(run: Run, hypotheses: Sequence[Hypothesis]) -> Run:
     return under(based(run, hypotheses), hypotheses)
 
 
+def copied(run: Run) -> Run:
+    """Return a run with weights of its own."""
+    return dataclasses.replace(run, weighted=dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()))
+
+
 def based(run: Run, hypotheses: Sequence[Hypothesis]) -> Run:
     """Return a run with weights of its own, and all edges that hypotheses need."""
     trace, machine = run.trace, run.machine
     if fits(run, hypotheses):
-        return dataclasses.replace(run, weighted=dataclasses.replace(run.weighted, weight=run.weighted.weight.copy()))
+        return copied(run)
     return replay_of(run.clocks, graph_of(trace, machine.model, hypotheses), machine)
 
 

@@ -29,12 +29,12 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.instead import BALANCE, SLOWEST, balanced
-from perwiz.whatif.run import Known, Run, Start, is_changes, known, replay_error, replayed, summable
+from perwiz.whatif.run import Known, Run, Start, copied, is_changes, known, replay_error, replayed, summable
 from perwiz.whatif.sure import variations
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import ANY, DRAWS, Noise, found_noise, noise_of
 from perwiz.whatif.sure.parts import BLOCKS, LEAST
-from perwiz.whatif.sure.span import as_recorded, draws_of, recorded_answer
+from perwiz.whatif.sure.span import drawn_as_recorded, draws_of
 from perwiz.whatif.sure.variations import Variation, varied
 from perwiz.whatif.wildcards import Possible, possible
 
@@ -95,7 +95,7 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
 
     def noisy() -> tuple[Noise, F8]:
         noise = noise_of(run, draws_of(run))
-        return noise, as_recorded(run.weighted, noise).drawn
+        return noise, drawn_as_recorded(run.weighted, noise)
 
     def others() -> tuple[Varied, ...]:
         held = Varied(variations.HELD, variations.held(run))
@@ -111,12 +111,11 @@ def go_on(trace: Trace, run: Run, clock: str) -> None:
     """Let the next questions on a trace with the machine of its recorded run begin with that, and what is told of it."""
 
     def again() -> Run:
-        weighted = dataclasses.replace(run.weighted, weight=run.weighted.weight.copy())
-        out, noise = dataclasses.replace(run, weighted=weighted), noise_of(run, draws_of(run))
+        out, noise = copied(run), noise_of(run, draws_of(run))
         doubts_of.tell(doubts_of(run), out)
         found_noise.tell(found_noise(run, None), out, None)
         noise_of.tell(noise, out, noise.draws)
-        as_recorded.tell(recorded_answer(out, as_recorded(run.weighted, noise).drawn), weighted, noise)
+        drawn_as_recorded.tell(drawn_as_recorded(run.weighted, noise), out.weighted, noise)
         return out
 
     known.tell(Known(clock, run.machine, lambda: run, again), trace)
@@ -164,7 +163,7 @@ def _tell(store: Store) -> None:
         doubts_of.tell(kept.doubts, out)
         found_noise.tell(dataclasses.replace(kept.noise, draws=DRAWS), out, None)
         noise_of.tell(kept.noise, out, kept.noise.draws)
-        as_recorded.tell(recorded_answer(out, kept.drawn), weighted, kept.noise)
+        drawn_as_recorded.tell(kept.drawn, weighted, kept.noise)
         health.tell(kept.health, out.trace, out.graph.contradictions, out.clocks)
         balanced.tell(kept.balanced, out)
         possible.tell(kept.possible, out.trace)

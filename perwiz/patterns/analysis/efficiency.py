@@ -220,7 +220,7 @@ def inside(run: Run, window: Times, chosen: Mask) -> I8:
     calls, location = run.trace.timeline.calls, run.trace.calls.location
     begin, end = window.enter[location], window.leave[location]
     length = (np.clip(calls.leave, begin, end) - np.clip(calls.enter, begin, end)) * chosen[run.trace.calls.op]
-    return np.diff(np.append(0, np.cumsum(length))[run.trace.first_calls])
+    return run.trace.summed(length)
 
 
 def between(run: Run, best: Times) -> list[Efficiency]:

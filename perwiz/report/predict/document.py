@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
 from msgspec.structs import asdict
 
 from perwiz.loggps import PROFILES
@@ -37,9 +36,7 @@ from perwiz.report.records import (
     TraceDocument,
     choice,
 )
-from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.computation import BalanceTime
 from perwiz.whatif.hypotheses.network import Network
@@ -52,7 +49,6 @@ from perwiz.whatif.run import ENGINES
 from perwiz.whatif.sure.logged import Pair, widened
 from perwiz.whatif.sure.recordings import Recordings
 from perwiz.whatif.timed import shared_links
-from perwiz.whatif.waits import Waits
 
 if TYPE_CHECKING:
     from perwiz.whatif.semantics import Told
@@ -366,7 +362,7 @@ def _processes(prediction: Prediction) -> list[Process]:
     """Return, per location, when it ends and how long it waits, recorded and predicted."""
     trace = prediction.trace
     before, after = prediction.recorded.locations.leave, prediction.predicted.locations.leave
-    waiting, predicted = (_by_location(trace, waits) for waits in (prediction.waits_before, prediction.waits_after))
+    waiting, predicted = (trace.summed(waits.time) for waits in (prediction.waits_before, prediction.waits_after))
     return [
         Process(
             **asdict(blocks.location(trace, k)),
@@ -378,7 +374,3 @@ def _processes(prediction: Prediction) -> list[Process]:
         )
         for k in range(len(trace.locations))
     ]
-
-
-def _by_location(trace: Trace, waits: Waits) -> I8:
-    return np.diff(np.concatenate(([0], np.cumsum(waits.time)))[trace.first_calls])

@@ -178,15 +178,10 @@ def paired(before: F8, after: F8) -> F8:
     return before[:both] - after[:both]
 
 
-def answer(noise: Noise, question: Question, weighted: Weighted) -> Answer:
-    """Return an answer, given the weighted graph under the question."""
-    return Answer(question, swept_makespan(weighted), noise.drawn(weighted))
-
-
 def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Answers:
     """Return the answers of a run, with so many runs drawn of each: fewer, but FEWEST, where all pass more than EDGES_OF_ALL edges."""
     noise = noise_of(run, draws_of(run, len(questions), draws))
-    recorded, found = as_recorded(run.weighted, noise), list[Answer]()
+    recorded, found = Answer(_unchanged, run.makespan, drawn_as_recorded(run.weighted, noise)), list[Answer]()
     together = max(_ROOM // (_BYTES * max(run.graph.edges, 1)), 1)
     for begin in range(0, len(questions), together):
         some = questions[begin : begin + together]
@@ -204,14 +199,9 @@ def draws_of(run: Run, questions: int = 0, draws: int = DRAWS) -> int:
 
 
 @remembered(1)
-def as_recorded(weighted: Weighted, noise: Noise) -> Answer:
-    """Return the run as it was recorded as an answer, found once."""
-    return answer(noise, _unchanged, weighted)
-
-
-def recorded_answer(run: Run, drawn: F8) -> Answer:
-    """Return a run as it was recorded as an answer, given the makespans drawn of it, ns."""
-    return Answer(_unchanged, run.makespan, drawn)
+def drawn_as_recorded(weighted: Weighted, noise: Noise) -> F8:
+    """Return the makespans, ns, of runs drawn of the recorded one, given its weighted graph: found once."""
+    return noise.drawn(weighted)
 
 
 def _unchanged(weighted: Weighted) -> Weighted:
@@ -225,17 +215,17 @@ def span_under(run: Run, hypotheses: Sequence[Hypothesis], draws: int = DRAWS) -
 
 
 def spans(
-    run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None, drawing: Sequence[Task] = ()
+    run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None, beside: Sequence[Task] = ()
 ) -> list[Span]:
     """Return the span of each answer, the unknowns of the machine varied one at a time and then all to where each answer is smallest and
     largest; the model is varied, too, where more than a few messages contradict it.
 
     `hypotheses` are those of the questions that change messages: they may need further edges. `doubts` are those of the run, whose
-    weights are read without. `drawing` are tasks that are done beside, and draw runs of the answers.
+    weights are read without. `beside` are tasks that are done meanwhile, such as those that draw runs of the answers.
     """
     found, doubts = [_Found(answer) for answer in answers.of], doubts or doubts_of(run)
     more = [*doubts.against, *(change for hypothesis in hypotheses for change in hypothesis.opens(run.machine))]
-    _tell_of_each(run, found, more, hypotheses, drawing)
+    _tell_of_each(run, found, more, hypotheses, beside)
     _tell_alone(run, found, doubts)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
@@ -246,13 +236,11 @@ def spans(
     return [one.span(answers, run) for one in found]
 
 
-def _tell_of_each(
-    run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis], drawing: Sequence[Task]
-) -> None:
+def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis], beside: Sequence[Task]) -> None:
     """Tell answers what they become where one thing is otherwise that is unknown, held or fitted, in order.
 
-    What is otherwise takes memory: of several answers, which then are found at once, one thing after the other. What is left to draw is
-    drawn meanwhile.
+    What is otherwise takes memory: of several answers, which then are found at once, one thing after the other. What is to be done beside
+    is done meanwhile.
     """
 
     rows = 0 if run.trace.share.team else run.graph.edges  # who asks others does so in one order
@@ -273,12 +261,12 @@ def _tell_of_each(
         *(partial(otherwise, made) for _, made in unknown),
         *(partial(cheaper, model) for model in run.machine.off),
     ]
-    tasks += drawing
+    tasks += beside
     outcomes = [task() for task in tasks] if len(found) >= thread_count(rows) else at_once(tasks, rows)
     for (key, _), several in zip(unknown, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)
-    for one, costs in zip(found, zip(*outcomes[len(unknown) : len(tasks) - len(drawing)], strict=True), strict=False):
+    for one, costs in zip(found, zip(*outcomes[len(unknown) : len(tasks) - len(beside)], strict=True), strict=False):
         one.costs = [cost for cost in costs if cost is not None]
 
 
