@@ -97,8 +97,8 @@ def sure(document: Modelled, whole: int, told: Facts | None = None) -> list[str]
 
 
 def doubts(document: Modelled, whole: int) -> Facts:
-    """Return the doubts and the reasons for them. Arguments as of `beside`."""
-    return [*_reasons(document, whole), *blocks.shared_processors(document.health)]
+    """Return that the run should be recorded again, and the doubts with the reasons for them. Arguments as of `beside`."""
+    return [*record_again(document.health), *_reasons(document, whole)]
 
 
 def _reasons(document: Modelled, whole: int) -> Facts:

@@ -53,8 +53,7 @@ def _list(
         remedy = line.head.remedy if line is above else in_short(line.head.remedy)
         told += [] if line.head.remedy in said or (line is above and in_short(remedy) == remedy) else [f"do: {remedy}"]
         said.add(line.head.remedy)
-        tie = "=" if line.place and line.place.tied else ""
-        rows.append([f"{tie}{number}", *gain_of(domino, line.head), *between(domino, line), line.head.kind, shown(line.head)])
+        rows.append([numbered(number, line), *gain_of(domino, line.head), *between(domino, line), line.head.kind, shown(line.head)])
         rows += [part for text in filter(None, told) for part in words.wrapped(f"{INDENT}{text}", len(INDENT) + 2)]
     head = ["", "gain", "", "least", "most", "kind", "change"]
     if title == _AT_BEST or not any(row[3] for row in rows if not isinstance(row, str)):
@@ -75,19 +74,30 @@ def further(listed: int, worth: int, small: int) -> list[str]:
     return [f"{count} {gain}"] if small else []
 
 
+def numbered(number: int, line: Line) -> str:
+    """Return the number of a line, marked if it may gain more than the line before it."""
+    return f"{'=' if line.place and line.place.tied else ''}{number}"
+
+
 def _without(row: Sequence[str]) -> list[str]:
     """Return a row without between what its gain lies."""
     return [*row[:3], *row[5:]]
 
 
 def _legend(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
-    """Return what gains are, and in which order lines stand."""
-    told = [f"to ask for one: {words.shown(domino.predict, WHOLE)} CHANGE"]
+    """Return how to ask for a line, and in which order they stand."""
+    asked = f"to ask for one: {words.shown(domino.predict, WHOLE)} CHANGE"
+    return [line for text in [asked, *order(domino, lines)] for line in words.wrapped(text, 2)]
+
+
+def order(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
+    """Return in which order lines stand, and what their marks mean."""
+    told = list[str]()
     if len(lines) > 1 and any(between(domino, line)[0] for line in lines):
         told.append("order: the largest gain; where each of two lies between least and most of the other, the larger least")
     if any(line.place and line.place.tied for line in lines):
         told.append("=: it may gain more than the line before it, in more than one of twenty resampled runs")
-    return [line for text in told for line in words.wrapped(text, 2)]
+    return told
 
 
 def _same(domino: DominoDocument, line: Line) -> list[str]:

@@ -99,7 +99,7 @@ const page = window.perwiz = (function () {
   }
 
   // head: texts; rows: {cells: [text or node], go: f, title: text}; options: {left: [columns], caption: text, stacked: whether a narrow
-  // screen has the cells behind the fourth below each other}. Heads sort; what has more
+  // screen has the cells behind the fifth below each other}. Heads sort; what has more
   // than FEW rows has a field that filters them; a table is copied as lines of cells with tabs between.
   function table(head, rows, options) {
     const left = new Set((options || {}).left || [0]), side = (k) => left.has(k) ? "left" : "";

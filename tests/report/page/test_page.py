@@ -11,7 +11,10 @@ import pytest
 
 import perwiz
 from build import Builder, hand_model
+from perwiz import words
 from perwiz.report import misfit
+from perwiz.report.domino import lists
+from perwiz.report.domino.change import between
 from perwiz.report.domino.records import Pipeline
 from perwiz.report.page import analyses
 from perwiz.report.page import page as html_report
@@ -168,6 +171,12 @@ def test_fixes(srtest):
     )
     assert answer["replay"] == "the unchanged run is exactly the recorded one"
     assert block["ranked"][0]["change"] == "--advance site:MPI_Recv"
+    assert [row["number"] for row in block["ranked"]] == [lists.numbered(k + 1, line) for k, line in enumerate(srtest.ranked.ranked)]
+    for row, line in zip(block["ranked"], srtest.ranked.ranked, strict=True):
+        ends = ("", "") if row["least"] is None else (words.duration(row["least"]), words.duration(row["most"]))
+        assert ends == between(srtest.ranked, line)  # as perwiz domino tells them
+    assert any(row["least"] is not None for row in block["ranked"])
+    assert block["ranked_notes"][0].startswith("Order: the largest gain; where each of two lies between least and most")
     first = block["at_best"][0]
     assert (first["kind"], first["change"], first["id"]) == ("collective", "--zero-time site:MPI_Barrier", 0)
     assert first["remedy"].startswith("leave out the barrier")

@@ -9,11 +9,15 @@ page.panel("fixes", {draw(box, data) {
   const go = (call) => call === null ? undefined : () => page.show({call});
   const place = node("div", {class: "columns"});
   box.append(page.facts(data.answer), place);
-  const list = (rows, ...title) => rows.length && place.append(node("div", {}, ...title, table(["gain", "", "makespan", "kind", "change", "what to do"],
-    rows.map((row) => ({go: go(row.id), title: row.what, cells: [bar(row.gain), share(row.gain),
-      time(row.makespan), row.kind, node("code", {class: "change"}, row.change), node("span", {class: "remedy"}, row.remedy)]})), {left: [0, 3, 4, 5], stacked: true})));
-  list(data.ranked, node("h3", {}, "What could be changed"));
-  list(data.at_best, node("h3", {}, "What there is to gain at best"), node("p", {class: "quiet"}, data.at_best_note));
+  const end = (gain) => gain === null ? "" : time(gain), told = (text) => node("p", {class: "quiet"}, text);
+  const asked = (row) => [row.kind, node("code", {class: "change"}, row.change), node("span", {class: "remedy"}, row.remedy)];
+  const list = (rows, names, cells, ...title) => rows.length && place.append(node("div", {}, ...title,
+    table([...names, "kind", "change", "what to do"], rows.map((row) => ({go: go(row.id), title: row.what, cells: [...cells(row), ...asked(row)]})),
+      {left: [0, 1, names.length, names.length + 1, names.length + 2], stacked: true})));
+  list(data.ranked, ["", "gain", "", "least", "most"], (row) => [row.number, bar(row.gain), share(row.gain), end(row.least), end(row.most)],
+    node("h3", {}, "What could be changed"), ...data.ranked_notes.map(told));
+  list(data.at_best, ["", "gain", "", "makespan", ""], (row) => ["", bar(row.gain), share(row.gain), time(row.makespan), ""],
+    node("h3", {}, "What there is to gain at best"), told(data.at_best_note));
   if (data.changes.length) {
     place.append(node("div", {}, node("h3", {}, "Single calls"), table(["gain", "", "makespan", "waits", "call", "rank", "routine", "waits for", "where"],
       data.changes.map((row) => ({go: go(row.id), title: "show " + row.call + " in the timeline", cells: [bar(row.gain), share(row.gain),

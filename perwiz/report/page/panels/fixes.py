@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from perwiz import words
 from perwiz.report import blocks, spans
+from perwiz.report.domino import lists
 from perwiz.report.domino.answer import for_devices, hot_spots, limits, pipeline
-from perwiz.report.domino.change import gained
+from perwiz.report.domino.change import between, gained
 from perwiz.report.domino.records import Change, DominoDocument, Line, PathStep, Ranked
 from perwiz.report.domino.sure import limited
 from perwiz.report.domino.text import pace
@@ -24,7 +25,11 @@ def document(report: Report) -> PanelData:
     return {
         "answer": _answer(ranked),
         "changes": [_place(row) | _worth(row) | {"wait": row.wait_ns} for row in ranked.changes],
-        "ranked": [_line(report, row, line.change) for row, line in zip(ranked.ranked, report.ranking.lines, strict=False)],
+        "ranked": [
+            {"number": lists.numbered(number, row)} | _line(report, row, line.change) | _ends(ranked, row)
+            for number, (row, line) in enumerate(zip(ranked.ranked, report.ranking.lines, strict=False), 1)
+        ],
+        "ranked_notes": [f"{note[0].upper()}{note[1:]}." for note in lists.order(ranked, ranked.ranked)],
         "at_best": [_line(report, row, line.change) for row, line in zip(ranked.at_best, report.ranking.bounds, strict=False)],
         "at_best_note": "A wait goes only as far as what it waits for comes earlier, and calls always take some time.",
         "steps": [_step(row, path.trigger) for row in path.steps],
@@ -79,6 +84,12 @@ def _line(report: Report, line: Line, change: RankedChange) -> PanelData:
     longest = int(calls[report.run.waits.time[calls].argmax()]) if calls is not None and len(calls) else None
     shown = words.shown(head.change, 300)
     return _worth(head) | {"id": longest, "kind": head.kind, "change": shown, "what": words.shown(head.what, 300), "remedy": head.remedy}
+
+
+def _ends(ranked: DominoDocument, line: Line) -> PanelData:
+    """Return what a line gains at least and at most, ns; null if the trace leaves nothing open, or nothing tells."""
+    found = spans.worth(line.span, ranked.replayed_ns, line.head.makespan_ns) if line.span and between(ranked, line)[0] else None
+    return {"least": found.least, "most": found.most} if found else {"least": None, "most": None}
 
 
 def _step(row: PathStep, trigger: str | None) -> PanelData:
