@@ -128,6 +128,18 @@ def test_kinds_are_explained(word):
     assert [term.name for term in terms.find(word)], word
 
 
+@pytest.mark.parametrize("name", [name for name in operations.OPS if not name.startswith(("MPI_", "shmem_"))])
+def test_what_is_no_routine_of_a_library_is_explained(name):
+    """Names of MPI and OpenSHMEM are in their standards; POSIX has most of its."""
+    assert [term.name for term in terms.find(name)] or name in POSIX, name
+
+
+POSIX = (
+    *("pthread_create", "pthread_join", "pthread_mutex_lock"),
+    *("pthread_cond_wait", "pthread_cond_signal", "pthread_barrier_wait"),
+)
+
+
 SCREENS = (
     "domino srtest.alog",
     "predict srtest.alog --zero-wait e25",
