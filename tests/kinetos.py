@@ -41,6 +41,16 @@ class Rank:
         self.op("record_param_comms", ts - 1, 6, tid, **told)
         return self.launch(f"ncclDevKernel_{name}_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", ts, begin, dur, stream, tid)
 
+    def batch(self, ts, begin, dur, *parts, ranks="[0, 1, 2]", note=True):
+        """Add sends and receives in a group, each as (what, partner): a record per part, then a launch in none of them, its kernel."""
+        for k, (what, partner) in enumerate(parts):
+            told = {"Collective name": what, "Process Group Name": "0", "Process Group Ranks": ranks, "dtype": "Float", "Seq": 1}
+            told |= {"In msg nelems": 10, "Out msg nelems": 10, "Dst Rank" if what == "send" else "Src Rank": partner}
+            self.op("record_param_comms", ts + k, 0.5, **told)
+        if note:
+            self.note("nccl:coalesced", ts + len(parts), 4)
+        return self.launch("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", ts + len(parts) + 1, begin, dur, 20)
+
     def text(self):
         return json.dumps({**self.beside, "traceEvents": self.events, "traceName": "x.json"})
 

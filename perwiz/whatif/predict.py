@@ -30,7 +30,7 @@ from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.order.tables import scatter
 from perwiz.whatif.overload import OnLinks, on_links
 from perwiz.whatif.ranking.asked import change_of
-from perwiz.whatif.ranking.computation import NEVER_LATE, training_devices
+from perwiz.whatif.ranking.computation import NEVER_LATE, launches_recorded, training_devices
 from perwiz.whatif.ranking.instead import Instead, instead
 from perwiz.whatif.ranking.situations import cured
 from perwiz.whatif.ranking.situations import situation as situation_of
@@ -244,9 +244,11 @@ def _recorded_waits(base: Run, asked: Sequence[Hypothesis]) -> Waits:
 
 
 def _launched(base: Run, asked: Sequence[Hypothesis]) -> int | None:
-    """Return the makespan, ns, of a training job under hypotheses with NEVER_LATE beside; None unless usual operations are asked for."""
+    """Return the makespan, ns, of a training job under hypotheses with NEVER_LATE beside; None unless usual operations are asked for, and
+    no launches are recorded.
+    """
     typical = any(isinstance(one, Typical) for one in asked) and NEVER_LATE not in map(str, asked)
-    if not typical or not training_devices(base.trace).any():
+    if not typical or launches_recorded(base.trace) or not training_devices(base.trace).any():
         return None
     return swept_makespan(apply(base.weighted, [*asked, parse(NEVER_LATE)]))
 

@@ -13,7 +13,7 @@ from perwiz.formats.kineto.events import ANNOTATION, OPERATOR
 from perwiz.formats.kineto.groups import Groups
 from perwiz.formats.kineto.rank import Columns, Rank
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.tables import NONE
 
 _RECORD = b"record_param_comms"
@@ -38,6 +38,20 @@ class Ends:
         return cls(np.empty(0, "i8"), np.empty(0, "i4"), np.empty(0, "i4"), np.empty(0, "i8"), np.empty(0, bool))
 
 
+@dataclasses.dataclass
+class _Parts:
+    """What kernels do, which are several things where sends and receives were grouped."""
+
+    kernel: I8
+    """Place among the kernels that communicate."""
+    record: I8
+    """Row of the file's event that tells what, of whom, with which number."""
+
+    def take(self, rows: Mask) -> _Parts:
+        """Return some of them."""
+        return _Parts(self.kernel[rows], self.record[rows])
+
+
 def sizes(rank: Rank, row: I8) -> tuple[I8, I8]:
     """Return the bytes that events say are sent and received."""
     dtype, place = np.unique(rank.detail("element", row), return_inverse=True)
@@ -59,42 +73,71 @@ class Kernels:
 
     def _add(self, rows: I8, book: Book, groups: Groups) -> None:
         """Add the calls that kernels are."""
-        rank, device = self._rank, self._device
+        rank, device, ran = self._rank, self._device, self._device.ran
         launch = device.launched()[rows]
         self._records = _of_name(rank, OPERATOR, _RECORD)
-        said = self._around(launch)
-        own = device.ran.at.row[rows]
-        told = np.where(rank.detail("collective", own) >= 0, own, said)
-        known = told >= 0
-        named = np.full(len(rows), NONE, "i4")
-        named[known] = self._named(told[known])
-        op = np.where(named > 0, named, self._annotated(launch, device.ran.op[rows])).astype("i4")
-        group, sequence = np.zeros(len(rows), "i4"), np.full(len(rows), NONE, "i8")
-        sent, received = np.zeros((2, len(rows)), "i8")
-        group[known] = groups.of(rank, told[known])
-        groups.unnamed += int((~known).sum())
-        sent[known], received[known] = sizes(rank, told[known])
-        where = np.where(rank.detail("sequence", own) >= 0, own, said)
-        sequence[where >= 0] = rank.detail("sequence", where[where >= 0])
-        collective = operations.COLLECTIVE[op]
-        sequence[~collective] = NONE
-        peer = self._peers(groups, op, group, np.where(known, told, 0), known)
-        ran = device.ran
+        part = self._parts(ran.at.row[rows], launch, ran.op[rows])
+        part_op, part_group = self._named(part.record), groups.of(rank, part.record)
+        part_peer = self._peers(groups, part_op, part_group, part.record)
+        said, group, peer = (_of_kernels(part, told, len(rows)) for told in (part_op, part_group, part_peer))
+        groups.unnamed += len(rows) - len(np.unique(part.kernel))
+        op = np.where(said > 0, said, self._annotated(launch, ran.op[rows])).astype("i4")
+        op[part.kernel[part_op != said[part.kernel]]] = BOTH
+        peer[part.kernel[part_peer != peer[part.kernel]]] = NONE
+        size = np.zeros((2, len(rows)), "i8")
+        moved = np.stack(sizes(rank, part.record)) * (part_op != np.array([[RECV], [SEND]]))
+        for total, one in zip(size, moved, strict=True):
+            np.add.at(total, part.kernel, one)
         handle = book.add(
             ran.at.location[rows],
             op,
             ran.begin[rows],
             ran.end[rows],
             turn=ran.turn[rows],
-            group=group,
+            group=np.maximum(group, 0),
             peer=peer,
-            sequence=sequence,
-            sent=np.where(op == RECV, 0, sent),
-            received=np.where(op == SEND, 0, received),
+            sequence=np.where(operations.COLLECTIVE[op], self._sequence(part, ran.at.row[rows]), NONE),
+            sent=size[0],
+            received=size[1],
         )
-        for side, which, size in (("sends", SEND, sent), ("receives", RECV, received)):
-            mine = (op == which) & (peer >= 0)
-            setattr(self, side, Ends(handle[mine], peer[mine], group[mine], size[mine], np.ones(int(mine.sum()), bool)))
+        ran.op[rows] = op
+        for side, which, moves in (("sends", SEND, moved[0]), ("receives", RECV, moved[1])):
+            mine = (part_op == which) & (part_peer >= 0)
+            ends = Ends(handle[part.kernel[mine]], part_peer[mine], part_group[mine], moves[mine], np.ones(int(mine.sum()), bool))
+            setattr(self, side, ends)
+
+    def _parts(self, own: I8, launch: I8, op: I4) -> _Parts:
+        """Return what kernels do; `own` are their rows of the events of the file, `op` what they are named after."""
+        around = self._around(launch)
+        told = np.where(self._rank.detail("collective", own) >= 0, own, around)
+        kernel = np.flatnonzero(told >= 0)
+        of_group = self._of_groups(launch, around, op)
+        of_group = of_group.take(told[of_group.kernel] < 0)
+        return _Parts(np.concatenate([kernel, of_group.kernel]), np.concatenate([told[kernel], of_group.record]))
+
+    def _of_groups(self, launch: I8, around: I8, op: I4) -> _Parts:
+        """Return what kernels do that NCCL launches when a group ends (`batch_isend_irecv`): what was asked for since the kernel before.
+
+        send record   recv record   launch(SendRecv)      both records are of that kernel, whose launch lies in none
+        """
+        at, host = self._records.take(~np.isin(self._records.row, around)), self._device.host
+        kind = self._named(at.row)
+        at, kind, known = at.take(kind > 0), kind[kind > 0], np.flatnonzero(launch >= 0)
+        found = [np.empty((2, 0), "i8")]
+        for one in np.unique(at.location).tolist():
+            mine, theirs = np.flatnonzero(at.location == one), known[host.location[launch[known]] == one]
+            theirs = theirs[np.argsort(host.enter[launch[theirs]], kind="stable")]
+            place = np.searchsorted(host.enter[launch[theirs]], at.leave[mine])
+            mine, kernel = mine[place < len(theirs)], theirs[place[place < len(theirs)]]
+            message = (kind[mine] == SEND) | (kind[mine] == RECV)
+            fits = (around[kernel] < 0) & np.where(message, op[kernel] == BOTH, op[kernel] == kind[mine])
+            found.append(np.stack([kernel[fits], at.row[mine[fits]]]))
+        return _Parts(*np.concatenate(found, axis=1))
+
+    def _sequence(self, part: _Parts, own: I8) -> I8:
+        """Return the number of each kernel in its group, -1 for none: its own, else that of the record around its launch."""
+        told, own = _of_kernels(part, self._rank.detail("sequence", part.record), len(own)), self._rank.detail("sequence", own)
+        return np.where(own >= 0, own, told)
 
     def _around(self, launch: I8) -> I8:
         """Return the record of communication in which each launch lies, a row of the events of the file, or -1."""
@@ -123,22 +166,30 @@ class Kernels:
         at = rank.chosen(ANNOTATION)
         said = np.array([names.annotated(rank.texts.raw(k))[1] for k in range(len(rank.texts))] + [NONE], "i4")[at.name]
         at, said = at.take(said >= 0), said[said >= 0]
-        out = np.where(op == BOTH, _ALL_TO_ALL, op).astype("i4")
+        out = np.where(op == BOTH, _ALL_TO_ALL, op).astype("i4")  # what is no group of sends and receives
         for one in np.unique(at.location).tolist():
             mine = np.flatnonzero(at.location == one)
             asked = np.flatnonzero((host.location[launch] == one) & (launch >= 0)) if len(host.row) else np.empty(0, "i8")
             place = np.searchsorted(at.enter[mine], host.enter[launch[asked]], "right") - 1
             inside = (place >= 0) & (at.leave[mine[place]] >= host.enter[launch[asked]])
-            out[asked[inside]] = said[mine[place[inside]]]
+            told, asked = said[mine[place[inside]]], asked[inside]
+            out[asked] = np.where(told == BOTH, op[asked], told)
         return out
 
-    def _peers(self, groups: Groups, op: I4, group: I4, row: I8, known: Mask) -> I4:
+    def _peers(self, groups: Groups, op: I4, group: I4, row: I8) -> I4:
         """Return the partners of messages, ranks, -1 for others and those that nobody tells."""
         place = np.where(op == SEND, self._rank.detail("target", row), self._rank.detail("source", row))
         out = np.full(len(op), NONE, "i4")
-        mine = ((op == SEND) | (op == RECV)) & known
+        mine = (op == SEND) | (op == RECV)
         out[mine] = groups.partner(group[mine], place[mine].astype("i4"), self._rank.rank)
         return out
+
+
+def _of_kernels(part: _Parts, told: Ints, count: int) -> I8:
+    """Return what the last part of each of some kernels is told, -1 for kernels without any."""
+    out = np.full(count, NONE, "i8")
+    out[part.kernel] = told
+    return out
 
 
 def _of_name(rank: Rank, kind: int, name: bytes) -> Columns:

@@ -34,7 +34,7 @@ class Ran:
     """Handle of the call that begins when it ends."""
     turn: I8
     op: I4
-    """What it is among ranks, -1 for computation and copies."""
+    """What it is among ranks, as its kernel is named, then as what is around its launch tells; -1 for computation and copies."""
     correlation: I8
 
 

@@ -33,7 +33,7 @@ _COLLECTIVES = {
     "dist_gather": "gather",
     "dist_send": "send",
     "dist_recv": "recv recvanysource recv_any_source",
-    "dist_send_recv": "sendrecv",
+    "dist_send_recv": "sendrecv coalesced",
 }
 _OP = {name: operations.OP[op] for op, names in _COLLECTIVES.items() for name in names.split()}
 _OF_KERNEL = re.compile(rb"(?:nccl|rccl|msccl|mscclpp)\w*?Kernel(?:_Generic)?_(\w*?)(?:_|\(|$)|(?:nccl|rccl)(?:Dev)?Kernel(\w+)")

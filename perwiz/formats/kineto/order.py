@@ -2,19 +2,23 @@
 
 Where the trace has events of synchronisation, they tell it (Kineto writes them on demand). Else the order of calls does, as PyTorch makes
 them (ProcessGroupNCCL.cpp): before it launches a collective on a stream of its own it records an event in the current stream and lets that
-one wait for it; `work.wait()` lets the current stream wait for the oldest collective that nothing has waited for.
+one wait for it; `work.wait()` lets the current stream wait for the oldest collective that nothing has waited for. So it does of what is
+received; what a kernel alone sends nothing needs.
 
     record wait launch(nccl)              the collective waits for what was launched last on the other stream
     record wait launch(gemm)              likewise, the other way round
     launch(nccl) record wait record       between both records: NCCL's own, no wait for what comes behind
     wait launch(gemm)                     no record since the last launch: waits for a collective
     wait record wait launch(nccl) launch(gemm)      likewise: what is launched on the other stream waits for an earlier collective
+
+Threads that launch on the same stream take turns: autograd waits for the collectives of a backward pass, and who called it launches next.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from perwiz.formats.kineto.comms import SEND
 from perwiz.formats.kineto.device import Device
 from perwiz.kernels import launches
 from perwiz.trace import streams
@@ -72,24 +76,37 @@ def _on_stream(device: Device, known: I8, launch: I8, stream: Ints, time: I8, be
 
 
 def _inferred(device: Device, known: I8, launch: I8, waits: I8) -> tuple[I8, I8]:
-    """Return the pairs that the order of calls tells, thread by thread."""
-    parts = []
+    """Return the pairs that the order of calls tells, of threads that take turns together."""
+    host, ran, parts = device.host, device.ran, [(np.empty(0, "i8"), np.empty(0, "i8"))]
     records = np.flatnonzero(device.does == streams.RECORD)
-    for thread in np.unique(device.host.location[waits]).tolist():
-        mine = known[device.host.location[launch[known]] == thread]
-        mine = mine[np.lexsort((device.ran.begin[mine], launch[mine]))]
-        _, first = np.unique(launch[mine], return_index=True)
-        mine = mine[first]
+    order = np.lexsort((host.row, host.enter))
+    turn = np.empty(len(order), "i8")
+    turn[order] = np.arange(len(order))
+    known = known[np.lexsort((ran.begin[known], turn[launch[known]]))]
+    known = known[np.append(True, np.diff(launch[known]) != 0)]
+    together = _together(host.location[launch[known]], ran.at.location[known], ran.op[known] < 0, device.rank.hosts)
+    for one in np.unique(together[host.location[waits]]).tolist():
+        mine = known[together[host.location[launch[known]]] == one]
         if len(mine):
-            own = (rows[device.host.location[rows] == thread] for rows in (records, waits))
-            parts.append(_of_thread(device, mine, launch[mine], *own))
-    if not parts:
-        return np.empty(0, "i8"), np.empty(0, "i8")
+            own = (np.sort(turn[rows[together[host.location[rows]] == one]]) for rows in (records, waits))
+            parts.append(_of_threads(device, mine, turn[launch[mine]], *own))
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def _of_thread(device: Device, activity: I8, launch: I8, records: I8, waits: I8) -> tuple[I8, I8]:
-    """Return the pairs of a thread's waits; `launch` are its launches in order, as the others rows of the host's calls."""
+def _together(thread: Ints, stream: Ints, computes: Mask, threads: int) -> I8:
+    """Return a number per thread: the same for those that launch what computes on the same streams, as autograd does and who calls it.
+
+    thread  0 1 2   stream  7 7 9    out  0 0 2
+    """
+    out = np.arange(threads)
+    for one in np.unique(stream[computes]).tolist():
+        numbers = np.unique(out[thread[computes & (stream == one)]])
+        out[np.isin(out, numbers)] = numbers[0]
+    return out
+
+
+def _of_threads(device: Device, activity: I8, launch: I8, records: I8, waits: I8) -> tuple[I8, I8]:
+    """Return the pairs of the waits of some threads; `launch`, `records` and `waits` are the turns of their calls, in order."""
     ran = device.ran
     collective = ran.op[activity] >= 0
     group, of_wait = np.searchsorted(launch, records), np.searchsorted(launch, waits)
@@ -109,7 +126,8 @@ def _of_thread(device: Device, activity: I8, launch: I8, records: I8, waits: I8)
     between = np.append(collective, False)[of_wait[lone]]
     later[lone[between]] = np.append(activity, NONE)[_next(~collective)[of_wait[lone[between]]]]
     lone = lone[~between | (first[of_wait[lone]] < _FAR)]
-    earlier[lone] = _oldest(activity[collective], launch[collective], waits[lone])
+    needed = collective & (ran.op[activity] != SEND)
+    earlier[lone] = _oldest(activity[needed], launch[needed], waits[lone])
     return earlier, later
 
 

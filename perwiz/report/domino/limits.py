@@ -159,7 +159,7 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
     trace = asker.run.trace
     if change.kind not in EVEN or change.by not in ("program", "stretch", "rank") or change.word not in _OF_PROCESSES:
         return None
-    computed = _computed(asker)
+    computed = _computed(asker, change.word == "typical")
     if change.by == "rank":
         asked = change.question.partition(" ")[2]
         chosen = selectors.processors(trace, asked.rpartition("=")[0] if change.word == "speed" else asked)
@@ -177,12 +177,12 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
 
 
 @remembered(2)
-def _computed(asker: Asker) -> I8:
+def _computed(asker: Asker, devices: bool) -> I8:
     """Return how long each process computes in each region itself, ns, and in the last column outside of any: of a run whose shares are of
-    the time after MPI_Init, between its own MPI_Init and MPI_Finalize.
+    the time after MPI_Init, between its own MPI_Init and MPI_Finalize; with what its devices compute, or without what it does for them.
     """
     trace, segments = asker.run.trace, asker.segments
-    own = ~asker.for_devices & (trace.locations.kind != STREAM)[segments.location]
+    own = np.full(len(segments.location), True) if devices else ~asker.for_devices & (trace.locations.kind != STREAM)[segments.location]
     if blocks.shares_of(trace, asker.run.makespan) < asker.run.makespan:
         ending = np.flatnonzero(np.isin(trace.calls.op, operations.FINALIZES))
         own &= (segments.gap > _before(trace, selectors.init_calls(trace), NONE)[segments.location]) & (

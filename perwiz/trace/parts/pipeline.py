@@ -23,7 +23,7 @@ from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
-_SEND, _RECV, _IDLE = (operations.OP[name] for name in ("dist_send", "dist_recv", "device_idle"))
+_SEND, _RECV, _BOTH, _IDLE = (operations.OP[name] for name in ("dist_send", "dist_recv", "dist_send_recv", "device_idle"))
 NO_PIPELINE = "no pipeline of stages that send and receive micro-batches, or not told what computes them"
 _MOST = 0.8
 """Part of what the stages compute, between the first and the last micro-batch, that must belong to these."""
@@ -75,7 +75,7 @@ class Bubbles:
 def pipelines(trace: Trace) -> Pipelines | None:
     """Return the pipelines of a job; None if there are none, or its messages do not tell what computes a micro-batch."""
     table, calls = trace.messages, trace.calls
-    rows = np.flatnonzero((calls.op[table.send] == _SEND) & (calls.op[table.receive] == _RECV))
+    rows = np.flatnonzero(np.isin(calls.op[table.send], (_SEND, _BOTH)) & np.isin(calls.op[table.receive], (_RECV, _BOTH)))
     process = trace.locations.process[calls.location]
     pairs = np.stack((process[table.send[rows]], process[table.receive[rows]])).astype("i8")
     found = [chain for chain in _chains(pairs) if chain]

@@ -215,13 +215,21 @@ def without_launches(asker: Asker) -> tuple[str, str, int] | None:
     """Return two questions and the makespan with both, ns: launches of a training job are never late, and of ranks the devices of which
     compute longest each operation takes what is usual. None if that gains nothing.
 
-    Of one rank, if that gains nearly as much as any group; late launches alone hide a straggler: all else waits for them as recorded.
+    Of one rank, if that gains nearly as much as any group; late launches alone hide a straggler: all else waits for them as recorded. None
+    where launches are recorded: what waits for them is tied to them.
     """
+    if launches_recorded(asker.run.trace):
+        return None
     asked = [f"typical {text}" for _, text, _ in _stragglers(asker)]
     gain = [asker.run.makespan - asker.makespan(parse(NEVER_LATE), parse(text)) for text in asked]
     most = max(gain, default=0)
     enough = ((NEVER_LATE, text, asker.run.makespan - one) for text, one in zip(asked, gain, strict=True) if one >= CLOSE * most > 0)
     return next(enough, None)
+
+
+def launches_recorded(trace: Trace) -> bool:
+    """Return whether a trace has the calls that launch what devices do."""
+    return bool((trace.calls.op == operations.OP["device_launch"]).any())
 
 
 def training_devices(trace: Trace) -> Mask:

@@ -10,10 +10,13 @@ from perwiz.cli import main
 from perwiz.errors import UNREADABLE, ReaderError, TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.jobtable.read import last_before
+from perwiz.report.predict import document as predict_document
+from perwiz.report.predict.text import text as predict_text
 from perwiz.trace import operations, tables
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.parts.pipeline import bubbles, pipelines
 from perwiz.whatif.hypotheses.base import parse_all
+from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.computation import without_launches
 from perwiz.whatif.run import replayed, under
@@ -188,6 +191,18 @@ def test_domino__asks_as_the_page_does():
     assert (never, typical) == ("zero-time op:device_idle", "typical rank:0")
     assert makespan == under(run, parse_all([never, typical], run.trace)).makespan
     assert (run.makespan - makespan) / run.makespan == pytest.approx(0.496, abs=0.001)
+
+
+def test_predict__usual_operations_and_launches_that_are_never_late(tmp_path):
+    """Beside the one question stands what both give, once no launch is late; asked together they are the answer."""
+    trace = read(tmp_path, pipeline())
+    alone, both = (predict(trace, [*more, "typical all"], clock="none", draws=0) for more in ([], ["zero-time op:device_idle"]))
+    assert (alone.launched, both.launched) == (both.predicted.makespan, None)
+    assert alone.predicted.makespan > both.predicted.makespan
+    told = " ".join(predict_text(predict_document.document(alone, 0)).split())
+    why = "launches late launches (device_idle) may hide what a straggler costs; without them: --zero-time op:device_idle beside: gain"
+    assert why in told
+    assert predict(trace, ["speed rank:2=2"], clock="none", draws=0).launched is None
 
 
 @pytest.mark.slow

@@ -132,6 +132,44 @@ def test_read__messages(tmp_path):
     assert (len(trace.messages), trace.messages.bytes.tolist(), trace.messages.mode.tolist()) == (1, [4000], [tables.SYNCHRONOUS])
 
 
+def test_read__grouped_messages(tmp_path):
+    """`batch_isend_irecv`: one kernel, launched behind the records of what it sends and receives; each waits for all its partners.
+
+    Rank 1 sends to both others and receives from rank 0 in one kernel, which ends when the last of them has come, rank 2 at 90.
+    """
+    ranks = [Rank(0, 3).batch(10, 20, 75, ("send", 1), ("recv", 1)), Rank(1, 3).batch(10, 30, 66, ("send", 0), ("recv", 0), ("send", 2))]
+    ranks.append(Rank(2, 3).batch(10, 90, 8, ("recv", 1)))
+    trace = read(tmp_path, *ranks)
+    talks = np.flatnonzero(operations.TALKS[trace.calls.op])
+    assert [operations.OPS[op] for op in trace.calls.op[talks]] == ["dist_send_recv", "dist_send_recv", "dist_recv"]
+    assert trace.calls.peer[talks].tolist() == [1, -1, 1]
+    assert (trace.calls.bytes_sent[talks].tolist(), trace.calls.bytes_received[talks].tolist()) == ([40, 80, 0], [40, 40, 40])
+    table = trace.messages
+    ends = zip(np.searchsorted(talks, table.send).tolist(), np.searchsorted(talks, table.receive_done).tolist(), strict=True)
+    assert sorted(ends) == [(0, 1), (1, 0), (1, 2)]
+    assert trace.properties == {}
+
+
+def test_read__groups_of_collectives(tmp_path):
+    """Gathers launched when a group ends are one kernel, with the bytes of all, in the group and with the number of their records."""
+    rank = Rank(0, 4)
+    for ts in (10, 12):
+        told = {"Process Group Name": "dp", "Process Group Ranks": "[0, 2]", "dtype": "Float", "In msg nelems": 10, "Out msg nelems": 20}
+        rank.op("record_param_comms", ts, 1, **{"Collective name": "_allgather_base", "Seq": 7, **told})
+    rank.launch("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 20, 30, 5, 20)
+    trace = read(tmp_path, rank)
+    (call,) = np.flatnonzero(operations.COLLECTIVE[trace.calls.op])
+    assert (operations.OPS[trace.calls.op[call]], trace.communicators.names[trace.calls.comm[call]]) == ("dist_all_gather", "dp")
+    assert (trace.calls.bytes_sent[call], trace.calls.bytes_received[call], trace.properties) == (80, 160, {})
+
+
+def test_read__a_group_that_nobody_tells(tmp_path):
+    """Sends and receives in a group without records have partners that nobody tells; they are no exchange among all ranks."""
+    trace = read(tmp_path, Rank(0).batch(10, 20, 40), Rank(1).batch(10, 20, 40))
+    assert [operations.OPS[op] for op in trace.calls.op[operations.TALKS[trace.calls.op]]] == ["dist_send_recv"] * 2
+    assert (len(trace.messages), len(trace.collectives)) == (0, 0)
+
+
 def test_read__streams_wait(tmp_path):
     """By order: a collective waits for the stream of the launch before it; what is launched behind a lone wait waits for the collective."""
     rank = Rank(0, 1).launch("gemm", 10, 20, 30).call("cudaEventRecord", 13).call("cudaStreamWaitEvent", 16)
@@ -142,6 +180,27 @@ def test_read__streams_wait(tmp_path):
         ("event", ("device_idle", 1, 40), ("device_idle", 2, 0)),
         ("event", ("device_idle", 2, 70), ("device_idle", 1, 40)),
     ]
+
+
+def test_read__streams_wait_for_another_thread(tmp_path):
+    """Autograd, thread 2, sums gradients and waits; what the first thread launches next on the stream of both waits for the sum."""
+    rank = Rank(0, 1).note("ProfilerStep#1", 0, 120).launch("gemm", 10, 20, 30, tid=2)
+    rank.call("cudaEventRecord", 13, tid=2).call("cudaStreamWaitEvent", 16, tid=2)
+    rank.nccl("AllReduce", 20, 52, 28, 1, ranks="[0]", tid=2).call("cudaEventRecord", 26, tid=2).call("cudaStreamWaitEvent", 30, tid=2)
+    rank.launch("adam", 40, 81, 9).launch("copy", 42, 44, 3, 9, tid=3).launch("gemm", 95, 100, 5, tid=2)
+    events = [link for link in links(read(tmp_path, rank)) if link[0] == "event"]
+    assert events == [
+        ("event", ("device_idle", 3, 50), ("device_idle", 5, 0)),
+        ("event", ("device_idle", 5, 80), ("device_idle", 3, 50)),
+    ]
+
+
+def test_read__what_is_sent_holds_nobody(tmp_path):
+    """Of a send and a receive launched before a lone wait, the receive is what is waited for: it ends at 91, 81 behind the first launch."""
+    rank = Rank(0, 2).batch(10, 20, 60, ("send", 1)).batch(30, 81, 10, ("recv", 1))
+    rank.call("cudaStreamWaitEvent", 45).launch("gemm", 50, 92, 5)
+    events = [link for link in links(read(tmp_path, rank)) if link[0] == "event"]
+    assert events == [("event", ("device_idle", 2, 81), ("device_idle", 1, 0))]
 
 
 def test_read__streams_wait_as_told(tmp_path):
