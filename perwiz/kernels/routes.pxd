@@ -31,11 +31,13 @@ cdef struct Load:
 cdef class Routes:
     cdef const int[::1] first
     cdef double most
+    cdef double patience
     cdef Route[::1] routes
     cdef Stay[::1] stays
     cdef Load[::1] load
     cdef int[::1] heap
     cdef Py_ssize_t waiting
+    cdef Py_ssize_t used
     cdef int moved
 
     cdef void pass_until(self, Py_ssize_t r, double now) noexcept
@@ -43,6 +45,8 @@ cdef class Routes:
     cdef void leave(self, Py_ssize_t r, double now) noexcept
     cdef void expect(self, Py_ssize_t r, double least) noexcept
     cdef void share(self, double now) noexcept
+    cdef bint settle(self) noexcept
+    cdef void fill(self) noexcept
     cdef void tell(self, Py_ssize_t one, double was) noexcept
     cdef double level(self, Py_ssize_t one) noexcept
     cdef void wait(self, Py_ssize_t one) noexcept

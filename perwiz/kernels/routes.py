@@ -4,7 +4,9 @@
 The level of a link is the rate that flows have there which nothing else holds back: that at which it is full, given the levels of the
 other links on their routes. A flow has the smallest of its levels, and no more than it has alone. What begins or ends moves the levels of
 its links, each of these perhaps those of links that flows share with it, and so on until none moves, in any order (Charny, Clark and Jain,
-Congestion control with explicit rate indication, 1995). Links and routes that a change does not reach are not touched.
+Congestion control with explicit rate indication, 1995). Links and routes that a change does not reach are not touched. How often that
+takes has no good bound, and rounding might keep it going: where n links are in use and levels have been given n squared times, all are
+found from none (progressive filling), where each round settles a link, so that each of n is looked at n times at most.
 
 All flows of a route have one rate: what they have passed since it was empty is one number, and who is done first needs no rate.
 """
@@ -60,17 +62,18 @@ class Routes:
         part: cython.const[cython.double][::1],
         capacity: cython.const[cython.double][::1],
         most: cython.double,
+        patience: cython.double = 1.0,
     ) -> None:
         """Prepare routes without flows: r passes the links `link[first[r] .. first[r + 1] - 1]`, of each a part of the rate.
 
-        A link carries its capacity per ns, a flow alone passes `most`.
+        A link carries its capacity per ns, a flow alone passes `most`. With no `patience` all levels are found from none each time.
         """
-        self.first, self.most = np.append(first, np.int32(len(link))), most
+        self.first, self.most, self.patience = np.append(first, np.int32(len(link))), most, patience
         self.routes = rows(len(first), ROUTE)
         self.stays = rows(len(link), STAY)
         self.load = rows(len(capacity), LOAD)
         self.heap = np.arange(len(first), dtype="i4")
-        self.waiting, self.moved = 0, _NONE
+        self.waiting, self.used, self.moved = 0, 0, _NONE
         for k in range(len(first)):
             self.routes[k].end = self.routes[k].least = _NEVER
             self.routes[k].rate = most
@@ -114,6 +117,7 @@ class Routes:
                 if self.load[one].stay != _NONE:
                     self.stays[self.load[one].stay].before = at
                 self.load[one].stay = at
+            self.used += self.load[one].flows == 0
             self.load[one].flows += 1
             self.load[one].demand += self.stays[at].part * self.most
             self.load[one].asked += self.stays[at].part * self.routes[r].rate
@@ -139,6 +143,7 @@ class Routes:
                     self.stays[self.stays[at].behind].before = self.stays[at].before
             self.load[one].flows -= 1
             some: cython.bint = self.load[one].flows > 0
+            self.used -= not some
             self.load[one].demand = self.load[one].demand - self.stays[at].part * self.most if some else 0.0
             self.load[one].asked = self.load[one].asked - self.stays[at].part * self.routes[r].rate if some else 0.0
             if self.load[one].level < _NEVER:
@@ -159,17 +164,11 @@ class Routes:
     @cython.cfunc
     @cython.exceptval(check=False)
     def share(self, now: cython.double) -> cython.void:
-        """Give links their levels until none waits, the lowest first, as one matters to those above it; then routes their rates."""
-        while self.waiting > 0:
-            one: cython.Py_ssize_t = self.next()
-            was: cython.double = self.load[one].level
-            level: cython.double = self.level(one)
-            if abs(level - was) > _ALMOST * level:
-                self.load[one].level = level
-                self.move(one)
-                self.tell(one, was)
+        """Give links their levels until none waits, or all from none if that takes long; then routes their rates."""
+        if not self.settle():
+            self.fill()
         while self.moved != _NONE:
-            one = self.moved
+            one: cython.Py_ssize_t = self.moved
             self.moved = self.load[one].moved
             self.load[one].moved = _OUT
             at: cython.Py_ssize_t = self.load[one].stay
@@ -183,6 +182,47 @@ class Routes:
                     self.routes[r].rate = rate
                     self.expect(r, self.routes[r].least)
                 at = self.stays[at].behind
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def settle(self) -> cython.bint:
+        """Give links their levels until none waits, the lowest first, as one matters to those above it; return whether that ended soon."""
+        links: cython.double = max(self.used, self.waiting)
+        left: cython.double = self.patience * links * links
+        while self.waiting > 0:
+            if left < 1:
+                return False
+            left -= 1
+            one: cython.Py_ssize_t = self.next()
+            was: cython.double = self.load[one].level
+            level: cython.double = self.level(one)
+            if abs(level - was) > _ALMOST * level:
+                self.load[one].level = level
+                self.move(one)
+                self.tell(one, was)
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def fill(self) -> cython.void:
+        """Give all links their levels from none: of those that have none yet the lowest is right, as only lower ones matter to it."""
+        while self.waiting > 0:
+            self.next()
+        for one in range(len(self.load)):
+            self.load[one].level = _NEVER
+            self.move(one)
+        while True:
+            lowest: cython.Py_ssize_t = _NONE
+            least: cython.double = _NEVER
+            for one in range(len(self.load)):
+                if self.load[one].flows > 0 and self.load[one].level == _NEVER:
+                    level: cython.double = self.level(one)
+                    if level < least:
+                        lowest = one
+                        least = level
+            if lowest == _NONE:
+                return
+            self.load[lowest].level = least
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -235,11 +275,16 @@ class Routes:
         self.load[one].asked = asked
         if asked <= capacity * (1 + _ALMOST):
             return _NEVER
-        # what it would carry is a concave function of its level: from anywhere the next guess is below, and then they ascend
+        # what it would carry is a concave function of its level: from anywhere the next guess is below, and then they ascend,
+        # each above one limit more at least, or else what is shared is the same and so is the guess
+        first: cython.bint = True
         while True:
             found: cython.double = spare / shared if shared > 0 else 0.0
             if abs(found - level) <= _ALMOST * level:
                 return found
+            if found < level and not first:
+                return level
+            first = False
             level = found
             spare = capacity
             shared = 0.0

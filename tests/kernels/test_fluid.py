@@ -12,6 +12,7 @@ import naive
 from perwiz.engines.flowing import delayed
 from perwiz.engines.fluid import simulate
 from perwiz.engines.sweep import sweep
+from perwiz.kernels.fluid import Fluid
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links import flows
 from perwiz.loggps.links.shapes import Torus, fat_tree
@@ -23,7 +24,7 @@ SCALE = 1e6
 """Delays are whole ns."""
 
 
-def flowed(flowing, capacity, most):
+def flowed(flowing, capacity, most, patience=1.0):
     """Return when flows (start, volume, {link: part}), in order, are done; those of one way have one route."""
     count, none = len(flowing), np.zeros(len(flowing), "i8")
     ways = [*dict.fromkeys(tuple(flow[2].items()) for flow in flowing)]
@@ -34,7 +35,9 @@ def flowed(flowing, capacity, most):
     route, posted = np.array([ways.index(tuple(flow[2].items())) for flow in flowing], "i4"), np.zeros(count, bool)
     links = route, first, link, part, np.array(capacity, "f8"), float(most), none
     found = flows.Flows(np.arange(count), none, none, none, none, posted, none, SCALE * volume, *links)
-    return ((SCALE * start + SCALE * volume / most + flows.passed(found, SCALE * start)) / SCALE).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flows.Flows, "fluid", lambda self: Fluid(*links[1:-1], patience))
+        return ((SCALE * start + SCALE * volume / most + flows.passed(found, SCALE * start)) / SCALE).tolist()
 
 
 def test_flow__worked_by_hand():
@@ -63,9 +66,11 @@ FLOWS = st.lists(PARTS, min_size=1, max_size=5).flatmap(
 
 @given(FLOWS, st.lists(st.integers(1, 6), min_size=4, max_size=4))
 def test_flow__twin(several, capacity):
+    """As links that wait are settled, and as all are from none, where that does not end soon."""
     several = sorted(several, key=lambda flow: flow[0])
     expected = [float(each) for each in naive.flow(several, capacity, 3)]
     assert flowed(several, capacity, 3) == pytest.approx(expected, abs=1e-2)
+    assert flowed(several, capacity, 3, patience=0) == pytest.approx(expected, abs=1e-2)
 
 
 @pytest.mark.slow
@@ -79,7 +84,9 @@ def test_flow__twin_of_many(seed, last):
     start = np.sort(rng.integers(0, last + 1, len(ways))).tolist()
     several = list(zip(start, rng.integers(1, 40, len(ways)).tolist(), ways, strict=True))
     capacity = rng.integers(1, 9, 10).tolist()
-    assert flowed(several, capacity, 3) == pytest.approx([float(each) for each in naive.flow(several, capacity, 3)], abs=1e-2)
+    expected = [float(each) for each in naive.flow(several, capacity, 3)]
+    for patience in (0, 0.05, 1):
+        assert flowed(several, capacity, 3, patience) == pytest.approx(expected, abs=1e-2)
 
 
 def test_flow__along_a_chain():
