@@ -76,6 +76,7 @@ TERMS = (
     Term("late start", "the process that ends last began after others, or left MPI_Init after them: that is no work", ("start",)),
     Term("hidden", "imbalance that balancing does not gain: calls and messages of other processes take as long meanwhile"),
     Term("polling", "tests and probes in vain, made again and again until something has come"),
+    Term("unshared", "what a change gains if each process has a processor of its own, where they shared some in the recorded run"),
     Term("not sure to gain", "in what the trace leaves open the gain may be nothing: resampled runs, the span, fitted costs, the machine"),
     Term("sure to gain", "beside a first change that is not sure to gain: the one of the largest gain that is", plain=True),
     Term("not tried", "kinds of changes that were not asked about, or a part of them: why, and what to ask instead"),

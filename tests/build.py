@@ -30,7 +30,7 @@ from perwiz.loggps.keys import LETTERS, OF_PAIRS, PAIRS, SENDS
 from perwiz.loggps.model import Costs, Limit, Model
 from perwiz.trace import operations, tables
 from perwiz.trace.table import dtypes
-from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
+from perwiz.trace.trace import SHARED, Communicators, Counts, Timeline, Trace
 
 ANY, NONE = tables.ANY, tables.NONE
 MODES = {"": tables.STANDARD, "R": tables.READY, "B": tables.BUFFERED, "S": tables.SYNCHRONOUS}
@@ -58,6 +58,24 @@ def placed(trace, node, metahost=None):
     process = trace.locations.process
     locations = dataclasses.replace(trace.locations, node=node[process], metahost=metahost[process])
     return dataclasses.replace(trace, locations=locations, nodes=tuple(f"n{k}" for k in range(node.max(initial=-1) + 1)))
+
+
+def shared(trace):
+    """Return a trace whose processes shared processors."""
+    return dataclasses.replace(trace, properties={SHARED: "2 processes shared 1 processor of node a"})
+
+
+def held_by_chance():
+    """Return a trace whose rank 0 ten times computes 500, sends what waits for its receiver, and computes 500 again; then both meet in a
+    barrier, from which rank 1 is back late: it posts its next receive 1000 after rank 0 is back.
+    """
+    b = Builder(2)
+    for begin in range(0, 16_000, 1600):
+        met = begin + (1036 if begin else 536)
+        b.send(0, 1, 200, at=(begin + 500, met))
+        b.recv(1, 0, at=(begin + 1000 * bool(begin), met))
+        b.barrier(at=[(met + 500, begin + 1600), (met, begin + 1600 + 1000)])
+    return b.trace()
 
 
 _SEEDS = st.integers(0, 2**32 - 1)

@@ -20,6 +20,8 @@ from perwiz.whatif.sure.first import Worth
 from perwiz.whatif.sure.parts import BLOCKS, FEW
 from perwiz.whatif.sure.variations import HELD
 
+OWN = "if each process had a processor of its own"
+"""What a gain is told for where processes shared processors."""
 _WORDS = {
     "progress": {"in calls": "long messages move on only in MPI calls", "always": "long messages move on without MPI calls"},
     "gap": {"none": "nothing keeps sends apart", "sending call": "sends are kept apart"},
@@ -73,8 +75,9 @@ def _by_chance(chance: Chance) -> ByChance:
 
 def worth(span: Span, recorded: int, answer: int) -> Worth:
     """Return what an answer gains over the recorded makespan, ns, and between what that lies in all that the trace leaves open: in nine of
-    ten runs drawn anew, as costs that were fitted may be, as the machine may be, and with a processor for each process. Where too little
-    repeats to draw them, between what it lies as the answer may last anything within its span.
+    ten runs drawn anew, as costs that were fitted may be, as the machine may be, and as recorded or with a processor for each process. The
+    latter is what it gains where processes shared them. Where too little repeats to draw runs, between what it lies as the answer may last
+    anything within its span.
     """
     gain = span.gain
     if gain is not None:
@@ -82,8 +85,9 @@ def worth(span: Span, recorded: int, answer: int) -> Worth:
     else:
         times = [span.least_ns, span.most_ns, *(other.makespan_ns for other in span.others)]
         least, most = recorded - max(times), recorded - min(times)
-    told = [recorded - answer, *([] if span.alone_ns is None else [span.alone_ns])]
-    return Worth(recorded - answer, min(least, *told), max(most, *told))
+    now = recorded - answer
+    alone = now if span.alone_ns is None else span.alone_ns
+    return Worth(alone, min(least, now, alone), max(most, now, alone))
 
 
 def sure(span: Span | None, recorded: int, answer: int) -> bool:
@@ -144,7 +148,7 @@ def _needless(span: Span) -> str:
 def _alone(gain: int) -> str:
     """Return in words what a change gains among processes that do not share processors."""
     told = f"{'gain' if gain >= 0 else 'loss'} {words.duration(abs(gain))}"
-    return f"{told} if each process had a processor of its own, as far as what repeats tells"
+    return f"{told} {OWN}, as far as what repeats tells"
 
 
 def gains(gain: GainBetween, costs: int) -> str:

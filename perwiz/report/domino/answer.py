@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, pipelines, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.change import between, gains, most_above, parts_of, shown
+from perwiz.report.domino.change import between, counted, descheduled, gains, gains_of, most_above, parts_of, shown, unshared
 from perwiz.report.domino.first import first_bound, first_line, hidden, pays, worthless
 from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending
 from perwiz.report.info import iterations
@@ -267,7 +267,7 @@ def far_bound(domino: DominoDocument) -> Line | None:
     none.
     """
     line, bound = first_line(domino) if pays(domino) else None, first_bound(domino)
-    return bound if bound and (line is None or bound.head.gain_ns >= _FAR * line.head.gain_ns) else None
+    return bound if bound and (line is None or counted(bound) >= _FAR * counted(line)) else None
 
 
 def _first(domino: DominoDocument, line: Line) -> Facts:
@@ -282,7 +282,7 @@ def _promised(domino: DominoDocument, line: Line) -> str:
     """Return what the first change promises: what it gains, between what that lies, and how long the run then takes."""
     least, most = between(domino, line)
     ends = f", between {least} and {most}" if least else ""
-    return f"{_asked(line)}: {gains(domino, line.head.makespan_ns)}{ends}; the run then takes {words.duration(line.head.makespan_ns)}"
+    return f"{_asked(line)}: {gains_of(domino, line)}{ends}; the run then takes {words.duration(line.head.makespan_ns)}"
 
 
 def _asked(line: Line) -> str:
@@ -297,14 +297,28 @@ def in_short(remedy: str) -> str:
 
 def sure_to_gain(domino: DominoDocument, line: Line) -> bool:
     """Return whether a change gains in all that the trace leaves open."""
-    return spans.sure(line.span, domino.replayed_ns, line.head.makespan_ns)
+    return line.span is None or _sure(domino, line) > 0
+
+
+def below(domino: DominoDocument, line: Line, first: Line) -> str:
+    """Return why a change that gains more, here or in resampled runs, stands below another; empty if nothing says."""
+    if descheduled(line):
+        return "most of that is waiting for a processor"
+    if not sure_to_gain(domino, line):
+        return "may gain nothing"
+    return "less of that is sure" if _sure(domino, line) < _sure(domino, first) else ""
+
+
+def _sure(domino: DominoDocument, line: Line) -> int:
+    """Return what a change gains for sure, ns."""
+    return spans.worth(line.span, domino.replayed_ns, line.head.makespan_ns).sure if line.span else line.head.gain_ns
 
 
 def _surest(domino: DominoDocument) -> Facts:
     """Return the change of the largest gain that is sure, beside a first one that is not."""
     for line in domino.ranked:
-        if not blocks.negligible(line.head.gain_ns, domino.shares_of_ns) and sure_to_gain(domino, line):
-            return [("sure to gain", f"{shown(line.head)}: {gains(domino, line.head.makespan_ns)}")]
+        if not blocks.negligible(counted(line), domino.shares_of_ns) and sure_to_gain(domino, line):
+            return [("sure to gain", f"{shown(line.head)}: {gains_of(domino, line)}")]
     return [("sure to gain", "none: no change that was tried gains whatever the trace leaves open")]
 
 
@@ -315,7 +329,7 @@ def _at_best(domino: DominoDocument) -> Facts:
         every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
         return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
     had = "nobody gets it all" if parts_of(bound) else "no change tried shortens that by a tenth"
-    told = [("at best", f"{shown(bound.head)}: {gains(domino, bound.head.makespan_ns)}; {had}")]
+    told = [("at best", f"{shown(bound.head)}: {gains_of(domino, bound)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy
     return [*told, *([] if same else [("what helps", in_short(bound.head.remedy))])]
 
@@ -332,6 +346,8 @@ def _none_pays(domino: DominoDocument, line: Line) -> str:
     """Return that no change that was tried pays, and why."""
     head, span = line.head, line.span
     gain = f"{shown(head)} gains most, {words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
+    if descheduled(line):
+        return f"none that pays: {gain} as recorded, but most of that is waiting for a processor: {unshared(line)} {spans.OWN}"
     if span and hidden(domino, line):
         ends = f"{words.duration(span.least_ns)} to {words.duration(span.most_ns)}"
         return f"none that would show: {gain}, less than two runs of the same differ by ({ends})"

@@ -87,6 +87,21 @@ def between(domino: Listing, line: Listed) -> tuple[str, str]:
     return spans.ends(spans.worth(line.span, domino.replayed_ns, line.head.makespan_ns)) if line.span else ("", "")
 
 
+def counted(line: Listed) -> int:
+    """Return the gain by which a line stands, ns: that of the recorded run, or with a processor for each process where they shared some."""
+    return line.head.gain_ns if line.span is None or line.span.alone_ns is None else line.span.alone_ns
+
+
+def unshared(line: Listed) -> str:
+    """Return what a change gains with a processor for each process; empty where each had one."""
+    return "" if line.span is None or line.span.alone_ns is None else words.duration(line.span.alone_ns)
+
+
+def descheduled(line: Listed) -> bool:
+    """Return whether most of what a change gains in the recorded run is waiting for a processor."""
+    return 2 * counted(line) < line.head.gain_ns
+
+
 def worth_of(domino: DominoDocument, row: Ranked | HotSpot) -> tuple[str, str, str]:
     """Return what a change gains, as a share, and the makespan with it."""
     return words.duration(row.gain_ns), words.percent(row.gain_ns, domino.shares_of_ns), words.duration(row.makespan_ns)
@@ -112,10 +127,15 @@ def gained(domino: DominoDocument, makespan: int) -> str:
     return f"{words.duration(makespan)}, {gains(domino, makespan)}"
 
 
-def gains(domino: DominoDocument, makespan: int) -> str:
+def gains(domino: Listing, makespan: int) -> str:
     """Return what a makespan gains."""
     gain = domino.replayed_ns - makespan
     return f"gain {words.duration(gain)} ({words.percent(gain, domino.shares_of_ns)})"
+
+
+def gains_of(domino: Listing, line: Listed) -> str:
+    """Return what a change gains, and what with a processor for each process where processes shared them."""
+    return f"{gains(domino, line.head.makespan_ns)}{f', {unshared(line)} {spans.OWN}' * bool(unshared(line))}"
 
 
 def receives(row: Change | Ranked) -> str:

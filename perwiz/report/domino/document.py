@@ -32,7 +32,7 @@ from perwiz.report.domino.records import (
     Worth,
 )
 from perwiz.report.domino.remedies import remedy
-from perwiz.report.domino.sureness import Sureness, sureness
+from perwiz.report.domino.sureness import ORDERED, Sureness, sureness
 from perwiz.report.pipelines import pipeline
 from perwiz.report.records import Span
 from perwiz.trace.arrays import I8
@@ -77,8 +77,8 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
     doubts, critical = doubts_of(run), critical_of(run)
     path = program(critical)
     spots = hot_spots(ranking.asker, path, _SPOTS) if _asks_all(ranking) else []
-    known = sureness(ranking, question, [*best, *spots], (lines[:most], bounds[:most]), doubts, draws)
-    listed, at_best = known.lists
+    known = sureness(ranking, question, [*best, *spots], (lines[: max(most, ORDERED)], bounds[:most]), doubts, draws)
+    listed, at_best = known.lists[0][:most], known.lists[1]
     shares_of = blocks.shares_of(trace, run.makespan)
     limited = limits.limits(critical, shares_of) if len(trace.locations) else None
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of

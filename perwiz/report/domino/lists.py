@@ -5,16 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perwiz import words
-from perwiz.report.blocks import negligible
-from perwiz.report.domino.answer import far_bound, in_short
-from perwiz.report.domino.change import CURE, INDENT, WHOLE, between, falls, gain_of, most_above, named, only_if, parts_of, shown
-from perwiz.report.domino.first import first_line, pays
+from perwiz.report import spans
+from perwiz.report.domino.answer import below, far_bound, in_short
+from perwiz.report.domino.change import (
+    CURE,
+    INDENT,
+    WHOLE,
+    between,
+    counted,
+    descheduled,
+    falls,
+    gain_of,
+    most_above,
+    named,
+    only_if,
+    parts_of,
+    shown,
+    unshared,
+)
+from perwiz.report.domino.first import first_line, little, pays
 from perwiz.report.domino.records import DominoDocument, Line
 
 _FEW, _ENOUGH = 4, 20
 """Rows of a list, unless more are asked for, and how many to ask for at least if some are not listed."""
 _AT_BEST = "what there is to gain at best"
 """Title of the list of bounds, where how sure a gain is says little."""
+_HEAD = ("", "gain", "", "unshared", "least", "most", "kind", "change")
+_BETWEEN = ("least", "most")
+_OPEN = ("unshared", *_BETWEEN)
+"""Columns of a list; those of between what a gain lies; those that may say nothing."""
 
 
 def lists(domino: DominoDocument, rows: int | None) -> list[str]:
@@ -29,13 +48,13 @@ def lists(domino: DominoDocument, rows: int | None) -> list[str]:
         if total:
             shown_lines = lines[:rows] if rows else _foremost(lines)
             out += ["", *_list(domino, title, shown_lines, total - small, small, above, said)]
-            told += [line for line in shown_lines if not negligible(line.head.gain_ns, domino.shares_of_ns)]
+            told += [line for line in shown_lines if not little(domino, line)]
     return [*out, *(_legend(domino, told) if told else [])]
 
 
 def _foremost(lines: Sequence[Line]) -> list[Line]:
-    """Return the first few lines that gain a good part of what the first one does."""
-    return [line for line in lines[:_FEW] if line.head.gain_ns >= CURE * lines[0].head.gain_ns]
+    """Return the first few lines that gain a good part of what the first one does, as recorded or with a processor for each process."""
+    return [line for line in lines[:_FEW] if max(line.head.gain_ns, counted(line)) >= CURE * counted(lines[0])]
 
 
 def _list(
@@ -44,22 +63,39 @@ def _list(
     """Return a list: of `worth` lines those there are, and how many more, also of `small` others; `above` and the remedies `said` are told
     already.
     """
-    lines = [line for line in lines if not negligible(line.head.gain_ns, domino.shares_of_ns)]
+    lines = [line for line in lines if not little(domino, line)]
     rows = list[words.Line]()
     for number, line in enumerate(lines, 1):
         told = [falls(domino, line)] if line is above else ["; ".join(filter(None, (line.head.what, most_above(line.head))))]
         told += [only_if(line.head).removeprefix("; ")] if line is not above else []
+        told += [_below(domino, line, lines[: number - 1])] if title != _AT_BEST else []
         told += _same(domino, line)
         remedy = line.head.remedy if line is above else in_short(line.head.remedy)
         told += [] if line.head.remedy in said or (line is above and in_short(remedy) == remedy) else [f"do: {remedy}"]
         said.add(line.head.remedy)
-        rows.append([numbered(number, line), *gain_of(domino, line.head), *between(domino, line), line.head.kind, shown(line.head)])
+        numbers = *gain_of(domino, line.head), unshared(line), *between(domino, line)
+        rows.append([numbered(number, line), *numbers, line.head.kind, shown(line.head)])
         rows += [part for text in filter(None, told) for part in words.wrapped(f"{INDENT}{text}", len(INDENT) + 2)]
-    head = ["", "gain", "", "least", "most", "kind", "change"]
-    if title == _AT_BEST or not any(row[3] for row in rows if not isinstance(row, str)):
-        head, rows = _without(head), [row if isinstance(row, str) else _without(row) for row in rows]
-    table = words.table(head, rows, (0, len(head) - 2, len(head) - 1), spare=(4, 3)[: len(head) - 5]) if rows else []
-    return [title, *table, *further(len(lines), worth, small)]
+    return [title, *table(rows, _BETWEEN if title == _AT_BEST else ()), *further(len(lines), worth, small)]
+
+
+def _below(domino: DominoDocument, line: Line, before: Sequence[Line]) -> str:
+    """Return why a change stands below another that gains less, the first of them; empty if it stands below none."""
+    for number, first in enumerate(before, 1):
+        why = below(domino, line, first) if line.head.gain_ns > first.head.gain_ns else ""
+        if why:
+            return f"gains more than line {number}, but {why}"
+    return "most of that is waiting for a processor" if descheduled(line) else ""
+
+
+def table(rows: Sequence[words.Line], without: Sequence[str] = ()) -> list[str]:
+    """Return rows of a list below their head, without some columns and those that say nothing."""
+    cells = [row for row in rows if not isinstance(row, str)]
+    kept = [k for k, name in enumerate(_HEAD) if name not in without and (name not in _OPEN or any(row[k] for row in cells))]
+    head, last = [_HEAD[k] for k in kept], len(kept) - 1
+    some = [row if isinstance(row, str) else [row[k] for k in kept] for row in rows]
+    spare = [place for place in range(last, -1, -1) if head[place] in _BETWEEN]
+    return words.table(head, some, (0, last - 1, last), spare) if cells else []
 
 
 def further(listed: int, worth: int, small: int) -> list[str]:
@@ -79,11 +115,6 @@ def numbered(number: int, line: Line) -> str:
     return f"{'=' if line.place and line.place.tied else ''}{number}"
 
 
-def _without(row: Sequence[str]) -> list[str]:
-    """Return a row without between what its gain lies."""
-    return [*row[:3], *row[5:]]
-
-
 def _legend(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
     """Return how to ask for a line, and in which order they stand."""
     asked = f"to ask for one: {words.shown(domino.predict, WHOLE)} CHANGE"
@@ -91,10 +122,12 @@ def _legend(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
 
 
 def order(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
-    """Return in which order lines stand, and what their marks mean."""
-    told = list[str]()
+    """Return in which order lines stand, and what their columns and marks mean."""
+    shared = any(map(unshared, lines))
+    told = [f"unshared: what it gains {spans.OWN}, as far as what repeats tells"] if shared else []
     if len(lines) > 1 and any(between(domino, line)[0] for line in lines):
-        told.append("order: the largest gain; where each of two lies between least and most of the other, the larger least")
+        by = "the largest unshared gain" if shared else "the largest gain"
+        told.append(f"order: {by}; where each of two lies between least and most of the other, the larger least")
     if any(line.place and line.place.tied for line in lines):
         told.append("=: it may gain more than the line before it, in more than one of twenty resampled runs")
     return told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perwiz import words
 from perwiz.report import misfit, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.answer import UNEXPLAINED, far_bound, in_short, other, parts, stands_out, sure_to_gain, waits_in_turn
+from perwiz.report.domino.answer import UNEXPLAINED, below, far_bound, in_short, other, parts, stands_out, waits_in_turn
 from perwiz.report.domino.change import named, only_if, parts_of, shown
 from perwiz.report.domino.first import first_line, pays
 from perwiz.report.domino.records import DominoDocument, Line
@@ -59,7 +59,8 @@ def _places(domino: DominoDocument, line: Line) -> Facts:
     if often is None or often[1] is line or line.place is None or not line.place.first < often[0]:
         return []
     mine, most = (words.percent(part, 1) for part in (line.place.first, often[0]))
-    but = "" if sure_to_gain(domino, often[1]) else ", but may gain nothing"
+    why = below(domino, often[1], line)
+    but = f", but {why}" if why else ""
     return [("", f"{shown(often[1].head)} gains most in {most} of {domino.draws} resampled runs, this in {mine}{but}")]
 
 

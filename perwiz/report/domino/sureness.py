@@ -22,6 +22,9 @@ from perwiz.whatif.sure.places import places
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.hotspots import HotSpot as FoundSpot
 
+ORDERED = 10
+"""Lines of what somebody can do that are put in order at least, however few are told."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sureness:

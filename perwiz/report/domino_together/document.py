@@ -10,11 +10,11 @@ from perwiz import words
 from perwiz.engines.sweep import sweep
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import negligible
-from perwiz.report.domino.change import between, gain_of, named, shown
+from perwiz.report.domino.change import between, gain_of, gains_of, named, shown, unshared
 from perwiz.report.domino.document import small, worth_of
-from perwiz.report.domino.lists import further
+from perwiz.report.domino.lists import further, table
 from perwiz.report.domino.records import NotTried, Placed, Worth
-from perwiz.report.domino.sureness import Sureness, sureness
+from perwiz.report.domino.sureness import ORDERED, Sureness, sureness
 from perwiz.report.records import (
     Health,
     Machine,
@@ -119,8 +119,8 @@ def document(ranking: Ranking, most: int, team: int, draws: int = DRAWS, predict
     best, lines, bounds = (ranking.best(), ranking.lines, ranking.bounds) if ranking.answerable else ([], (), ())
     shares_of, waits = blocks.shares_of(trace, run.makespan), run.waits.time[share.calls]
     doubts = doubts_of(run)
-    known = sureness(ranking, "zero-wait", best, (lines[:most], bounds[:most]), doubts, draws)
-    listed, at_best = known.lists
+    known = sureness(ranking, "zero-wait", best, (lines[: max(most, ORDERED)], bounds[:most]), doubts, draws)
+    listed, at_best = known.lists[0][:most], known.lists[1]
     first = [line.change.hypothesis for line in (*listed[:1], *at_best[:1])][:1]
     weighted = ranking.asker.changed(first) if first else None
     return DominoTogetherDocument(
@@ -194,8 +194,7 @@ def _first(told: DominoTogetherDocument, rows: Sequence[Row], none: str) -> str:
         return "cannot be answered: the waits were not recorded, they count as computation; see perwiz record"
     if not rows:
         return f"none: {none}"
-    gain, share = gain_of(told, rows[0].head)
-    return f"{shown(rows[0].head)}: gain {gain} ({share})"
+    return f"{shown(rows[0].head)}: {gains_of(told, rows[0])}"
 
 
 def _list(told: DominoTogetherDocument, title: str, rows: Sequence[Row], worth: int, small: int) -> list[str]:
@@ -204,10 +203,9 @@ def _list(told: DominoTogetherDocument, title: str, rows: Sequence[Row], worth: 
     lines = list[words.Line]()
     for number, row in enumerate(lasting, 1):
         head = row.head
-        lines.append([str(number), *gain_of(told, head), *between(told, row), head.kind, shown(head)])
+        lines.append([str(number), *gain_of(told, head), unshared(row), *between(told, row), head.kind, shown(head)])
         lines += [part for text in _below(told, row) for part in words.wrapped(f"{_INDENT}{text}", len(_INDENT) + 2)]
-    table = words.table(["", "gain", "", "least", "most", "kind", "change"], lines, (0, 5, 6), spare=(4, 3)) if lines else []
-    return [title, *table, *further(len(lasting), worth, small)]
+    return [title, *table(lines), *further(len(lasting), worth, small)]
 
 
 def _below(told: DominoTogetherDocument, row: Row) -> list[str]:

@@ -72,6 +72,8 @@ def _answer(predict: PredictDocument) -> Facts:
     change = blocks.gained(recorded, predict.predicted_ns, predict.shares_of_ns)
     if predict.gain_ns > 0 and not spans.sure(predict.predicted_span, recorded, predict.predicted_ns):
         change += ", not sure to gain"
+    own = predict.predicted_span.alone_ns
+    change += "" if own is None else f", {words.duration(own)} {spans.OWN}"
     change += spans.beside(predict.predicted_span, recorded, predict.predicted_ns) if asked else ""
     change = "nothing changes" if asked and _still(predict) else change
     of = blocks.share_notes(predict.shares_of_ns, recorded, predict.part) if asked else []

@@ -7,8 +7,10 @@ prediction, though it is neither the program's nor the network's: it hides what 
     1 |--9--------| Recv |wait for the processor: 4|      5 and 9 balanced, 7 each: 1 is held those 4 all the same
 
 So the same is asked once more of the recorded run without it: computation that repeats takes as long as it usually does on its process,
-the median of its kind, and what messages take beyond twice what the model says is gone. How much less time the changed run takes than the
-unchanged one there is what the change gains among processes that do not disturb each other, as far as what repeats tells.
+the median of its kind, and what a call that communicates works beyond what the model says is gone where it is more than as much again: of
+a sender, too, and of a collective, out of which each comes when it gets the processor, and posts its next receive as much later. How much
+less time the changed run takes than the unchanged one there is what the change gains among processes that do not disturb each other, as far
+as what repeats tells.
 """
 
 from __future__ import annotations
@@ -18,24 +20,25 @@ import dataclasses
 import numpy as np
 
 from perwiz.graph.graph import GAP
-from perwiz.loggps.weigh import CUT, Weighted
+from perwiz.loggps.costs import rest
+from perwiz.loggps.weigh import CUT, Weighted, lags, work
+from perwiz.trace import operations
 from perwiz.trace.arrays import I8, medians
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import SHARED
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.run import Run
-from perwiz.whatif.sure.doubts import Doubts
 from perwiz.whatif.sure.parts import LEAST
 from perwiz.whatif.sure.repeating import same_computation
 from perwiz.whatif.sure.variations import weighed
 
 
-def alone(run: Run, doubts: Doubts) -> Weighted | None:
+def alone(run: Run) -> Weighted | None:
     """Return the recorded run, whose weights are read without, as if each process had a processor of its own; None if each had."""
     if SHARED not in run.trace.properties:
         return None
-    return _quick(_usual(weighed(run, run.machine.model)), doubts)
+    return _usual(_quick(weighed(run, run.machine.model)))
 
 
 def _usual(weighted: Weighted) -> Weighted:
@@ -47,13 +50,13 @@ def _usual(weighted: Weighted) -> Weighted:
     return segments.stretched(weighted, np.where(count >= LEAST, np.rint(median).astype("i8"), segments.length))
 
 
-def _quick(weighted: Weighted, doubts: Doubts) -> Weighted:
-    """Return a weighted graph without what messages took beyond what the model explains, where that was more than twice as long."""
-    graph, slow = weighted.graph, doubts.wrong.get("slow")
-    if slow is None:
-        return weighted
+def _quick(weighted: Weighted) -> Weighted:
+    """Return a weighted graph without what calls that communicate work beyond what the model says, where that is as much again and more."""
+    trace, graph = weighted.trace, weighted.graph
+    left, explained = rest(weighted, lags(trace, graph, weighted.model)), work(trace, weighted.model)
+    more = np.where(operations.TALKS[trace.calls.op] & (explained > 0) & (left > 2 * explained), left - explained, 0)
     owner: I8 = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner != NONE) & (weighted.weight != CUT) & (graph.kind != GAP))
     weight = weighted.weight.copy()
-    weight[edge] -= slow[owner[edge]]
+    weight[edge] -= more[owner[edge]]
     return dataclasses.replace(weighted, weight=weight)

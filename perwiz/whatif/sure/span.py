@@ -226,7 +226,7 @@ def spans(
     found, doubts = [_Found(answer) for answer in answers.of], doubts or doubts_of(run)
     more = [*doubts.against, *(change for hypothesis in hypotheses for change in hypothesis.opens(run.machine))]
     _tell_of_each(run, found, more, hypotheses, beside)
-    _tell_alone(run, found, doubts)
+    _tell_alone(run, found)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
         combined = varied(run, changes, hypotheses)
@@ -270,9 +270,9 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         one.costs = [cost for cost in costs if cost is not None]
 
 
-def _tell_alone(run: Run, found: Sequence[_Found], doubts: Doubts) -> None:
+def _tell_alone(run: Run, found: Sequence[_Found]) -> None:
     """Tell answers what they gain if processes that shared processors have one each."""
-    weighted = alone(run, doubts)
+    weighted = alone(run)
     if weighted is None:
         return
     before, variation = swept_makespan(weighted), Variation((), weighted)

@@ -14,10 +14,11 @@ page.panel("fixes", {draw(box, data) {
   const list = (rows, names, cells, ...title) => rows.length && place.append(node("div", {}, ...title,
     table([...names, "kind", "change", "what to do"], rows.map((row) => ({go: go(row.id), title: row.what, cells: [...cells(row), ...asked(row)]})),
       {left: [0, 1, names.length, names.length + 1, names.length + 2], stacked: true})));
-  list(data.ranked, ["", "gain", "", "least", "most"], (row) => [row.number, bar(row.gain), share(row.gain), end(row.least), end(row.most)],
-    node("h3", {}, "What could be changed"), ...data.ranked_notes.map(told));
-  list(data.at_best, ["", "gain", "", "makespan", ""], (row) => ["", bar(row.gain), share(row.gain), time(row.makespan), ""],
-    node("h3", {}, "What there is to gain at best"), told(data.at_best_note));
+  const own = data.ranked.some((row) => row.unshared !== null) ? ["unshared"] : [];
+  list(data.ranked, ["", "gain", "", ...own, "least", "most"], (row) => [row.number, bar(row.gain), share(row.gain),
+    ...own.map(() => end(row.unshared)), end(row.least), end(row.most)], node("h3", {}, "What could be changed"), ...data.ranked_notes.map(told));
+  list(data.at_best, ["", "gain", "", ...own.map(() => ""), "makespan", ""], (row) => ["", bar(row.gain), share(row.gain),
+    ...own.map(() => ""), time(row.makespan), ""], node("h3", {}, "What there is to gain at best"), told(data.at_best_note));
   if (data.changes.length) {
     place.append(node("div", {}, node("h3", {}, "Single calls"), table(["gain", "", "makespan", "waits", "call", "rank", "routine", "waits for", "where"],
       data.changes.map((row) => ({go: go(row.id), title: "show " + row.call + " in the timeline", cells: [bar(row.gain), share(row.gain),

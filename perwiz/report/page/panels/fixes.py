@@ -87,9 +87,10 @@ def _line(report: Report, line: Line, change: RankedChange) -> PanelData:
 
 
 def _ends(ranked: DominoDocument, line: Line) -> PanelData:
-    """Return what a line gains at least and at most, ns; null if the trace leaves nothing open, or nothing tells."""
+    """Return what a line gains with a processor for each process, and at least and at most, ns; null if nothing tells."""
     found = spans.worth(line.span, ranked.replayed_ns, line.head.makespan_ns) if line.span and between(ranked, line)[0] else None
-    return {"least": found.least, "most": found.most} if found else {"least": None, "most": None}
+    unshared = line.span.alone_ns if line.span else None
+    return {"unshared": unshared} | ({"least": found.least, "most": found.most} if found else {"least": None, "most": None})
 
 
 def _step(row: PathStep, trigger: str | None) -> PanelData:
