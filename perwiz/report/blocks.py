@@ -219,7 +219,7 @@ def health_facts(state: Health, clocks: bool = True, shared: bool = True) -> Fac
     if state.incomplete:
         waits = "what is left out or missing waits for nobody here and delays nobody"
         told = f"INCOMPLETE: {waits if state.holes or state.faults else 'nothing is left out, but what is inferred may be otherwise'}"
-    facts = [("health", told), ("records", f"{counts.records} read")]
+    facts = [("health", f"{told}; {words.several(counts.records, 'record')} read")]
     facts += [("left out", f"{reason}: {number}") for reason, number in state.defects.items()]
     facts += [("", words.shown(fault)) for fault in state.faults[:_FAULTS]]
     facts += [("", f"and {len(state.faults) - _FAULTS} more")] if len(state.faults) > _FAULTS else []
@@ -227,7 +227,8 @@ def health_facts(state: Health, clocks: bool = True, shared: bool = True) -> Fac
     facts += [("inferred", f"{name}: {number}") for name, number in state.repairs.items()]
     if state.off_ns:
         facts.append(("not recorded", f"{words.duration(state.off_ns)}, all processes together, as measurement was switched off"))
-    facts += [("not modelled", _not_modelled(state)), *(shared_processors(state) if shared else [])]
+    facts += [("not modelled", _not_modelled(state))] if state.calls_not_modelled or counts.silent_processes else []
+    facts += shared_processors(state) if shared else []
     if lost := _cut(counts):
         facts.append(("cut off", f"{lost} reach beyond the iterations: what waited for them counts as work"))
     if counts.size_differs:
@@ -252,7 +253,7 @@ def _not_modelled(state: Health) -> str:
     if state.counts.silent_processes:
         share += f", with all of that of {words.several(state.counts.silent_processes, 'process')} that logged nothing"
     if not state.calls_not_modelled:
-        return f"{share}, in calls whose partners are unknown"
+        return share
     most, calls = words.percent(state.not_modelled_most, 1), words.several(state.calls_not_modelled, "call")
     return f"{share}, {most} of one's at most, in {calls} whose partners are unknown, which take as long as recorded whatever changes"
 

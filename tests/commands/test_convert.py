@@ -52,9 +52,7 @@ def test_text(convert):
         "messages      15\n"
         "collectives   2\n"
         "times         as recorded\n\n"
-        "health        complete\n"
-        "records       102 read\n"
-        "not modelled  0.0 % of the processes' time, in calls whose partners are unknown\n"
+        "health        complete; 102 records read\n"
         "clocks        consistent: nothing is received before it was sent\n"
     )
     assert sorted(os.listdir()) == ["out", "out.def", "out.otf2"]

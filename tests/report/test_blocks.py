@@ -98,9 +98,7 @@ def test_recorded__says_what_was_before_if_words_differ(before, said):
 
 def test_health__sound():
     assert lines() == [
-        "health        complete",
-        "records       9 read",
-        "not modelled  0.0 % of the processes' time, in calls whose partners are unknown",
+        "health        complete; 9 records read",
         "clocks        consistent: nothing is received before it was sent",
     ]
 
@@ -135,8 +133,7 @@ def test_health__everything_wrong():
         calls_not_modelled=3,
     )
     assert found == [
-        "health        INCOMPLETE: what is left out or missing waits for nobody here and delays nobody",
-        "records       9 read",
+        "health        INCOMPLETE: what is left out or missing waits for nobody here and delays nobody; 9 records read",
         "left out      not six integers: 6",
         "missing       unmatched sends: 1",
         "missing       unmatched receives: 2",

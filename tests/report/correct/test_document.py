@@ -132,9 +132,7 @@ def test_text__by_hand():
         "gamma         1, found in 1 pass\n"
         "steepest      before a return was put forward, a clock runs fast by at most 20.00 %\n"
         "\n"
-        "health        complete\n"
-        "records       0 read\n"
-        "not modelled  0.0 % of the processes' time, in calls whose partners are unknown"
+        "health        complete; 0 records read"
     )
 
 

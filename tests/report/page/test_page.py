@@ -192,7 +192,7 @@ def test_fixes__what_pipelines_lose(srtest):
 
 def test_health(srtest):
     blocks = {block["title"]: dict(block["facts"]) for block in html_health.document(srtest)["blocks"]}
-    assert blocks["Trace"]["health"] == "complete"
+    assert blocks["Trace"]["health"] == "complete; 102 records read"
     assert blocks["Model and misfit"]["replay"] == "the unchanged run is exactly the recorded one"
     assert blocks["Made by"]["command"] == "perwiz report srtest.alog -o x.html"
     assert blocks["Made by"]["versions"].startswith(f"perwiz {perwiz.__version__}, Python 3.")

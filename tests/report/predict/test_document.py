@@ -199,9 +199,7 @@ def test_text__by_hand():
         "replay        the unchanged run is exactly the recorded one",
         "misfit        messages that came faster than the model says: 0 of 1; more than twice as slow: 1",
         "",
-        "health        complete",
-        "records       0 read",
-        "not modelled  0.0 % of the processes' time, in calls whose partners are unknown",
+        "health        complete; 0 records read",
         "clocks        consistent: nothing is received before it was sent",
     ]
 
