@@ -8,6 +8,7 @@ import numpy as np
 
 from perwiz.graph.border import Border, Bundle
 from perwiz.graph.graph import BORDER, Graph
+from perwiz.graph.slots import Slots
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
 from perwiz.trace.arrays import I4, I8
@@ -22,6 +23,14 @@ def sweep(graph: Graph, weight: I8) -> I8:
     time = np.zeros(graph.vertices, "i8")
     graph.rounds.forward(lambda first, end: kernel.sweep(graph.start, graph.source, weight, first, end, time), time)
     return time
+
+
+def ends(graph: Graph, weight: I8, room: Slots) -> tuple[I8, I8]:
+    """Return the first and the last instants of locations, ns, in no order, as `sweep` has them; times are kept while they are needed."""
+    begun, ended = np.sort(graph.begun), np.sort(graph.ended)
+    first, last = np.empty(len(begun), "i8"), np.empty(len(ended), "i8")
+    kernel.sweep_ends(graph.start, graph.source, weight, room.row, begun, ended, np.empty(room.rows, "i8"), first, last)
+    return first, last
 
 
 def to_end(graph: Graph, weight: I8) -> I8:

@@ -25,7 +25,7 @@ class Slots:
     """How many there are."""
 
 
-@remembered(2)
+@remembered(4)
 def slots(graph: Graph) -> Slots:
     """Return where the times of the vertices of a graph stand, found once."""
     uses = np.zeros(graph.vertices, "i4")

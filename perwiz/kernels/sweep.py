@@ -28,6 +28,40 @@ def sweep(
             time[v] = best
 
 
+def sweep_ends(
+    start: cython.const[cython.int][::1],
+    source: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    slot: cython.const[cython.int][::1],
+    begun: cython.const[cython.int][::1],
+    ended: cython.const[cython.int][::1],
+    time: cython.longlong[::1],
+    first: cython.longlong[::1],
+    last: cython.longlong[::1],
+) -> None:
+    """Write to `first` and `last` the times of the vertices `begun` and `ended`, both sorted, in a sweep from 0 on.
+
+    `time` has room for each vertex that is still needed, its `slot`. The origin, vertex 0, is at 0.
+    """
+    b: cython.Py_ssize_t = 0
+    e: cython.Py_ssize_t = 0
+    with cython.nogil:
+        time[slot[0]] = 0
+        for v in range(1, len(slot)):
+            best: cython.longlong = 0
+            for k in range(start[v], start[v + 1]):
+                t = time[slot[source[k]]] + weight[k]
+                if t > best:
+                    best = t
+            time[slot[v]] = best
+            if b < len(begun) and begun[b] == v:
+                first[b] = best
+                b += 1
+            if e < len(ended) and ended[e] == v:
+                last[e] = best
+                e += 1
+
+
 def sweep_parts(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],

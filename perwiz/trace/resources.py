@@ -157,6 +157,11 @@ class Remembered(Generic[Result]):
         self.tell(answer, first, *asked)
         return answer
 
+    def told(self, first: Any, *asked: Any) -> Result | None:
+        """Return the answer if it is known; None if not."""
+        known = self._known.get((id(first), tuple(map(_key, asked))))
+        return None if known is None else known[-1]
+
     def tell(self, answer: Result, first: Any, *asked: Any) -> None:
         """Remember an answer that is known from elsewhere."""
         key = id(first), tuple(map(_key, asked))

@@ -110,7 +110,8 @@ class _Choices:
     def __init__(self, weighted: Weighted, times: Callable[[], Times]) -> None:
         """`times` makes those of calls; it is not asked where nothing is chosen."""
         self._weighted, self._of_calls = weighted, times
-        self.wildcards, self._chosen, self._completed = _choosing(weighted.trace)
+        found = choosing(weighted.trace)
+        self.wildcards, self._chosen, self._completed = found.wildcards, found.chosen, found.completed
         self.choosing = weighted.trace.messages.receive_done[self._completed]
         """Calls that complete one or some of several requests, once per message."""
 
@@ -149,9 +150,21 @@ class _Choices:
         return distinct(self.choosing[earliest < np.minimum(ready, self._times.leave[self.choosing])])
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choosing:
+    """The choices among messages of a recorded run, rows."""
+
+    wildcards: I8
+    """Calls that choose among messages;"""
+    chosen: I8
+    """the message each got."""
+    completed: I8
+    """Messages completed by one of several requests."""
+
+
 @remembered(2)
-def _choosing(trace: Trace) -> tuple[I8, I8, I8]:
-    """Return the calls that choose among messages, the message each got, and messages completed by one of several requests; rows."""
+def choosing(trace: Trace) -> Choosing:
+    """Return the choices among messages of a trace."""
     calls, table = trace.calls, trace.messages
     wild = (calls.peer == ANY) | (calls.tag == ANY)
     here = trace.share.has(calls.location[table.receive]) if len(table) else np.zeros(0, bool)
@@ -163,4 +176,5 @@ def _choosing(trace: Trace) -> tuple[I8, I8, I8]:
     if CHOOSING[calls.op].any():
         several = here & CHOOSING[calls.op[table.receive_done]] & (table.receive != table.receive_done)
     completed = np.flatnonzero(several)
-    return np.concatenate([table.receive[taken], probe]), np.concatenate([taken, message]), completed
+    wildcards, chosen = (np.concatenate(rows).astype("i8") for rows in ((table.receive[taken], probe), (taken, message)))
+    return Choosing(wildcards, chosen, completed)

@@ -37,7 +37,7 @@ from perwiz.whatif.ranking.situations import situation as situation_of
 from perwiz.whatif.rematch.redrawn import Again
 from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
 from perwiz.whatif.rematch.written import Written
-from perwiz.whatif.run import Run, Start, copied, replayed, swept_makespan, under
+from perwiz.whatif.run import Run, Start, copied, known, replayed, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
@@ -140,23 +140,25 @@ def predict(
     asked = parse_all(hypotheses, trace)
     base = replayed(trace, model, clock, asked, engine)
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
-    changing = Later(lambda: _changed(copied(base) if waits else base, base, asked, engine))
+    zeroed = _zeroed(base.trace, asked)
+    late = waits is not None and known(trace) is not None and bool((base.waits.time[zeroed] > 0).any())  # `instead` takes as long then
+    changing = Later(lambda: _changed(copied(base) if late else base, base, asked, engine))
     tasks = (  # before the weights are taken over
         lambda: doubts_of(base),
-        lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
+        lambda: instead(base, waits.argument, zeroed) if waits else None,
+        *([changing] if late else ()),
         lambda: _launched(base, asked),
         lambda: _situation(base, asked),
         lambda: _recorded_waits(base, asked),
-        *([changing] if waits else ()),
     )
-    doubts, beside, launched, found, before, *_ = at_once(tasks, base.graph.edges)
-    known = answered(base, (), draws) if asked else None  # in threads itself, and takes as much memory as all of these
+    doubts, beside, *_, launched, found, before = at_once(tasks, base.graph.edges)
+    drawn = answered(base, (), draws) if asked else None  # in threads itself, and takes as much memory as all of these
     found = cured(found, beside.changes) if found and beside else found
-    if not waits:
+    if not late:
         changing()
     changed, choices = changing.result
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
-    told = between(base, changed, asked, engine, doubts, known, choices, anew, beside, launched, found)
+    told = between(base, changed, asked, engine, doubts, drawn, choices, zeroed, anew, beside, launched, found)
     return told if before is base.waits else dataclasses.replace(told, waits_before=before)
 
 
@@ -172,8 +174,9 @@ def between(
     hypotheses: tuple[Hypothesis, ...],
     engine: str,
     doubts: Doubts,
-    known: Answers | None,
+    drawn: Answers | None,
     choices: Matching,
+    zeroed: I8,
     anew: tuple[Run, Rematched] | None = None,
     beside: Instead | None = None,
     launched: int | None = None,
@@ -181,24 +184,23 @@ def between(
 ) -> Prediction:
     """Return the prediction that a recorded run and what hypotheses make of it are, with doubts of the former and how much it varies.
 
-    With `anew` it is that of the run whose `choices` are made anew. It keeps what the runs say, not their weights and vertex times, which
-    only further questions need.
+    `zeroed` are the rows of the calls that do not wait any more. With `anew` it is that of the run whose `choices` are made anew. It keeps
+    what the runs say, not their weights and vertex times, which only further questions need.
     """
     made, trace = changed, base.trace
-    if anew is not None and known is not None and not anew[1].reason:
+    if anew is not None and drawn is not None and not anew[1].reason:
         changed = anew[0]
     weighted, time, order = changed.weighted, changed.time, changed.order
     predicted = Later(lambda: forwards(changed.recorded_rows()))
-    zeroed = Later(lambda: _zeroed(trace, hypotheses))
     left = Later(lambda: _left(trace, changed.waits, hypotheses))
     doubted = Later(lambda: doubts.told((weighted, time)))
     shared = Later(lambda: sharing(base.weighted, weighted, time))
     links = Later(lambda: on_links(weighted, time, trace))
-    meanwhile = (predicted, zeroed, left, doubted, shared, links)
-    if known is None or changed is made:
-        span = span_between(base, changed, hypotheses, doubts, known, meanwhile)
+    meanwhile = (predicted, left, doubted, shared, links)
+    if drawn is None or changed is made:
+        span = span_between(base, changed, hypotheses, doubts, drawn, meanwhile)
     else:
-        span = _span_anew(base, changed, hypotheses, doubts, known, meanwhile)
+        span = _span_anew(base, changed, hypotheses, doubts, drawn, meanwhile)
     return Prediction(
         trace=trace,
         machine=base.machine,
@@ -213,7 +215,7 @@ def between(
         size=weighted.size if order is None else weighted.size[order.message],
         waits_before=base.waits,
         waits_after=left.result,
-        zeroed=zeroed.result,
+        zeroed=zeroed,
         misfit=base.weighted.misfit,
         doubts=doubted.result,
         held=doubts.held,
@@ -279,18 +281,18 @@ def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits
 
 
 def span_between(
-    base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers | None, meanwhile: Sequence[Task] = ()
+    base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, recorded: Answers | None, meanwhile: Sequence[Task] = ()
 ) -> Span:
     """Return the span of what hypotheses make of a recorded run, given doubts of that and how much it varies; None if nothing is asked.
 
     Other tasks are done meanwhile.
     """
-    if known is None:
+    if recorded is None:
         at_once(meanwhile, base.graph.edges)
         return exactly(base.trace.timeline.makespan)
-    others, ((drawn,), drawing) = possible(base, hypotheses, changed.weighted), known.noise.drawing([changed.weighted])
+    others, ((drawn,), drawing) = possible(base, hypotheses, changed.weighted), recorded.noise.drawing([changed.weighted])
     found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, drawn, others, any(one.priced for one in hypotheses))
-    return spans(base, dataclasses.replace(known, of=(found,)), hypotheses, doubts, (*drawing, *meanwhile))[0]
+    return spans(base, dataclasses.replace(recorded, of=(found,)), hypotheses, doubts, (*drawing, *meanwhile))[0]
 
 
 def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:
@@ -304,13 +306,13 @@ def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) ->
     return tuple(out)
 
 
-def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, known: Answers, meanwhile: Sequence[Task]) -> Span:
+def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, drawn: Answers, meanwhile: Sequence[Task]) -> Span:
     """Return the span of a run whose receives are matched anew: so in all that are drawn, of the recorded one, too."""
     handed = handed_out(base.trace)
     asked, unchanged = Again(handed, hypotheses), Again(handed, ())
-    found = Answer(asked.question, anew.makespan, asked.drawn(known.noise, base))
-    recorded = dataclasses.replace(known.recorded, drawn=unchanged.drawn(known.noise, base))
-    return spans(base, dataclasses.replace(known, recorded=recorded, of=(found,)), hypotheses, doubts, meanwhile)[0]
+    found = Answer(asked.question, anew.makespan, asked.drawn(drawn.noise, base))
+    recorded = dataclasses.replace(drawn.recorded, drawn=unchanged.drawn(drawn.noise, base))
+    return spans(base, dataclasses.replace(drawn, recorded=recorded, of=(found,)), hypotheses, doubts, meanwhile)[0]
 
 
 def predicted_trace(prediction: Prediction) -> Trace:

@@ -11,10 +11,11 @@ from perwiz import words
 from perwiz.clock import offsets
 from perwiz.clock.treatment import Treated, treat
 from perwiz.engines.replay import replay
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import ends, sweep
 from perwiz.errors import NotInWindowsError, TraceError, UsageError
 from perwiz.graph.build import BLOCKING_PROBES, build
 from perwiz.graph.graph import Graph
+from perwiz.graph.slots import slots
 from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.inner import inner_waits, with_awaited
 from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
@@ -411,4 +412,8 @@ def makespan(graph: Graph, time: I8, share: Share = ALONE) -> int:
 
 def swept_makespan(weighted: Weighted) -> int:
     """Return the makespan that a weighted graph gives, ns."""
+    graph, room = weighted.graph, slots.told(weighted.graph)
+    if graph.border is None and room is not None and len(graph.ended):
+        first, last = ends(graph, weighted.weight, room)
+        return int(last.max() - first.min())
     return makespan(weighted.graph, sweep(weighted.graph, weighted.weight), weighted.trace.share)

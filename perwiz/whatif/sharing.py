@@ -18,6 +18,7 @@ from perwiz.loggps.links.contracted import contracted
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I8
+from perwiz.trace.numbers import distinct
 from perwiz.trace.tables import NONE
 
 
@@ -55,7 +56,7 @@ def sharing(before: Weighted, after: Weighted, time: I8) -> Sharing:
     same = all(getattr(before, name) is getattr(after, name) for name in ("trace", "places", "size"))
     now, size_now = (was, size) if same else _between(after)
     elsewhere = after.places.node != before.places.node
-    moved = len(np.unique(before.places.process[elsewhere]))
+    moved = len(distinct(before.places.process[elsewhere]))
     return Sharing(found.pairs, found.swapped, after.graph.queues_left_out, was, now, size, size_now, told_apart(after.network), moved)
 
 

@@ -27,6 +27,7 @@ from perwiz.trace.resources import at_once
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.health import Health, health
+from perwiz.whatif.matching import Choosing, choosing
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.instead import BALANCE, SLOWEST, balanced
 from perwiz.whatif.run import Known, Run, Start, copied, is_changes, known, replay_error, replayed, summable
@@ -50,6 +51,8 @@ class Varied:
     end: str
     variation: Variation | None
     """None if nothing changes by that."""
+    slots: Slots | None
+    """Where the times of its vertices stand in sweeps."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,11 +69,11 @@ class Stages:
     drawn: F8
     """Makespans of runs drawn of the recorded one, ns."""
     health: Health
-    varied: tuple[Varied, ...]
     balanced: tuple[Change, ...]
     """What makes processes come to any wait at the same time."""
     possible: Possible
     """Messages of receives that may have been wildcards."""
+    choosing: Choosing
     replay_error: int
     """ns."""
     entering: I4
@@ -80,7 +83,8 @@ class Stages:
     hubs: I4
     """Vertices of no location."""
     slots: Slots
-    """Where the times of vertices stand in sweeps over several runs."""
+    """Where the times of vertices stand in sweeps that keep few of them."""
+    varied: tuple[Varied, ...]
 
 
 def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Run:
@@ -98,13 +102,24 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
         return noise, drawn_as_recorded(run.weighted, noise)
 
     def others() -> tuple[Varied, ...]:
-        held = Varied(variations.HELD, variations.held(run))
-        return (*(Varied(end, varied(run, (end,))) for end in ends), held)
+        return (*(_kept(end, varied(run, (end,))) for end in ends), _kept(variations.HELD, variations.held(run)))
 
     doubts, (noise, drawn), more, gains = at_once((lambda: doubts_of(run), noisy, others, lambda: balanced(run)), run.graph.edges)
-    told = possible(run.trace), run.replay_error, entering(run.graph), returning(run.graph), hubs(run.graph), slots(run.graph)
-    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, run.health(), more, gains, *told)})
+    told = (
+        possible(run.trace),
+        choosing(run.trace),
+        run.replay_error,
+        entering(run.graph),
+        returning(run.graph),
+        hubs(run.graph),
+        slots(run.graph),
+    )
+    write_store(trace, path, {NAME: Stages(clock, model, run, doubts, noise, drawn, run.health(), gains, *told, more)})
     return run
+
+
+def _kept(end: str, variation: Variation | None) -> Varied:
+    return Varied(end, variation, None if variation is None else slots(variation.weighted.graph))
 
 
 def go_on(trace: Trace, run: Run, clock: str) -> None:
@@ -167,12 +182,15 @@ def _tell(store: Store) -> None:
         health.tell(kept.health, out.trace, out.graph.contradictions, out.clocks)
         balanced.tell(kept.balanced, out)
         possible.tell(kept.possible, out.trace)
+        choosing.tell(kept.choosing, out.trace)
         replay_error.tell(kept.replay_error, out)
         for column, values in ((entering, kept.entering), (returning, kept.returning), (hubs, kept.hubs)):
             column.tell(values, out.graph)
         slots.tell(kept.slots, out.graph)
         for one in kept.varied:
             variations.known.tell(partial(_again, store, one.variation), out, (one.end,))
+            if one.variation is not None and one.slots is not None:
+                slots.tell(one.slots, one.variation.weighted.graph)
         return out
 
     known.tell(Known(clock, model, lambda: stages().run, run), store.trace)
@@ -199,9 +217,10 @@ def _check(trace: Trace, stages: Stages) -> None:
     at_once(parts, run.graph.edges)
     for name, column in (("entering", entering), ("returning", returning), ("hubs", hubs)):
         _require(np.array_equal(getattr(stages, name), column(run.graph)), f"{name} of another graph")
-    own_slots = slots(run.graph)
-    same = (np.array_equal(stages.slots.row, own_slots.row), np.array_equal(stages.slots.last, own_slots.last))
-    _require(all(same) and stages.slots.rows == own_slots.rows, "slots of another graph")
+    _check_slots(run.graph, stages.slots)
+    for one in stages.varied:
+        if one.variation is not None and one.slots is not None:
+            _check_slots(one.variation.weighted.graph, one.slots)
     if run.clocks.correction is not None:
         correction = run.clocks.correction
         check_bounds(correction.trace)
@@ -219,12 +238,25 @@ def _check(trace: Trace, stages: Stages) -> None:
     check_within(f"{NAME}.waits.partner", run.waits.partner, NONE, calls - 1)
     _require(stages.doubts.wrong.keys() >= stages.doubts.counts.keys() == stages.doubts.time.keys(), "doubts of several kinds")
     _check_possible(own, stages.possible)
+    _check_choosing(own, stages.choosing)
     check_within(f"{NAME}.replay_error", np.array([stages.replay_error]), 0, _MOST)
     for change in stages.balanced:
         _require(
             change.kind in (BALANCE, SLOWEST) and change.calls is None, f"a change of kind '{change.kind[:20]}', must be of computation"
         )
         check_within(f"{NAME}.balanced.makespan", np.array([change.makespan]), 0, _MOST)
+
+
+def _check_slots(graph: Graph, kept: Slots) -> None:
+    own = slots(graph)
+    same = np.array_equal(kept.row, own.row) and np.array_equal(kept.last, own.last) and kept.rows == own.rows
+    _require(same, "slots of another graph")
+
+
+def _check_choosing(trace: Trace, kept: Choosing) -> None:
+    own = choosing(trace)
+    same = (np.array_equal(getattr(kept, name), getattr(own, name)) for name in ("wildcards", "chosen", "completed"))
+    _require(all(same), "choices of another trace")
 
 
 def _check_possible(trace: Trace, kept: Possible) -> None:

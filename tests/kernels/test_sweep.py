@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import build
 import naive
-from perwiz.kernels import names, sweep
+from perwiz.kernels import names, sets, sweep
 
 CUT = -(1 << 61)
 
@@ -51,6 +51,29 @@ def test_sweep__worked_by_hand():
     time = np.array([0, 0, 0, 9], "i8")
     sweep.sweep(np.array([0, 0, 1, 3, 4], "i4"), np.array([0, 1, 0, 0], "i4"), np.array([5, -3, 4, CUT]), 0, 4, time)
     assert time.tolist() == [0, 5, 4, 9]
+
+
+@given(weighted_graphs(), st.data())
+def test_sweep_ends__twin(drawn, data):
+    """With room for no more times than are needed, which others take again: the first instants are not needed later."""
+    graph, weight = drawn
+    first, last = (sorted(data.draw(st.sets(st.integers(1, max(graph.vertices - 1, 1)))) if graph.vertices > 1 else ()) for _ in range(2))
+    uses = np.bincount(graph.source, minlength=graph.vertices).astype("i4")
+    slot, last_use = np.empty((2, graph.vertices), "i4")
+    rows = sets.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot, last_use)
+    begun, ended = np.array(first, "i4"), np.array(last, "i4")
+    earliest, latest = np.full(len(first), -7), np.full(len(last), -7)
+    sweep.sweep_ends(graph.start, graph.source, weight, slot, begun, ended, np.full(rows, 99), earliest, latest)
+    time = naive.sweep(graph.start, graph.source, weight.tolist(), [0] * graph.vertices)
+    assert [earliest.tolist(), latest.tolist()] == [[time[v] for v in vertices] for vertices in (first, last)]
+
+
+def test_sweep_ends__worked_by_hand():
+    """0 --5--> 1 --(-3)--> 2 and 0 --4--> 2 --1--> 3: 1 is at 5, 2 at 4, 3 at 5 in the room of 0."""
+    first, last = np.zeros(2, "i8"), np.zeros(1, "i8")
+    graph = np.array([0, 0, 1, 3, 4], "i4"), np.array([0, 1, 0, 2], "i4"), np.array([5, -3, 4, 1])
+    sweep.sweep_ends(*graph, np.array([0, 1, 2, 0], "i4"), np.array([1, 2], "i4"), np.array([3], "i4"), np.zeros(3, "i8"), first, last)
+    assert (first.tolist(), last.tolist()) == ([5, 4], [5])
 
 
 @given(weighted_graphs(), st.data())

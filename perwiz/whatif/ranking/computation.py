@@ -10,6 +10,7 @@ from perwiz import words
 from perwiz.formats.devices import COPIES
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
+from perwiz.trace.numbers import distinct
 from perwiz.trace.parts.pipeline import pipelines
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
@@ -43,7 +44,7 @@ def balance(asker: Asker) -> list[Change]:
     Raises NotTriedError, with what gains in regions, if processes hand out tasks: of all together the mean is no measure of a task.
     """
     trace, asked = asker.run.trace, list[tuple[str, str, str]]()
-    one = len(np.unique(trace.locations.process)) < 2
+    one = len(distinct(trace.locations.process)) < 2
     if one:
         _tied(trace)
         if trace.share.any(len(members(trace).fork)):

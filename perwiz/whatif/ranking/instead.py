@@ -13,6 +13,7 @@ import numpy as np
 from perwiz.engines.sweep import critical_path
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
+from perwiz.trace.numbers import distinct
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.base import parse
@@ -67,7 +68,7 @@ def balanced(run: Run) -> tuple[Change, ...]:
     its weights are taken over. Those that serve the others in turn are left out.
     """
     trace = run.trace
-    if len(np.unique(trace.locations.process)) < 2:
+    if len(distinct(trace.locations.process)) < 2:
         return ()
     asker = Asker(run)
     asked = [(SLOWEST, *one) for one in as_the_mean(asker)]

@@ -260,6 +260,16 @@ def test_read__refuses(file, values, message, tmp_path):
         replayed(stages.read(str(path)))
 
 
+def test_read__refuses_choices_of_another_trace(tmp_path):
+    path = tmp_path / "a.perwiz"
+    stages.keep(build.CATALOGUE["master_worker"](), str(path))
+    chosen = np.load(path / "stages.choosing.chosen.npy")
+    np.save(path / "stages.choosing.chosen.npy", chosen[::-1])
+    summed(path, "stages.choosing.chosen.npy")
+    with pytest.raises(TraceError, match=rf"^{path}: stages: choices of another trace$"):
+        replayed(stages.read(str(path)))
+
+
 @pytest.mark.parametrize(
     ("table", "column", "said"),
     [("calls", "location", "e0 returns at -1 ns, .*"), ("regions", "path", "instance 0 of a region ends at -1 ns, .*")],
