@@ -14,7 +14,7 @@ from perwiz.formats.store import MARKER
 from perwiz.formats.store.bounds import check_bounds
 from perwiz.formats.store.columns import Columns, Unfit
 from perwiz.formats.store.records import EMPTY, Unpacker
-from perwiz.formats.store.store import content
+from perwiz.formats.store.store import content, unfit
 from perwiz.trace.table import Table, dtypes
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Trace
@@ -23,8 +23,8 @@ from perwiz.trace.windows.large import LEFT_OUT, LONG, TIMES, Column, Large
 
 def read_large(path: str) -> Large:
     """Return the trace of a store, its long columns to be read by pieces; each was read once and fits. Raises TraceError."""
+    found = content(path)
     try:
-        found = content(path)
         packed = found["trace"]["fields"]
         sums = found.get("sums")
         columns = Columns(path, sums if isinstance(sums, dict) else {})
@@ -35,7 +35,7 @@ def read_large(path: str) -> Large:
             long["calls"]["site"] = columns.pieces(packed["site"], np.dtype("i4"))
         trace = Unpacker(columns, {Trace: {"path": path, "format": "perwiz store"}}).unpacked(Trace, _without_rows(found["trace"]))
     except Unfit as error:
-        raise TraceError(f"{os.path.join(path, MARKER)}: {error}") from None
+        raise unfit(path, found, error) from None
     except (KeyError, TypeError, AttributeError):
         raise TraceError(f"{os.path.join(path, MARKER)}: no trace in it, must be what perwiz wrote") from None
     _check(trace, long)

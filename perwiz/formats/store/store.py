@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -17,10 +18,12 @@ from perwiz.formats.store.checked import Checked
 from perwiz.formats.store.columns import Column, Columns, Unfit
 from perwiz.formats.store.records import Packer, Unpacker
 from perwiz.formats.typed import NoJson, parsed
+from perwiz.trace.operations import OPS
 from perwiz.trace.resources import remembered
+from perwiz.trace.tables import LINKS
 from perwiz.trace.trace import Trace
 
-_FORMAT, _VERSION = "perwiz store", 2
+_FORMAT, _VERSION = "perwiz store", 3
 _SHOWN = 40
 _MAKERS = ("kernels", "trace", "graph", "clock", "loggps", "engines", "whatif")
 """Folders whose code makes what is kept beside a trace."""
@@ -85,7 +88,7 @@ class Store:
             self._columns.ahead(f"{name}.")
             return self._unpacker.unpacked(kind, self._content.get(name))
         except Unfit as error:
-            raise TraceError(f"{os.path.join(self.path, MARKER)}: {error}") from None
+            raise unfit(self.path, self._content, error) from None
         except TraceError as error:
             raise TraceError(str(error) if str(error).startswith(self.path) else f"{self.path}: {error}") from None
         except RecursionError:
@@ -103,11 +106,30 @@ def content(path: str) -> dict[str, Any]:
     except NoJson:
         raise TraceError(f"{name}: no JSON, must be what perwiz wrote") from None
     match told:
-        case {"format": "perwiz store", "version": int(version)} if version == _VERSION:
+        case {"format": "perwiz store", "version": int(version), "numbers": str(numbers)} if (version, numbers) == (_VERSION, _numbers()):
             return dict(told)
-        case {"format": "perwiz store", "version": version}:
-            raise TraceError(f"{name}: version {str(version)[:_SHOWN]}, this perwiz reads version {_VERSION}")
+        case {"format": "perwiz store"}:
+            raise unfit(path, told, None)
     raise TraceError(f"{name}: of no store, must be what perwiz wrote")
+
+
+def unfit(path: str, told: Mapping[str, Any], why: Unfit | None) -> TraceError:
+    """Return the error of a store that is not what this perwiz writes: another one made it, which names itself and the trace; or `why`."""
+    name, maker = os.path.join(path, MARKER), str(told.get("perwiz"))[:_SHOWN]
+    if why is not None and maker == made_by():
+        return TraceError(f"{name}: {why}")
+    match told:
+        case {"trace": {"fields": {"path": str(trace)}}}:
+            again = f"perwiz convert {shlex.quote(trace)} {shlex.quote(path)}"
+        case _:
+            again = f"perwiz convert TRACE {shlex.quote(path)}"
+    return TraceError(f"{name}: made by perwiz {maker}, this is {made_by()}, which keeps runs otherwise; must be made anew: {again}")
+
+
+@functools.cache
+def _numbers() -> str:
+    """Return what tells what numbers of routines and kinds of links mean from what they mean to another perwiz."""
+    return hashlib.sha256(repr((OPS, LINKS)).encode()).hexdigest()[:16]
 
 
 @remembered(4)
@@ -125,7 +147,7 @@ def read(path: str) -> Trace:
 
 def head() -> dict[str, Any]:
     """Return what the file that says what is in a store begins with."""
-    return {"format": _FORMAT, "version": _VERSION, "perwiz": made_by()}
+    return {"format": _FORMAT, "version": _VERSION, "numbers": _numbers(), "perwiz": made_by()}
 
 
 def write(trace: Trace, path: str, beside: Mapping[str, Any] = {}) -> None:

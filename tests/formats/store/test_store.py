@@ -5,6 +5,7 @@ import dataclasses
 import json
 import pathlib
 import random
+import re
 import shutil
 import warnings
 
@@ -18,7 +19,8 @@ from perwiz.commands.files import read
 from perwiz.errors import PerwizError, TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.store.columns import sum_of
-from perwiz.formats.store.store import write
+from perwiz.formats.store.large import read_large
+from perwiz.formats.store.store import made_by, write
 from perwiz.trace.origin import Origin
 from perwiz.whatif import stages
 from perwiz.whatif.predict import predict
@@ -161,6 +163,24 @@ def test_stages__of_another_version_or_other_code(maker, tmp_path, capsys):
     write(loop(), str(tmp_path / "alone.perwiz"))
     assert known(read(str(tmp_path / "alone.perwiz"))) is None
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("other", ["fields", "version", "numbers", "nothing known"])
+def test_read__of_an_older_perwiz_that_kept_runs_otherwise(other, large, tmp_path):
+    """Who made it, what this is, and the command that makes it anew; not which field it lacks."""
+    path, maker = tmp_path / "a b.perwiz", "0.0.9 0123456789abcdef"
+    write(dataclasses.replace(loop(), path="my run.otf2"), str(path))
+    marker = json.loads((path / "store.json").read_text()) | {"perwiz": maker}
+    if other == "fields":
+        del marker["trace"]["fields"]["metahosts"]
+    else:
+        marker |= {"version": {"version": 2}, "numbers": {"numbers": "0123456789abcdef"}}.get(other, {"version": "1", "trace": 7})
+    (path / "store.json").write_text(json.dumps(marker))
+    again = f"perwiz convert {'TRACE' if other == 'nothing known' else re.escape(chr(39) + 'my run.otf2' + chr(39))} '{path}'"
+    said = rf"made by perwiz {maker}, this is {re.escape(made_by())}, which keeps runs otherwise; must be made anew: {again}"
+    with pytest.raises(TraceError, match=rf"^{path}/store.json: {said}$"):
+        (read_large if large else files.read)(str(path))
 
 
 def test_keep__a_model_of_its_own(tmp_path):
