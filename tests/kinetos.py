@@ -73,6 +73,22 @@ def two_ranks(late=40, numbers=(5, 5)):
     return out
 
 
+def devices_in_stages(first=10, last=30):
+    """Return two stages of a pipeline: of each of two micro-batches the first computes two kernels of `first`, the second two of `last`."""
+    done, last_done = 20 + 4 * first, 20 + 2 * first + 4 * last
+    one, other = Rank(0, 2).note("ProfilerStep#1", 0, done), Rank(1, 2).note("ProfilerStep#1", 0, last_done)
+    for k in range(2):
+        at, end = 20 + 2 * first * k, 20 + 2 * first * (k + 1)
+        one.launch("gemm", 1 + 20 * k, at, first).launch("gemm", 3 + 20 * k, at + first, first)
+        one.call("cudaEventRecord", 6 + 20 * k, 1).call("cudaStreamWaitEvent", 8 + 20 * k, 1)
+        one.batch(10 + 20 * k, end, 0, ("send", 1), ranks="[0, 1]", note=False)
+        other.batch(10 + 20 * k, max(end - 2 * first, 12), end - max(end - 2 * first, 12), ("recv", 0), ranks="[0, 1]", note=False)
+        begin = max(end, 20 + 2 * first + 2 * last * k)
+        other.call("cudaStreamWaitEvent", 15 + 20 * k, 1)
+        other.launch("gemm", 18 + 20 * k, begin, last).launch("gemm", 21 + 20 * k, begin + last, last)
+    return one.call("cudaDeviceSynchronize", 45, done - 45), other.call("cudaDeviceSynchronize", 45, last_done - 45)
+
+
 def hiding():
     """Return a rank whose kernel `next`, of 9, waits for a sum of another stream from 52 to 80, beside `gemm` from 20 to 50."""
     rank = Rank(0, 1).note("ProfilerStep#1", 0, 120).launch("gemm", 10, 20, 30).call("cudaEventRecord", 13).call("cudaStreamWaitEvent", 16)

@@ -73,9 +73,10 @@ def lacking(state: Health, run: str = "") -> Facts:
         told.append(f"{nothing} cannot be told from transfer")
     if several := "; ".join(f"{name}: {number}" for name, number in (state.holes or state.repairs).items()):
         told.append(several if state.holes else f"what is inferred may be otherwise: {several}")
-    told += [f"{words.shown(state.faults[0], _TOLD)}{' and others' * (len(state.faults) > 1)}"] if state.faults else []
+    more = f" (and {len(state.faults) - 1} more)" if len(state.faults) > 1 else ""
+    told += [f"{words.shown(state.faults[0], _TOLD)}{more}"] if state.faults else []
     share = f"{words.percent(state.not_modelled, 1)} of the processes' time is in calls whose partners are unknown: no change alters it"
-    told += [share] if told and state.not_modelled >= _MUCH else []
+    told += [share] if told and not ranks and state.not_modelled >= _MUCH else []
     return [("" if k else "incomplete", f"{'' if k else run}{line}") for k, line in enumerate(told)]
 
 

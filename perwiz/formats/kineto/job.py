@@ -15,10 +15,10 @@ from perwiz.formats.kineto import events, files
 from perwiz.formats.kineto.rank import Rank
 from perwiz.trace.arrays import I4
 from perwiz.trace.resources import at_once
-from perwiz.words import several
+from perwiz.words import duration, several
 
 _APART = 3600 * 10**9
-"""Time between files that cannot be of one run, ns."""
+"""Time between files that cannot be of one run, however wrong the clocks of hosts are, ns."""
 _MOST_FAULTS = 20
 _EVENT = 64
 """Bytes of an event, about, packed or not: so many make a thread worth it."""
@@ -78,8 +78,8 @@ class Job:
                 sizes = f"of a job of {rank.world} ranks, {first.path} of one of {first.world}"
                 raise TraceError(f"{rank.path}: {sizes}: must be of one job")
             apart = max(rank.start() - first.end(), first.start() - rank.end())
-            if apart > _APART:
-                raise TraceError(f"{rank.path}: {apart // 10**9} s from {first.path}: must be of one run")
+            if apart > (0 if rank.host and rank.host == first.host else _APART):
+                raise TraceError(f"{rank.path}: {duration(apart)} from {first.path}: must be of one run")
 
     def _steps(self) -> None:
         """Leave out the steps that some ranks do not have: what they did among ranks there has no partner."""

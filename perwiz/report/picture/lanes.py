@@ -44,7 +44,7 @@ _GROUP_OF_KIND = {
     operations.AWAITS: 3,
 }
 GROUP = np.array([_GROUP_OF_KIND[int(kind)] for kind in operations.KIND], "u1")
-GROUP[[operations.OP[name] for name in ("omp_idle", "pthread_idle", "device_idle")]] = IDLE
+GROUP[[operations.OP[name] for name in ("omp_idle", "pthread_idle", "thread_idle", "device_idle")]] = IDLE
 """Row of GROUPS per op."""
 
 _ARCHIVE = "traces.otf2"

@@ -8,7 +8,10 @@ interleaved, it is v times as small (Megatron-LM; Narayanan et al., SC 2021, 2.2
     stage 0   F F F . . . B . B . B      F, B: a micro-batch forward and backward; the last stage does them in turn
     stage 2   . . F B F B F B . . .
 
-What computes a micro-batch is what a message of these ranks is sent behind, or what goes on when it has come.
+What computes a micro-batch is what a message of these ranks is sent behind, or what goes on when it has come. Where that is not most of
+what the stages compute, as of devices that run many kernels for each, all from one message to the next is a micro-batch.
+
+    takes a message | kernel kernel kernel | sends one   takes another | kernel ...
 """
 
 from __future__ import annotations
@@ -19,12 +22,14 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
-from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _SEND, _RECV, _BOTH, _IDLE = (operations.OP[name] for name in ("dist_send", "dist_recv", "dist_send_recv", "device_idle"))
 NO_PIPELINE = "no pipeline of stages that send and receive micro-batches, or not told what computes them"
+_STEPS = ("ProfilerStep",)
+"""What iterates in traces of the PyTorch profiler."""
 _MOST = 0.8
 """Part of what the stages compute, between the first and the last micro-batch, that must belong to these."""
 
@@ -38,9 +43,25 @@ class Pipelines:
     message: I8
     """Rows of messages."""
     sent: I8
-    """Per message the computation of the micro-batch that it is sent behind."""
+    """Per message the computation that it is sent behind, the last one of its micro-batch."""
     taken: I8
-    """That which goes on with it."""
+    """That which goes on with it, the first one."""
+    begun: I8
+    """Per message the first computation of the micro-batch that it is sent behind."""
+    ended: I8
+    """The last one of that which goes on with it."""
+
+    def computations(self) -> I8:
+        """Return all computations of micro-batches, ascending."""
+        inside = np.zeros(int(max(self.sent.max(initial=0), self.ended.max(initial=0))) + 2, "i8")
+        np.add.at(inside, np.concatenate((self.begun, self.taken)), 1)
+        np.add.at(inside, np.concatenate((self.sent, self.ended)) + 1, -1)
+        return np.flatnonzero(np.cumsum(inside) > 0)
+
+    def lengths(self, length: I8) -> tuple[I8, I8]:
+        """Return per message how long the micro-batches take that are sent and taken, given how long each computation takes."""
+        until = np.append(0, np.cumsum(np.maximum(length, 0)))
+        return until[self.sent + 1] - until[self.begun], until[self.ended + 1] - until[self.taken]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,14 +106,37 @@ def pipelines(trace: Trace) -> Pipelines | None:
     sent = _computed(trace, table.send[rows].astype("i8"), before=True)
     taken = _computed(trace, table.receive_done[rows].astype("i8"), before=False)
     told = (sent >= 0) & (taken >= 0)
-    out = Pipelines(tuple(found), rows[told].astype("i8"), sent[told], taken[told])
-    return out if _makes_most(trace, out) else None
+    sent, taken = sent[told], taken[told]
+    if not len(sent):
+        return None
+    single = Pipelines(tuple(found), rows[told].astype("i8"), sent, taken, sent, taken)
+    if _makes_most(trace, single):
+        return single
+    joined = dataclasses.replace(single, **_joined(trace, single))
+    return joined if _makes_most(trace, joined) else None
+
+
+def _joined(trace: Trace, found: Pipelines) -> dict[str, I8]:
+    """Return the ends of micro-batches of many computations: they begin with a message or a step, or behind what a message is sent behind.
+
+    computations 0 to 9, taken 2 6, sent 4 9     micro-batches 2 to 4, 6 to 9
+    """
+    location = _spans(trace, np.concatenate((found.sent, found.taken)))[2]
+    edges = [found.taken, found.sent + 1]
+    steps, enter, first = find(trace), trace.timeline.calls.enter, trace.first_calls
+    count = len(steps) if steps.body == _STEPS else 0
+    for one in np.unique(location).tolist():
+        own = enter[first[one] : first[one + 1]]
+        begun = [np.searchsorted(own, steps.begin[k][one]) for k in range(count)]
+        edges.append(first[one] + one + np.array([0, *begun, len(own) + 1], "i8"))
+    begins = np.unique(np.concatenate(edges))
+    begun = begins[np.searchsorted(begins, found.sent, "right") - 1]
+    return {"begun": begun, "ended": begins[np.searchsorted(begins, found.taken, "right")] - 1}
 
 
 def bubbles(trace: Trace, found: Pipelines, steps: Iterations) -> Bubbles:
     """Return what stages do in each step, given the iterations of the trace."""
-    task = np.unique(np.concatenate((found.sent, found.taken)))
-    begin, end, location = _spans(trace, task)
+    begin, end, location = _spans(trace, found.computations())
     process = trace.locations.process
     sender = process[trace.calls.location[trace.messages.send[found.message]]]
     at = trace.timeline.calls.enter[trace.messages.send[found.message]]
@@ -143,6 +187,7 @@ def _computed(trace: Trace, call: I8, before: bool) -> I8:
     near, far = (trace.links.effect, trace.links.cause) if before else (trace.links.cause, trace.links.effect)
     near, far = near.astype("i8"), far.astype("i8")
     own = (process[location[near]] == process[location[far]]) & (location[near] != location[far])
+    own &= op[far] == _IDLE  # no thread that waits for its device
     near, far = near[own], far[own]
     order = np.lexsort((trace.timeline.calls.enter[far] * (-1 if before else 1), near))  # the latest that it waits for, the first behind
     near, far = near[order], far[order]
@@ -166,9 +211,7 @@ def _spans(trace: Trace, task: I8) -> tuple[I8, I8, I8]:
 
 def _makes_most(trace: Trace, found: Pipelines) -> bool:
     """Return whether micro-batches are most of what their locations compute between the first and the last."""
-    task = np.unique(np.concatenate((found.sent, found.taken)))
-    if not len(task):
-        return False
+    task = found.computations()
     begin, end, location = _spans(trace, task)
     of = np.unique(location)
     first, last = task[np.searchsorted(location, of)], task[np.searchsorted(location, of, "right") - 1]

@@ -95,8 +95,7 @@ class MicroBatches(Hypothesis):
         holds, kept = edges(weighted), 0.0 if self.argument == MANY else 1 / (more + 1)
         if more:
             weighted.weight[holds] += more * self._of_each(weighted, found)
-        length = weighted.weight[holds]
-        sooner = np.rint((1 - kept) * np.maximum(np.minimum(length[found.sent], length[found.taken]), 0)).astype("i8")
+        sooner = np.rint((1 - kept) * np.maximum(np.minimum(*found.lengths(weighted.weight[holds])), 0)).astype("i8")
         of_message = np.zeros(len(weighted.trace.messages), "i8")
         of_message[found.message] = sooner
         edge = np.flatnonzero(weighted.graph.kind == MESSAGE)
@@ -131,12 +130,11 @@ class _Disturbed(MicroBatches):
         return []
 
     def _of_each(self, weighted: Weighted, found: Pipelines) -> I8:
-        out, length = super()._of_each(weighted, found), weighted.weight[edges(weighted)]
+        out, length = super()._of_each(weighted, found), np.concatenate(found.lengths(weighted.weight[edges(weighted)]))
         both = np.concatenate((found.sent, found.taken))
         way = _ways(weighted.trace, found)
         computation, first = np.unique(both, return_index=True)
-        took = length[computation]
-        out[computation] += _of_ways(np.concatenate((way, way + len(both)))[first], took, _beyond)
+        out[computation] += _of_ways(np.concatenate((way, way + len(both)))[first], length[first], _beyond)
         return out
 
 

@@ -98,7 +98,7 @@ def _stages(segments: Segments, text: str, number: str) -> Parts:
     if found is None or number not in ("", "1"):
         raise UsageError(f"'{text}': {NO_PIPELINE if found is None else 'no such step, the whole run is step 1'}")
     computes = np.zeros(len(segments.edge), bool)
-    computes[found.sent] = computes[found.taken] = True
+    computes[found.computations()] = True
     segment = np.flatnonzero(computes[segments.gap])
     locations, group = np.unique(segments.location[segment], return_inverse=True)
     process = trace.locations.process[locations]

@@ -348,7 +348,11 @@ REFUSALS = [
         [Rank(0).op("a", 1, 1), Rank(1, 4).op("a", 1, 1)],
         "/rank1.json: of a job of 4 ranks, {folder}/rank0.json of one of 2: must be of one job",
     ),
-    ([Rank(0).op("a", 1, 1), Rank(1).op("a", 4e9, 1)], "/rank1.json: 3999 s from {folder}/rank0.json: must be of one run"),
+    ([Rank(0).op("a", 1, 1), Rank(1).op("a", 4e9, 1)], "/rank1.json: 4000 s from {folder}/rank0.json: must be of one run"),
+    (
+        [Rank(0, host_name="n").op("a", 1, 1), Rank(1, host_name="n").op("a", 5, 1)],
+        "/rank1.json: 3.000 us from {folder}/rank0.json: must be of one run",
+    ),
     (
         [Rank(0).note("ProfilerStep#1", 1, 1), Rank(1).note("ProfilerStep#2", 1, 1)],
         "/rank0.json: no step of the profiler's schedule that all ranks have, must be recorded together",

@@ -10,8 +10,10 @@ import pytest
 
 import build
 from build import Builder, hand_model
+from kinetos import devices_in_stages, put
 from perwiz.engines.sweep import sweep
 from perwiz.errors import ModelError, UsageError
+from perwiz.formats import files
 from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import CUT
 from perwiz.trace import operations
@@ -352,6 +354,17 @@ def test_balance_time__stages():
         predict(trace, "balance-time stages#2")
     with pytest.raises(UsageError, match=f"^'stages': {NO_PIPELINE}$"):
         predict(compositing(0), "balance-time stages")
+
+
+@pytest.mark.parametrize(("asked", "makespan"), [("balance-time stages", 140), ("micro-batches 2", 150), ("micro-batches many", 140)])
+def test_pipeline__of_devices(asked, makespan, tmp_path):
+    """Micro-batches of two kernels each, 20 and 60 us: the second stage begins when one is sent, at 40, and ends at 160.
+
+    Both compute 40 of each: 20 + 40 + 2 * 40. Of halves the second stage begins 10 sooner, of as many as there may be 20.
+    """
+    trace = files.read(put(tmp_path / "job", *devices_in_stages()))
+    assert trace.timeline.makespan == 160_000
+    assert predict(trace, asked, clock="none", draws=0).predicted.makespan == makespan * 1000
 
 
 def test_scale__instances_apart():
