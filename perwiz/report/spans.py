@@ -8,7 +8,7 @@ from perwiz.report.machine import pairs
 from perwiz.report.records import ByChance, GainBetween, Possible, Span, Unusual, Varies
 from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.collectives import GUESSED
-from perwiz.whatif.hypotheses.computation import NEEDLESS
+from perwiz.whatif.hypotheses.computation import NEEDED, NEEDLESS
 from perwiz.whatif.hypotheses.dynamic import DEALT
 from perwiz.whatif.hypotheses.network import POLLED
 from perwiz.whatif.hypotheses.order import DISTURBED
@@ -136,13 +136,16 @@ def texts(span: Span, answer: int) -> list[str]:
     if span.gain is None:
         return [f"{text(span, answer)}{_few(span)}", *alone]
     chance = [_chance(span.gain.chance)] if span.gain.chance and (_inside(span.gain) or span.gain.chance.piece) else []
-    return [text(span, answer), f"{gains(span.gain, span.costs_ns)}{_needless(span)}", *alone, *chance]
+    return [text(span, answer), f"{gains(span.gain, span.costs_ns)}{_pieces(span)}", *alone, *chance]
 
 
-def _needless(span: Span) -> str:
-    """Return when the gain as the machine may be is largest, if messages that are left out make it so; else nothing."""
-    first = min(span.others, key=lambda other: other.makespan_ns, default=None)
-    return f", the most if {_OPEN[NEEDLESS]}" if first and first.changes == [NEEDLESS] else ""
+def _pieces(span: Span) -> str:
+    """Return when the gain as the machine may be is largest, or smallest, if messages that are left out, or stay, make it so; else
+    nothing.
+    """
+    by_time = sorted(span.others, key=lambda other: other.makespan_ns)
+    first = f", the most if {_OPEN[NEEDLESS]}" if by_time and by_time[0].changes == [NEEDLESS] else ""
+    return f", the least if {_OPEN[NEEDED]}" if by_time and by_time[-1].changes == [NEEDED] else first
 
 
 def _alone(gain: int) -> str:
@@ -196,6 +199,7 @@ _OPEN = {
     GUESSED: "the collectives were made by another algorithm, or the new one has other costs",
     DISTURBED: "what holds up a micro-batch holds up each piece of it",
     NEEDLESS: "the messages that brought the pieces are left out, too",
+    NEEDED: "the messages that brought the pieces stay",
     LONGEST: "a long piece of work is taken late",
     DEALT: "the tasks are taken process by process (=blocks)",
     POLLED: "a thread that polls takes half of the processor of its process",

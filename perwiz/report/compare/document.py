@@ -31,6 +31,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.whatif.compare import sums
 from perwiz.whatif.compare.compare import Comparison, Side, Spans, Verdict
+from perwiz.whatif.compare.other_calls import other_calls
 from perwiz.whatif.compare.reasons import Reason, Reasons
 from perwiz.whatif.compare.unasked import Unasked
 
@@ -64,6 +65,7 @@ def document(
         max_error=None if most is None else MaxError(asked=most, missed=missed(comparison, most)),
         predicted=_predicted(comparison.verdict) if comparison.verdict else None,
         unasked=unasked(comparison, other) if other else None,
+        other_calls=of_calls(comparison),
         locations=Locations(both=both, only_first=len(first.locations) - both, only_second=len(second.locations) - both),
         calls=Calls(
             same=same,
@@ -107,6 +109,11 @@ def unasked(comparison: Comparison, other: Unasked) -> records.Unasked:
         changed=other.changed,
         chance=other.chance,
     )
+
+
+def of_calls(comparison: Comparison) -> list[records.OtherCalls]:
+    """Return the records of the routines that are called more or less often than was asked."""
+    return [records.OtherCalls(one.routine, one.predicted, one.measured) for one in other_calls(comparison)]
 
 
 def missed(comparison: Comparison, most: float) -> bool:

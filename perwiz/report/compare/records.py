@@ -254,6 +254,14 @@ class Unasked(Location):
     """Or another program had the processor: processes shared processors, or the computation varies as much in the recorded run."""
 
 
+class OtherCalls(Record):
+    """How often a routine is called, by a program that was to make the same calls."""
+
+    routine: str
+    predicted: Natural
+    measured: Natural
+
+
 class CompareDocument(Document, kw_only=True):
     """How far one run is from another. Times are whole nanoseconds since the common start; what lies before it counts nothing. first and
     second are the runs as they were named; a difference is the one run minus the reference.
@@ -289,6 +297,8 @@ class CompareDocument(Document, kw_only=True):
     tells how far another run may lie."""
     unasked: Unasked | None
     """Null without hypotheses, and if nothing says so."""
+    other_calls: list[OtherCalls]
+    """Routines that the measured program calls more or less often, though the hypotheses leave what it calls; largest difference first."""
     locations: Locations
     calls: Calls
     renamed: list[RenamedRegion]

@@ -11,7 +11,7 @@ from perwiz import words
 from perwiz.report import blocks, counts, misfit, spans
 from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
-from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, PlaceReason, Reason, Run, Unasked
+from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, OtherCalls, PlaceReason, Reason, Run, Unasked
 from perwiz.whatif.compare.compare import share
 
 _CALL = re.compile("e[0-9]+")
@@ -24,7 +24,7 @@ _HARDLY = 0.1
 """Part of the calls that are the same, below which the programs are perhaps not."""
 _LONGEST = 16
 """Rows of the longest table but that of calls."""
-_REGION, _RENAMED = 30, 2
+_REGION, _RENAMED, _CALLED = 30, 2, 3
 Row = tuple[str, int, int, int]
 """What is compared, its time in both runs, and the difference, ns."""
 
@@ -95,8 +95,8 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     most = max(calls.same + calls.only_first, calls.same + calls.only_second)
     if calls.same < _HARDLY * most:
         facts.append(("unlike", f"hardly any call is the same, {calls.same} of {most}: perhaps these are two programs"))
-    if comparison.unasked:
-        facts.append(("not as asked", otherwise(comparison.unasked)))
+    changed = [*called(comparison.other_calls), *([otherwise(comparison.unasked)] if comparison.unasked else [])]
+    facts += [("" if k else "not as asked", told) for k, told in enumerate(changed)]
     facts.append((said.first, words.duration(first.makespan_ns)))
     off = relative(comparison.difference_ns, whole)
     facts.append((said.second, f"{words.duration(second.makespan_ns)}, {said.difference} {off}"))
@@ -159,6 +159,15 @@ def otherwise(found: Unasked) -> str:
     if found.chance:
         return f"{fact}: the program {'changed there' if found.changed else 'did not change so'}, or another program had the processor"
     return f"the program {'changed elsewhere' if found.changed else 'did not change so'}: {fact}"
+
+
+def called(found: Sequence[OtherCalls]) -> list[str]:
+    """Return in words what the measured program calls more or less often than it was to; nothing if it does not."""
+    if not found:
+        return []
+    told = [f"{one.routine} {words.several(one.predicted, 'time')}, measured {one.measured or 'never'}" for one in found[:_CALLED]]
+    more = f" and {words.several(len(found) - _CALLED, 'routine')} more" if len(found) > _CALLED else ""
+    return [f"the program was changed otherwise, as it makes other calls: {', '.join(told)}{more}"]
 
 
 def _range(comparison: CompareDocument) -> Facts:

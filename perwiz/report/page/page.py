@@ -9,8 +9,8 @@ from msgspec import structs
 
 from perwiz import words
 from perwiz.report import blocks, misfit, spans
-from perwiz.report.compare.document import unasked
-from perwiz.report.compare.text import otherwise
+from perwiz.report.compare.document import of_calls, unasked
+from perwiz.report.compare.text import called, otherwise
 from perwiz.report.domino.answer import best, goes_to, sure_to_gain
 from perwiz.report.domino.records import DominoDocument
 from perwiz.report.domino.sure import reasons
@@ -104,6 +104,7 @@ def _comparison(report: Report) -> PanelData | None:
     comparison = report.comparison
     if comparison is None:
         return None
+    changed = [*called(of_calls(comparison)), *([otherwise(unasked(comparison, report.unasked))] if report.unasked else [])]
     return {
         "whole": comparison.second.timeline.makespan,
         "off": comparison.first.makespan - comparison.second.makespan,
@@ -111,7 +112,7 @@ def _comparison(report: Report) -> PanelData | None:
         "reference": "measured run" if comparison.reference is comparison.second else "recorded run",
         "from": comparison.begin.word,
         "trace": words.shown(comparison.second.trace.path, 300),
-        "unasked": otherwise(unasked(comparison, report.unasked)) if report.unasked else None,
+        "unasked": "; ".join(changed) if changed else None,
     }
 
 

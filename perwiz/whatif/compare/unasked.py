@@ -22,6 +22,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.compare.compare import Comparison, Side, compare
+from perwiz.whatif.hypotheses.computation import Distribute
 from perwiz.whatif.limits.critical import Pieces, computation_between
 from perwiz.whatif.run import Start, replayed
 from perwiz.whatif.sure.span import NINE_OF_TEN
@@ -53,10 +54,12 @@ class Unasked:
 def unasked(comparison: Comparison, first: Trace, second: Trace, model: Start = None, clock: str = "clc") -> Unasked | None:
     """Return where a program changed otherwise than asked, None if nowhere; the traces are those compared, as recorded.
 
-    Nor if the comparison is not under hypotheses. Raises what `compare` does.
+    Nor if the comparison is not under hypotheses, or one hands computation to other processes: there it is in no region. Raises what
+    `compare` does.
     """
     off, numbers = comparison.second.makespan - comparison.first.makespan, comparison.alignment.places[0].tolist()
-    if not comparison.hypotheses or abs(off) < _LEAST * comparison.reference.makespan:
+    handed = any(isinstance(one, Distribute) for one in comparison.hypotheses)
+    if not comparison.hypotheses or handed or abs(off) < _LEAST * comparison.reference.makespan:
         return None
     before = compare(first, second, comparison.begin.word, (), model, clock, comparison.end.word)
     sides = ((before.first, before), (comparison.first, comparison), (comparison.second, comparison))

@@ -35,6 +35,8 @@ class Hypothesis:
     """An argument, for messages."""
     effects_may_precede_causes: ClassVar[bool] = False
     """Whether calls may return before their partners let them."""
+    keeps_calls: ClassVar[bool] = False
+    """Whether a program that is changed so makes the same calls."""
     joined: ClassVar[bool] = False
     """Whether several are one whose argument lists theirs: only together they need to fit."""
     in_rounds: ClassVar[bool] = False

@@ -87,6 +87,7 @@ class Collective(Hypothesis):
     """
 
     word, stage, joined, in_rounds, varied = "collective", 2, True, True, GUESSED
+    keeps_calls = True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with rounds in place of the hubs of these collectives. Raises UsageError for what no routine has."""
@@ -368,7 +369,7 @@ class Nccl(Hypothesis):
     What each takes behind its last member becomes as much longer or shorter as the table says; waiting stays what it is.
     """
 
-    word, stage, joined, varied = "nccl", 3, True, "made=guessed"
+    word, stage, joined, varied, keeps_calls = "nccl", 3, True, "made=guessed", True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with other transfers. Raises UsageError for what NCCL does not have, and if there is nothing to change."""

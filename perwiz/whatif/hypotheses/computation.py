@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from typing import ClassVar
@@ -21,11 +20,11 @@ from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.hypotheses.waits import ZeroTime
-from perwiz.whatif.limits.serving import Rounds, rounds
+from perwiz.whatif.limits.serving import Rounds, mutual, rounds
 from perwiz.whatif.rematch.farms import TOLD_BY_ONE, farm_of, handed_out_by_one
 
-NEEDLESS = "messages=needless"
-"""Who prepares its own piece needs no message that brings it."""
+NEEDLESS, NEEDED = "messages=needless", "messages=needed"
+"""Who prepares its own piece needs no message that brings it; it needs it for what else that brings."""
 _SLOWEST, _LONGEST = 1e-30, 2.0**60
 
 
@@ -80,7 +79,7 @@ class Scale(OfSegments):
     `REGION@node:NAME=0.5`, ...: on those processes, threads or streams.
     """
 
-    word, example, of_parts, of_windows = "scale", "NAME=0.5", True, True
+    word, example, of_parts, of_windows, keeps_calls = "scale", "NAME=0.5", True, True, True
 
     def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
         """Return the segments of the region, scaled, rounded per segment to ns."""
@@ -103,7 +102,7 @@ class Speed(OfSegments):
     What is before MPI_Init or behind MPI_Finalize keeps its time: there a process starts.
     """
 
-    word, example, of_parts, of_windows = "speed", "rank:3=2", True, True
+    word, example, of_parts, of_windows, keeps_calls = "speed", "rank:3=2", True, True, True
 
     def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
         """Return the segments of the processes, divided by the factor, rounded per segment to ns."""
@@ -154,10 +153,15 @@ class BalanceTime(Computation):
 class Distribute(Computation):
     """What a process computes ahead of each of these sends, to several others in turn, is computed by who receives, behind that.
 
-    What belongs to a message is said in `limits.serving`; messages cost what they did, or nothing if nobody needs them any more.
+    What belongs to a message is said in `limits.serving`. Who prepares its own piece needs no message that brings it: the sends take no
+    time, nor do calls that complete nothing but their receives. Only where most of those who are served so serve the process that serves
+    them, as in an exchange with neighbours, they bring something else, too, and cost what they did.
     """
 
-    word, example, of_parts, varied = "distribute", "op:MPI_Send", True, NEEDLESS
+    word, example, of_parts, varied = "distribute", "op:MPI_Send", True, NEEDED
+    of_calls, effects_may_precede_causes = True, True
+    stay: ClassVar[bool | None] = None
+    """Whether the messages stay; None where the trace tells."""
 
     def lengths(self, segments: Segments, length: I8) -> I8:
         """Return the lengths, those ahead of the sends moved behind the receives; their sum is conserved."""
@@ -183,17 +187,28 @@ class Distribute(Computation):
         np.add.at(out, np.searchsorted(segments.gap, done + trace.calls.location[done] + 1), moved[got])
         return out
 
-    def others(self, weighted: Weighted) -> list[Weighted]:
-        """Return the graph without the pieces: their sends take no time, nor do calls that complete nothing but their receives."""
+    def in_calls(self, weighted: Weighted) -> None:
+        """Let calls that nobody needs any more take no time."""
         trace, share, table = weighted.trace, weighted.trace.share, weighted.trace.messages
+        if self.stays(trace):
+            return
+        pieces = self._pieces(trace)
         own, here = np.zeros(len(table), bool), np.zeros(len(table), bool)
-        own[self._pieces(trace).message], here[share.messages] = True, True
+        own[pieces.message], here[share.messages] = True, True
         gone = np.zeros(len(trace.calls), bool)
         gone[table.send[own]] = True
         piece = share.told_by_senders(own.astype("i8")) > 0
         done = table.receive_done[here & piece]
         gone[done[~np.isin(done, table.receive_done[here & ~piece])]] = True
-        return [ZeroTime.of(dataclasses.replace(weighted, weight=weighted.weight.copy()), gone)]
+        ZeroTime.of(weighted, gone)
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return the same with messages that stay, or do not."""
+        return [(_WithoutMessages if self.stays(weighted.trace) else WithMessages)(self.argument)]
+
+    def stays(self, trace: Trace) -> bool:
+        """Return whether the messages stay: most of those who are served serve who serves them."""
+        return mutual(trace, self._pieces(trace)) if self.stay is None else self.stay
 
     def _pieces(self, trace: Trace) -> Rounds:
         """Return the pieces that the sends bring. Raises UsageError if there are none."""
@@ -203,6 +218,18 @@ class Distribute(Computation):
         if not trace.share.asked(len(pieces)):
             raise UsageError(f"{self}: no process sends these to several others in turn")
         return pieces
+
+
+class WithMessages(Distribute):
+    """The same, the messages as they were."""
+
+    stay = True
+
+
+class _WithoutMessages(Distribute):
+    """The same without them."""
+
+    varied, stay = NEEDLESS, False
 
 
 class Typical(OfSegments):

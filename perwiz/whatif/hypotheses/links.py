@@ -26,7 +26,7 @@ class Links(Messages):
     Of a run whose machine has no topology the recorded one has the same with full bisection.
     """
 
-    word = "links"
+    word, keeps_calls = "links", True
 
     def starting(self, machine: Machine) -> Machine:
         """Return the machine with full bisection, if nothing is said of its links. Raises UsageError for `full` then."""

@@ -38,7 +38,7 @@ class Placement(Hypothesis):
     A line of the file is a node, and perhaps a core, for each rank in turn, or of an Open MPI rankfile, `rank 3=node1 slot=2`.
     """
 
-    word, stage = "placement", PLACES
+    word, stage, keeps_calls = "placement", PLACES, True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph whose messages are between the nodes where the ranks are now."""

@@ -106,7 +106,7 @@ class Eager(Hypothesis):
     What they cost stays. With a size instead of calls it is `EagerLimit`.
     """
 
-    word, stage = "eager", 3
+    word, stage, keeps_calls = "eager", 3, True
 
     def meant(self) -> Hypothesis:
         """Return this, or of a size another limit."""

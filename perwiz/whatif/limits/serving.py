@@ -19,7 +19,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.numbers import distinct
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
@@ -76,6 +76,22 @@ def rounds(trace: Trace, sends: Mask) -> Rounds:
     several = np.zeros(int(number.max(initial=-1)) + 1, bool)
     several[number[1:][(np.diff(number) == 0) & (np.diff(process) != 0)]] = True
     return Rounds(message, number, process, np.cumsum(visits) - 1).where(several)
+
+
+def mutual(trace: Trace, pieces: Rounds) -> bool:
+    """Return whether most of those who get some of the pieces serve who serves them: what they exchange is more than pieces."""
+    table, share = trace.messages, trace.share
+    sends = np.zeros(len(trace.calls), bool)
+    sends[share.calls] = True
+    served, all_ = (_pairs(trace, table.send[each.message], each.process) for each in (pieces, rounds(trace, sends)))
+    return 2 * len(served & {(receiver, sender) for sender, receiver in all_}) > len(served)
+
+
+def _pairs(trace: Trace, send: I4, process: I8) -> set[tuple[int, int]]:
+    """Return (who serves, whom) of some pieces, of all parts of the trace, given the calls that send them, and to whom."""
+    width = int(trace.locations.process.max(initial=0)) + 1
+    own = distinct(trace.processes_of_calls[send].astype("i8") * width + process)
+    return {divmod(pair, width) for pair in trace.share.listed(own.tolist())}
 
 
 def _changes(*columns: np.ndarray) -> Mask:

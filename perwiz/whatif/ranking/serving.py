@@ -6,6 +6,7 @@ import numpy as np
 
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.computation import Distribute, WithMessages
 from perwiz.whatif.limits.serving import Serving
 from perwiz.whatif.ranking.change import Asker, Change
 
@@ -16,17 +17,28 @@ _TRIED = 8
 
 
 def changes(asker: Asker) -> list[Change]:
-    """Return what gains if those that are served in turn computed what is computed for them."""
-    what = "each receiver prepares what rank {} does for it; the sends stay"
-    asked = [(*_asked(asker.run.trace, one), what.format(one.process)) for one in asker.serving[:_TRIED]]
-    return [change for change in asker.changes("serving", asked) if change.makespan < asker.run.makespan]
+    """Return what gains if those that are served in turn computed what is computed for them: with the messages that bring it, too, else
+    these alone are what costs.
+    """
+    served = [(one, *_asked(asker.run.trace, one)) for one in asker.serving[:_TRIED]]
+    with_messages = asker.makespans([WithMessages(_sends(question)) for _, _, question in served])
+    gains = [row for row, makespan in zip(served, with_messages, strict=True) if makespan < asker.run.makespan]
+    return asker.changes("serving", [(by, question, _told(asker.run.trace, one, question)) for one, by, question in gains])
+
+
+def _told(trace: Trace, one: Serving, question: str) -> str:
+    """Return in words what a question changes."""
+    stay = Distribute(_sends(question)).stays(trace)
+    return f"each receiver prepares what rank {one.process} does for it; {'the sends stay' if stay else 'that needs no sends'}"
 
 
 def explains(asker: Asker, rank: int, makespan: int) -> bool:
-    """Return whether a rank serves in turn, and that others prepare their pieces gains at least half of what a makespan, ns, does."""
+    """Return whether a rank serves in turn, and that others prepare their pieces gains at least half of what a makespan, ns, does, with the
+    messages that bring them.
+    """
     questions = [_asked(asker.run.trace, one)[1] for one in asker.serving if one.process == rank]
     enough = asker.run.makespan - HALF * (asker.run.makespan - makespan)
-    return any(change.makespan <= enough for change in asker.changes("serving", [("rank", question, "") for question in questions]))
+    return any(served <= enough for served in asker.makespans([WithMessages(_sends(question)) for question in questions]))
 
 
 def sites_of(trace: Trace, one: Serving) -> list[str]:
@@ -49,3 +61,8 @@ def _asked(trace: Trace, one: Serving) -> tuple[str, str]:
     sites = sites_of(trace, one)
     selector = selectors.joined([f"site:{site}" for site in sites]) if sites else None
     return ("site", f"distribute {selector}") if selector else ("rank", f"distribute rank:{one.process}")
+
+
+def _sends(question: str) -> str:
+    """Return which sends a question is about."""
+    return question.partition(" ")[2]

@@ -107,6 +107,7 @@ def test_document__by_hand():
         "max_error": None,
         "predicted": None,
         "unasked": None,
+        "other_calls": [],
         "locations": {"both": 2, "only_first": 0, "only_second": 0},
         "calls": {
             "same": 2,

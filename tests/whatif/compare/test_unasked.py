@@ -53,6 +53,28 @@ def test_where(asked, after, other):
     assert found(asked, after)[1] == other
 
 
+def served(own):
+    """Return a run in which rank 0 prepares 100 for each of the others, in `prepare`, and sends it; or each its own."""
+    b = Builder(3, work=0)
+    for rank in (1, 2):
+        with b.region(rank if own else 0, "prepare"):
+            b.compute(rank if own else 0, 100)
+        if not own:
+            b.send(0, rank)
+            b.recv(rank, 0)
+    b.barrier()
+    return b.trace()
+
+
+def test_where__not_of_what_is_handed_to_others():
+    """What each then prepares itself is in `prepare` of the measured run, and behind its receive in the predicted one."""
+    before, after = served(False), served(True)
+    for asked, other in (("distribute op:MPI_Send", None), ("network L_ns=0", Unasked("prepare", 0, 200, 200, 0))):
+        comparison = compare(before, after, None, asked, hand_model(), "none")
+        longer = dataclasses.replace(comparison, first=dataclasses.replace(comparison.first, stop=comparison.second.stop + 100))
+        assert unasked(longer, before, after, hand_model(), "none") == other
+
+
 @pytest.mark.parametrize("shared", [0, 1])
 def test_where__processors_were_shared(shared):
     """In either run: then nobody knows whether the program changed."""

@@ -7,7 +7,7 @@ import pytest
 
 from build import Builder, hand_model
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.computation import NEEDLESS
+from perwiz.whatif.hypotheses.computation import NEEDED, NEEDLESS
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.limits.serving import rounds, serving
 from perwiz.whatif.predict import predict
@@ -88,16 +88,15 @@ def test_several_messages_for_one_are_one_visit():
     assert np.diff(pieces.visit).tolist() == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize(("own", "makespan"), [(0, 12 + 100 + 50), (70, 70 + 12 + 100 + 50)])
-def test_distribute(own, makespan):
-    """All is sent at once; each receives, 12 later, prepares for 100 and works for 50. What is more ahead of the first send stays.
-
-    Who prepares its own piece needs no message: then the others have done at 150, and rank 0 at 70 + 60 at most.
+@pytest.mark.parametrize(("own", "stay"), [(0, 12 + 100 + 50), (70, 70 + 12 + 100 + 50)])
+def test_distribute(own, stay):
+    """Who prepares its own piece needs no message: the others have done at 150, and rank 0 at 70 + 60 at most. What is more ahead of the
+    first send stays. With messages all is sent at once; each receives, 12 later, prepares for 100 and works for 50.
     """
     trace = served(own=own)
     asked = predict(trace, "distribute op:MPI_Send", hand_model(), clock="none")
-    assert (asked.recorded.makespan, asked.predicted.makespan) == (own + 360 + 2, makespan)
-    assert asked.span.others == (Possible((NEEDLESS,), 150),)
+    assert (asked.recorded.makespan, asked.predicted.makespan) == (own + 360 + 2, 150)
+    assert asked.span.others == (Possible((NEEDED,), stay),)
     segments = Segments(replayed(trace, hand_model(), clock="none").weighted)
     assert parse("distribute op:MPI_Send").lengths(segments, segments.length).sum() == segments.length.sum() == own + 360 + 3 * 50
 
@@ -114,7 +113,23 @@ def test_distribute__a_call_that_completes_more_than_a_piece():
     b.send(2, 1, tag=1)
     b.wait(1, piece, other)
     found = predict(b.trace(), "distribute op:MPI_Send", hand_model(), clock="none")
-    assert (found.predicted.makespan, found.span.others) == (724, (Possible((NEEDLESS,), 712),))
+    assert (found.predicted.makespan, found.span.others) == (712, (Possible((NEEDED,), 724),))
+
+
+@pytest.mark.parametrize(("back", "stay"), [(2, False), (3, True)])
+def test_distribute__neighbours_exchange_more_than_pieces(back, stay):
+    """Rank 0 serves 1 to 4, of whom 2 or 3 serve it and one more: of these half make no difference, three quarters do."""
+    b = Builder(5, latency=12, per_byte=0, work=0)
+    for other in range(1, 5):
+        b.compute(0, 100)
+        b.send(0, other)
+        b.recv(other, 0)
+    for other in range(1, back + 1):
+        for to in (0, 5 - other if other < 3 else 4):
+            b.send(other, to)
+            b.recv(to, other)
+    found = predict(b.trace(), "distribute rank:0", hand_model(), clock="none")
+    assert [other.changes for other in found.span.others] == [(NEEDLESS if stay else NEEDED,)]
 
 
 def test_distribute__of_some_sends():
