@@ -35,11 +35,11 @@ def place(
     bounded: cython.bint,
     whole: cython.const[cython.longlong][::1],
     stretch: cython.const[cython.int][::1],
-    more: cython.const[cython.double][::1],
-    share: cython.const[cython.double][::1],
+    more: cython.const[cython.float][::1],
+    share: cython.const[cython.float][::1],
     row: cython.int[::1],
-    later: cython.double[::1],
-    part: cython.double[::1],
+    later: cython.float[::1],
+    part: cython.float[::1],
 ) -> None:
     """Write per listed vertex what `sweep` takes: the `stretch`, `more` and `share` of the vertex that it is in the `recorded` run.
 
@@ -53,7 +53,7 @@ def place(
             row[v] = stretch[p]
             if stretch[p] >= 0 and whole[p] != 0:
                 w: cython.double = weight[start[v]]
-                scale = w / max(whole[p], 1)
+                scale: cython.double = w / max(whole[p], 1)
                 if bounded and scale > 1:
                     scale = 1.0
                 later[v] = more[p] * scale
@@ -83,8 +83,8 @@ def sweep(
     source: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
     row: cython.const[cython.int][::1],
-    more: cython.const[cython.double][::1],
-    share: cython.const[cython.double][::1],
+    more: cython.const[cython.float][::1],
+    share: cython.const[cython.float][::1],
     deviation: cython.const[cython.double][:, ::1],
     slot: cython.const[cython.int][::1],
     begin: cython.Py_ssize_t,
@@ -123,8 +123,8 @@ def sweep(
                         best[j] = max(best[j], time[u, j] + w)
                 at = row[v]
                 if at >= 0:
-                    a = more[v]
-                    b = share[v]
+                    a: cython.double = more[v]
+                    b: cython.double = share[v]
                     for j in range(16):
                         best[j] += a + b * deviation[at, j]
                 u = slot[v]

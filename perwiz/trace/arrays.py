@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any, get_args, get_origin
+from typing import Any, Protocol, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,19 @@ I8 = NDArray[np.int64]
 U1 = NDArray[np.uint8]
 U2 = NDArray[np.uint16]
 U8 = NDArray[np.uint64]
+F4 = NDArray[np.float32]
 F8 = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Ints = NDArray[Any]
 """Integers of a width that only the caller knows: where it is known, say I4 or I8."""
+
+
+class Rows(Protocol):
+    """A column of times, ns, of which some rows are asked for at a time: an array, or what makes them then."""
+
+    def __getitem__(self, some: slice, /) -> F8:
+        """Return some rows."""
+
 
 _CHUNK = 1 << 17
 """Rows handled at a time."""

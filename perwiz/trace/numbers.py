@@ -89,6 +89,11 @@ def distinct_pairs(first: NDArray[np.integer[Any]], second: NDArray[np.integer[A
     return pairs[order], place[which]
 
 
+def first_of(number: I4) -> I8:
+    """Return the first row of each number, where these are in order of first occurrence. Numbers 0 1 0 2 2: rows 0 1 3."""
+    return np.flatnonzero(np.diff(np.maximum.accumulate(number), prepend=np.int32(-1)))
+
+
 def running(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> I4:
     """Return per row how many rows before it have the same pair, int32."""
     numbers = Numbers()

@@ -28,7 +28,7 @@ def test_sweep__twin(made, data):
     many = graph.vertices
     kept, until = sorted(data.draw(st.lists(st.integers(0, many), min_size=2, max_size=2)))
     row = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=many, max_size=many)), "i4")
-    more, share = (np.array(data.draw(st.lists(st.integers(-50, 50), min_size=many, max_size=many)), "f8") for _ in range(2))
+    more, share = (np.array(data.draw(st.lists(st.integers(-50, 50), min_size=many, max_size=many)), "f4") for _ in range(2))
     deviation = np.array(data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=16, max_size=16), min_size=3, max_size=3)), "f8")
     first, last = (np.array(sorted(data.draw(st.sets(st.integers(0, many - 1)))), "i4") for _ in range(2))
     twin = naive.sweep_drawn(graph.start, graph.source, weight.tolist(), row, more, share, (deviation / 4).tolist())
@@ -47,7 +47,7 @@ def test_sweep__twin(made, data):
 def test_sweep__worked_by_hand():
     """0 --5--> 1 --3--> 2 and 0 --4--> 2; 1 takes 2 and 10 times the deviation of the run longer, which is 0, 1/2, -1 and 1. From 0 on."""
     start, source, weight = np.array([0, 0, 1, 3], "i4"), np.array([0, 1, 0], "i4"), np.array([5, 3, 4])
-    row, more, share, time = np.array([-1, 0, -1], "i4"), np.array([0.0, 2, 0]), np.array([0.0, 10, 0]), np.zeros((3, 16))
+    row, more, share, time = np.array([-1, 0, -1], "i4"), np.array([0, 2, 0], "f4"), np.array([0, 10, 0], "f4"), np.zeros((3, 16))
     ends, deviation = (np.array([1], "i4"), np.array([2], "i4")), np.array([[0, 0.5, -1, 1] * 4])
     earliest, latest = np.full(16, np.inf), np.full(16, -np.inf)
     slot = np.arange(3, dtype="i4")
@@ -84,9 +84,10 @@ def test_place__worked_by_hand():
     """
     start, weight, whole = np.array([0, 0, 1, 2, 3], "i4"), np.array([30, 7, 10]), np.array([0, 10, 5])
     vertex, piece, stretch = np.array([1, 2, 3], "i4"), np.array([1, 0, 2], "i4"), np.array([4, 5, 6], "i4")
+    more, share = np.array([1, 2, 3], "f4"), np.array([5, 6, 7], "f4")
     for bounded, three, two in ((False, 3, 2), (True, 1, 1)):
-        row, later, part = np.full(4, -1, "i4"), np.zeros(4), np.zeros(4)
-        drawn.place(start, weight, vertex, piece, bounded, whole, stretch, np.array([1.0, 2, 3]), np.array([5.0, 6, 7]), row, later, part)
+        row, later, part = np.full(4, -1, "i4"), np.zeros(4, "f4"), np.zeros(4, "f4")
+        drawn.place(start, weight, vertex, piece, bounded, whole, stretch, more, share, row, later, part)
         assert (row.tolist(), later.tolist(), part.tolist()) == ([-1, 5, 4, 6], [0, 2 * three, 0, 3 * two], [0, 6 * three, 0, 7 * two])
 
 
@@ -99,7 +100,7 @@ def test_unchanged__worked_by_hand():
 
 
 def test_place__not_drawn():
-    row, later, vertex, piece = np.full(2, -1, "i4"), np.zeros(2), np.ones(1, "i4"), np.zeros(1, "i4")
-    one, none, start = np.ones(1), np.full(1, -1, "i4"), np.array([0, 0, 1], "i4")
+    row, later, vertex, piece = np.full(2, -1, "i4"), np.zeros(2, "f4"), np.ones(1, "i4"), np.zeros(1, "i4")
+    one, none, start = np.ones(1, "f4"), np.full(1, -1, "i4"), np.array([0, 0, 1], "i4")
     drawn.place(start, np.array([9]), vertex, piece, False, np.ones(1, "i8"), none, one, one, row, later, later)
     assert (row.tolist(), later.tolist()) == ([-1, -1], [0, 0])

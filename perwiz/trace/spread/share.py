@@ -111,7 +111,8 @@ class Share:
         values 5 1 3   weights 2 4 1   wanted 1 4 5 7   out 1 1 3 5
         """
         order = np.argsort(values)
-        return values[order][np.searchsorted(weight[order].cumsum(), wanted)]
+        below = weight[order]
+        return values[order[np.searchsorted(np.cumsum(below, out=below), wanted)]]
 
     def shortest(self, times: F8) -> float:
         """Return the least of some times of all processes; infinite without any."""

@@ -36,7 +36,7 @@ from perwiz.graph.graph import Graph
 from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted, work
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I4, I8, U8, Mask, chunks
+from perwiz.trace.arrays import F4, F8, I4, I8, U8, Mask, chunks
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.resources import at_once, map_threads, remembered, thread_count
 from perwiz.trace.spread.share import Share
@@ -104,9 +104,9 @@ class Noise:
     """Per vertex, as recorded, ns."""
     stretch: I4
     """Whose deviation it has, by their `order`; behind `stretches` each of what is seldom is one; -1 of what is not drawn."""
-    more: F8
+    more: F4
     """0, as is the share, of what took no time."""
-    share: F8
+    share: F4
     stretches: Stretches
     seldom: U8
     """Per piece of what is seldom a number that stands for chance: made of when it began and ended, whatever the process is called."""
@@ -171,13 +171,13 @@ class Noise:
             weight = np.maximum(weighted.weight + np.repeat(later, edges), np.minimum(weighted.weight, 0))
             yield np.where(weighted.weight == CUT, CUT, weight)
 
-    def _of(self, weighted: Weighted) -> tuple[I4, F8, F8]:
+    def _of(self, weighted: Weighted) -> tuple[I4, F4, F4]:
         """Return per vertex of a weighted graph whose deviation it has, how much longer it takes anyway, and its share of the deviation."""
         graph, calls = weighted.graph, len(weighted.trace.calls)
         if graph is self.graph and self._unchanged(weighted):
             return self.stretch, self.more, self.share
         order: I8 | None = np.argsort(weighted.call) if isinstance(weighted, Reordered) else None
-        row, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices))
+        row, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices), "f4")
 
         def place(vertex: I4, recorded: I4, bounded: bool) -> None:
             known = self.whole, self.stretch, self.more, self.share
@@ -215,7 +215,7 @@ class Noise:
 class _Drawn:
     """A weighted graph of which runs are drawn."""
 
-    def __init__(self, weighted: Weighted, pieces: tuple[I4, F8, F8], draws: int) -> None:
+    def __init__(self, weighted: Weighted, pieces: tuple[I4, F4, F4], draws: int) -> None:
         self.sweeps, self._share = Sweeps(weighted, *pieces), weighted.trace.share
         fewest = max(EDGES // passed(weighted.graph, self._share), FEWEST)
         self.lasts = np.zeros(min(-(-fewest // TOGETHER) * TOGETHER, draws))
@@ -229,7 +229,7 @@ class _Drawn:
         some[:] = (self._share.reduced(latest, "max") - self._share.reduced(earliest, "min"))[: len(some)]
 
 
-_NO_TIMES, _NO_PIECES, _NO_VERTICES = np.zeros(0), np.zeros(0, "i8"), np.zeros(0, "i4")
+_NO_TIMES, _NO_SHARES, _NO_PIECES, _NO_VERTICES = np.zeros(0), np.zeros(0, "f4"), np.zeros(0, "i8"), np.zeros(0, "i4")
 _NO_GRAPH = Graph(
     start=_NO_VERTICES,
     source=_NO_VERTICES,
@@ -242,7 +242,7 @@ _NO_GRAPH = Graph(
     contradictions=0,
 )
 _NO_STRETCHES = Stretches(_NO_TIMES, _NO_PIECES, _NO_PIECES, np.zeros(1, "i8"), np.zeros((0, 0), "i4"), 1)
-_NOTHING = _NO_GRAPH, _NO_PIECES, _NO_VERTICES, _NO_TIMES, _NO_TIMES
+_NOTHING = _NO_GRAPH, _NO_PIECES, _NO_VERTICES, _NO_SHARES, _NO_SHARES
 _UNSOUGHT = Noise(*_NOTHING, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0)
 """What is known where no runs are drawn."""
 
@@ -268,50 +268,146 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
     Of a part of a trace nothing else than what is of its own calls and locations is drawn.
     """
-    noise, vertex = _of_pieces(run, iterations), vertices(run)
-    columns = {name: _scattered(getattr(noise, name), vertex, run.graph, 0) for name in ("whole", "more", "share")}
-    return dataclasses.replace(noise, stretch=_scattered(noise.stretch, vertex, run.graph, NONE), **columns)
-
-
-def _of_pieces(run: Run, iterations: Iterations | None) -> Noise:
-    """Return the same by pieces, in the order of `vertices`, instead of by vertices of the graph."""
-    trace, share, gaps = run.trace, run.trace.share, len(run.trace.calls) + len(run.trace.locations)
-    origin, computed, process = trace.timeline.origin, lengths(trace), _processes(trace)
-    here = share.has(process)
-    its, same = repeating(trace, computed, here, iterations)
-    whole, length = _recorded(run, computed)
-    computes = np.arange(len(whole)) < len(computed)
-    count, usual = _usual(same, length, here, share)
-    kind = operations.KIND[trace.calls.op]
-    usual[len(computed) :][(kind == operations.TEST) | (kind == operations.PROBE)] = 0
-    told = here & (usual > 0) & (not origin.predicted or bool(origin.hypotheses))
-    parts = parts_of(trace, process, _beyond(length, usual, told), same.kinds * len(trace.locations), its)
-    stretches, stretch = stretches_of(same.like, process, told, length, usual, parts)
-    deviation = (length[told] / usual[told] - 1) * (count / np.maximum(count - 1, 1))[told] ** 0.5
-    told_computes = computes[told]
-    any_, common = _of_any(deviation[told_computes], usual[told & computes], process[told & computes], trace)
-    stretch[~computes & ~told] = NONE
-    seldom = computes & here & (stretch < 0) & (len(any_) > 0)
-    stretch[seldom] = len(stretches.times) + np.arange(seldom.sum())
-    times = stretches.times[stretch[told]]
-    often = np.diff(stretches.first)[stretches.pool[stretch[told]]]
-    varies = _varies(deviation * usual[told], usual[told], told_computes, process[told], often, parts, trace)
-    drawn = (stretch >= 0) & (stretch < len(stretches.times))
-    stretch[drawn] = np.argsort(stretches.order)[stretch[drawn]]
-    more, part = _shares(length, usual, told, times, seldom, common)
-    more[whole == 0] = part[whole == 0] = 0
+    found = _of_pieces(run, iterations)
+    pieces, stretches, vertex, size = found.pieces, found.stretches, vertices(run), run.graph.vertices
+    whole, stretch = np.zeros(size, "i8"), np.full(size, NONE, "i4")
+    more, share = np.zeros((2, size), "f4")
+    place = np.concatenate([np.argsort(stretches.order), np.arange(len(found.seldom)) + len(stretches.times), [NONE]])
+    for some in chunks(len(vertex)):
+        at = vertex[some]
+        whole[at], stretch[at] = pieces.whole[some], place[found.stretch[some]]
+        more[at], share[at] = _shares(found, some)
     return Noise(
         graph=run.graph,
         whole=whole,
         stretch=stretch,
         more=more,
-        share=part,
+        share=share,
         stretches=stretches,
-        seldom=_keys(trace, whole[:gaps], np.flatnonzero(seldom[:gaps])),
-        any=any_,
-        varies=varies,
+        seldom=found.seldom,
+        any=found.any,
+        varies=found.varies,
         draws=DRAWS,
     )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Length:
+    """How much of each piece the model does not explain, ns: of computation, and behind it of what calls work; made some at a time."""
+
+    whole: I8
+    """Per piece, ns, as recorded."""
+    explained: I8
+    """Per call, ns."""
+
+    def __getitem__(self, some: slice) -> F8:
+        out, gaps = self.whole[some].astype("f8"), len(self.whole) - len(self.explained)
+        calls = out[max(gaps - some.start, 0) :]
+        calls -= self.explained[max(some.start - gaps, 0) :][: len(calls)]
+        np.maximum(calls, 0, out=calls)
+        return out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _OfGroup:
+    """What each piece has of its group, made some at a time."""
+
+    group: I4
+    """Per piece."""
+    values: Any
+
+    def __getitem__(self, some: slice) -> Any:
+        return self.values[self.group[some]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Pieces:
+    """The pieces of a run, in the order of `vertices`, and how long they usually are."""
+
+    whole: I8
+    length: _Length
+    usual: _OfGroup
+    """ns, 0 if it is not repeated often enough."""
+    count: _OfGroup
+    """How often it is repeated."""
+    told: Mask
+    """Whether it tells how much it varies."""
+    gaps: int
+    """How many of them compute."""
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    def computes(self, some: slice) -> Mask:
+        """Return which of some pieces are computation."""
+        return np.arange(some.start, min(some.stop, len(self))) < self.gaps
+
+    def deviation(self, some: slice) -> F8:
+        """Return how much longer than usual those of some pieces took that tell it, as a part of that."""
+        told, often = self.told[some], self.count[some]
+        deviation = self.length[some][told] / self.usual[some][told] - 1
+        deviation *= ((often / np.maximum(often - 1, 1))[told]) ** 0.5
+        return deviation
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Longer:
+    """How much longer than usual each piece took, ns; 0 of what is not told. Made some at a time."""
+
+    pieces: _Pieces
+
+    def __getitem__(self, some: slice) -> F8:
+        length, usual = self.pieces.length[some], self.pieces.usual[some]
+        return np.subtract(length, usual, out=np.zeros(len(length)), where=self.pieces.told[some])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Found:
+    """What repeats in a run, by pieces instead of by vertices of the graph; `seldom`, `any` and `varies` as Noise has them."""
+
+    pieces: _Pieces
+    stretches: Stretches
+    stretch: I4
+    """Per piece, behind those of `stretches` each of what is seldom; -1 of what is not drawn."""
+    seldom: U8
+    any: F8
+    common: float
+    """How long computation usually is, ns."""
+    varies: Varies | None
+
+
+def _of_pieces(run: Run, iterations: Iterations | None) -> _Found:
+    """Return what repeats in a run."""
+    trace, share = run.trace, run.trace.share
+    computed, process = lengths(trace), _processes(trace)
+    here = share.has(process)
+    its, same = repeating(trace, computed, here, iterations)
+    pieces = _pieces(run, same, computed, here)
+    any_, common = _of_any(pieces, process, trace)
+    parts = parts_of(trace, process, _Longer(pieces), same.kinds * len(trace.locations), its)
+    stretches, stretch = stretches_of(same.like, process, pieces.told, pieces.length, pieces.usual, parts)
+    gaps, known = pieces.gaps, len(stretches.times)
+    stretch[gaps:][~pieces.told[gaps:]] = NONE
+    seldom = np.flatnonzero(here[:gaps] & (stretch[:gaps] < 0)) if len(any_) else np.zeros(0, "i8")
+    varies = _varies(pieces, process, stretches, stretch, parts, trace)
+    stretch[seldom] = known + np.arange(len(seldom))
+    return _Found(pieces, stretches, stretch, _keys(trace, pieces.whole[:gaps], seldom), any_, common, varies)
+
+
+def _pieces(run: Run, same: Same, computed: I8, here: Mask) -> _Pieces:
+    """Return the pieces of a run, given what is the same, how long computation is, ns, and what is here."""
+    trace, graph = run.trace, run.graph
+    whole = np.concatenate([computed, run.weighted.weight[graph.start[graph.returned]]])
+    length = _Length(whole, work(trace, run.weighted.model))
+    count, usual = _usual(same, length, here, trace.share)
+    origin = trace.timeline.origin
+    told, repeats = here.copy(), usual > 0
+    for some in chunks(len(told)):
+        told[some] &= repeats[same.own[some]]
+    kind = operations.KIND[trace.calls.op]
+    told[len(computed) :] &= (kind != operations.TEST) & (kind != operations.PROBE)
+    told &= not origin.predicted or bool(origin.hypotheses)
+    return _Pieces(whole, length, _OfGroup(same.own, usual), _OfGroup(same.own, count), told, len(computed))
 
 
 def vertices(run: Run) -> I4:
@@ -322,40 +418,19 @@ def vertices(run: Run) -> I4:
     return np.concatenate([np.insert(run.graph.entered, run.trace.first_calls[1:], run.graph.ended), run.graph.returned])
 
 
-def _scattered(values: Any, vertex: I4, graph: Graph, other: int) -> Any:
-    """Return the values of pieces by the vertices of these, another one elsewhere."""
-    out = np.full(graph.vertices, other, values.dtype)
-    out[vertex] = values
-    return out
-
-
-def _recorded(run: Run, computed: I8) -> tuple[I8, F8]:
-    """Return how long each computation is, and behind them all calls work, ns, and how much of that the model does not explain."""
-    trace, graph = run.trace, run.graph
-    worked = run.weighted.weight[graph.start[graph.returned]]
-    whole = np.concatenate([computed, worked])
-    length = whole.astype("f8")
-    worked -= work(trace, run.weighted.model)
-    np.maximum(worked, 0, out=length[len(whole) - len(worked) :])
-    return whole, length
-
-
-def _shares(length: F8, usual: F8, told: Mask, times: F8, seldom: Mask, common: float) -> tuple[F8, F8]:
-    """Return how much longer each row takes anyway, ns, and its share of the deviation; in the place of the lengths.
-
-    `times` are those of the stretches of what is told.
-    """
-    lasted, more = length[told], np.zeros(len(length))
-    share = length
-    share[seldom] = np.sqrt(share[seldom] * np.minimum(share[seldom], common))
-    share[told] = np.where(times > 0, lasted / np.where(times > 0, times, 1), usual[told])
+def _shares(found: _Found, some: slice) -> tuple[F8, F8]:
+    """Return how much longer each of some pieces takes anyway, ns, and its share of the deviation: 0 of what took no time."""
+    pieces, stretch, known = found.pieces, found.stretch[some], len(found.stretches.times)
+    share, told = pieces.length[some], pieces.told[some]
+    more, lasted = np.zeros(len(share)), share[told]
+    seldom = stretch >= known
+    share[seldom] = np.sqrt(share[seldom] * np.minimum(share[seldom], found.common))
+    times = found.stretches.times[stretch[told]]
+    share[told] = np.where(times > 0, lasted / np.where(times > 0, times, 1), pieces.usual[some][told])
     more[told] = share[told] - lasted
+    no_time = pieces.whole[some] == 0
+    more[no_time] = share[no_time] = 0
     return more, share
-
-
-def _beyond(length: F8, usual: F8, told: Mask) -> F8:
-    """Return how much longer than usual each row took, ns; 0 of what is not told."""
-    return np.subtract(length, usual, out=np.zeros(len(length)), where=told)
 
 
 def _processes(trace: Trace) -> I4:
@@ -364,52 +439,86 @@ def _processes(trace: Trace) -> I4:
     return np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
 
 
-def _usual(same: Same, length: F8, here: Mask, share: Share) -> tuple[I4, F8]:
-    """Return how often each row is repeated, and how long it usually is, ns; 0 if it is not repeated often enough.
+def _usual(same: Same, length: _Length, here: Mask, share: Share) -> tuple[I8, F8]:
+    """Return how often each group is repeated, and how long one of it usually is, ns; 0 if it is not repeated often enough.
 
     Those of a group that several processes have are added up over all of them.
     """
-    count = np.bincount(same.own, here).astype("i8")
-    total = np.bincount(same.own, np.where(here, length, 0)).astype("i8")
-    rows = np.flatnonzero(same.routine >= 0)
+    groups = int(same.own.max(initial=-1)) + 1
+    count, total = np.zeros((2, groups), "i8")
     counted, added = np.zeros((2, same.routines), "i8")
-    np.add.at(counted, same.routine[rows], 1)
-    np.add.at(added, same.routine[rows], length[rows].astype("i8"))
+    for some in chunks(len(same.own)):
+        own, lasts, routine = same.own[some], length[some].astype("i8"), same.routine[some]
+        np.add.at(count, own, here[some].astype("i8"))
+        np.add.at(total, own, np.where(here[some], lasts, 0))
+        rows = routine >= 0
+        np.add.at(counted, routine[rows], 1)
+        np.add.at(added, routine[rows], lasts[rows])
     sums = share.reduced(np.stack([counted, added]), "sum")
-    count[same.own[rows]], total[same.own[rows]] = sums[:, same.routine[rows]]
-    usual = np.where(count >= LEAST, total / np.maximum(count, 1), 0)
-    return count.astype("i4")[same.own], usual[same.own]
+    for some in chunks(len(same.own)):
+        rows = np.flatnonzero(same.routine[some] >= 0)
+        count[same.own[some][rows]], total[same.own[some][rows]] = sums[:, same.routine[some][rows]]
+    return count, np.where(count >= LEAST, total / np.maximum(count, 1), 0)
 
 
-def _added(values: F8, process: I4, trace: Trace) -> float:
-    """Return the sum of values, those of a location first: of a whole trace and of its parts the same to the last digit."""
-    return float(trace.share.of_locations(np.bincount(process, values, len(trace.locations))).sum())
+class _Sum:
+    """A sum of values, those of a location first: of a whole trace and of its parts the same to the last digit."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace, self._of_location = trace, np.zeros(len(trace.locations))
+
+    def add(self, values: F8, process: I4) -> None:
+        """Add values, the location of each given, in the order of rows."""
+        np.add.at(self._of_location, process, values)
+
+    def all(self) -> float:
+        """Return the sum on all processes."""
+        return float(self._trace.share.of_locations(self._of_location).sum())
 
 
-def _varies(longer: F8, usual: F8, computes: Mask, process: I4, stretches: I8, parts: Parts, trace: Trace) -> Varies | None:
-    """Return what varies most, given per row of what repeats by how much, ns, of which location and of how many stretches it is."""
-    share = trace.share
-    if not share.any(len(usual)):
+def _varies(pieces: _Pieces, process: I4, stretches: Stretches, stretch: I4, parts: Parts, trace: Trace) -> Varies | None:
+    """Return what varies most, given the location of each piece and the stretch that it is in."""
+    share, often = trace.share, np.diff(stretches.first)[stretches.pool]
+    if not share.any(np.count_nonzero(pieces.told)):
         return None
-    sums = [[_added(each[rows] ** 2, process[rows], trace) for each in (longer, usual)] for rows in (computes, ~computes)]
-    most = share.any(computes.any()) and sums[0][0] >= sums[1][0]
-    rows, (square, all_) = (computes, sums[0]) if most else (~computes, sums[1])
-    often = share.reduced(np.bincount(stretches[rows], minlength=parts.number + 1), "sum").cumsum()
-    middle = np.searchsorted(often, [(often[-1] - 1) // 2, often[-1] // 2], "right")
+    sums = [[_Sum(trace) for _ in range(2)] for _ in range(2)]
+    counts = np.zeros((2, parts.number + 1), "i8")
+    for some in chunks(len(pieces)):
+        told = pieces.told[some]
+        usual, deviation, several = pieces.usual[some][told], pieces.deviation(some), often[stretch[some][told]]
+        location, computes = process[some][told], pieces.computes(some)[told]
+        for rows, (square, all_), count in zip((computes, ~computes), sums, counts, strict=True):
+            square.add((deviation[rows] * usual[rows]) ** 2, location[rows])
+            all_.add(usual[rows] ** 2, location[rows])
+            np.add.at(count, several[rows], 1)
+    squares = [(square.all(), all_.all()) for square, all_ in sums]
+    most = share.any(pieces.told[: pieces.gaps].any()) and squares[0][0] >= squares[1][0]
+    square, all_ = squares[0 if most else 1]
+    reached = share.reduced(counts[0 if most else 1], "sum").cumsum()
+    middle = np.searchsorted(reached, [(reached[-1] - 1) // 2, reached[-1] // 2], "right")
     number = int(middle.sum()) // 2
     blocks = max(min((parts.number if 2 * number > parts.number else number) // parts.block, BLOCKS), LEAST)
     return Varies("computation" if most else "calls", math.sqrt(square / all_), blocks, parts.iterations)
 
 
-def _of_any(deviation: F8, usual: F8, process: I4, trace: Trace) -> tuple[F8, float]:
+def _of_any(pieces: _Pieces, process: I4, trace: Trace) -> tuple[F8, float]:
     """Return deviations of computation of any kind, each as often as it takes time, and how long it usually is: by time, too."""
-    weight = np.maximum(np.rint(usual), 1).astype("i8")
+    told = np.count_nonzero(pieces.told[: pieces.gaps])
+    deviation, weight, done = np.empty(told), np.empty(told, "i8"), 0
+    square, added = _Sum(trace), _Sum(trace)
+    for some in chunks(pieces.gaps):
+        some = slice(some.start, min(some.stop, pieces.gaps))
+        which = pieces.told[some]
+        usual, location = pieces.usual[some][which], process[some][which]
+        rows = slice(done, done := done + len(usual))
+        deviation[rows], weight[rows] = pieces.deviation(some), np.maximum(np.rint(usual), 1)
+        square.add(usual**2, location)
+        added.add(usual, location)
     total = trace.share.total(int(weight.sum()))
     if not total:
         return np.zeros(0), 0.0
     wanted = [((2 * number + 1) * total + 2 * ANY - 1) // (2 * ANY) for number in range(ANY)]
-    common = _added(usual**2, process, trace) / _added(usual, process, trace)
-    return np.maximum(trace.share.weighted(deviation, weight, np.array(wanted, "i8")), -1), common
+    return np.maximum(trace.share.weighted(deviation, weight, np.array(wanted, "i8")), -1), square.all() / added.all()
 
 
 def _keys(trace: Trace, length: I8, rows: I8) -> U8:

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from perwiz.trace.arrays import F8, I4, Mask
+from perwiz.trace.arrays import F8, I4, Mask, Rows, chunks
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.trace import Trace
@@ -44,18 +44,20 @@ class Parts:
     """Of the program, 0 if it has none."""
 
 
-def parts_of(trace: Trace, process: I4, varied: F8, pools: int, found: Iterations) -> Parts:
+def parts_of(trace: Trace, process: I4, varied: Rows, pools: int, found: Iterations) -> Parts:
     """Return the parts of a run, given per piece of a run its location and how much longer than usual it took, ns; of so many pools.
 
     Fewer than FEW iterations are none. `found` are those of the trace.
     """
-    many, rows = len(found), len(varied)
+    many, rows = len(found), len(process)
     if many < FEW:
         return Parts(BLOCKS, 1, np.zeros(rows, "i4"), np.zeros(rows, bool), many)
     of, inside = _iteration(found, trace)
     low, end, _ = trace.share.locations.indices(len(trace.locations))
-    at = (process[inside] - np.int64(low)) * many + of[inside]
-    longer = np.bincount(at, varied[inside], (end - low) * many).astype("f8").reshape(end - low, many)
+    longer = np.zeros((end - low, many))
+    for some in chunks(rows):
+        within = inside[some]
+        np.add.at(longer.reshape(-1), (process[some][within].astype("i8") - low) * many + of[some][within], varied[some][within])
     number = min(many, max(CELLS // max(pools, 1), BLOCKS))
     block = max(round(block_length(longer, trace.share) * number / many), 1)
     number_of = np.arange(many) * number // many

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.trace.arrays import I4, I8, Mask
-from perwiz.trace.numbers import Numbers
+from perwiz.trace.arrays import F8, I4, I8, Mask, chunks
+from perwiz.trace.numbers import Numbers, first_of
 from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.resources import at_once
 from perwiz.trace.tables import NONE
@@ -61,9 +61,19 @@ def _alike(group: I4, length: I8) -> I4:
 
     lengths 10 14 12 of one group stay together, of 10 14 12 200 the last is on its own.
     """
-    log = np.log2(np.maximum(length, 1))
-    mean = np.bincount(group, log) / np.maximum(np.bincount(group), 1)
-    return Numbers().number(group, np.rint(log - mean[group]).astype("i8"))
+    groups = int(group.max(initial=-1)) + 1
+    count, total, numbers, out = np.zeros(groups, "i8"), np.zeros(groups), Numbers(), np.empty(len(group), "i4")
+    for some in chunks(len(group)):
+        np.add.at(count, group[some], 1)
+        np.add.at(total, group[some], _log(length[some]))
+    mean = total / np.maximum(count, 1)
+    for some in chunks(len(group)):
+        out[some] = numbers.number(group[some], np.rint(_log(length[some]) - mean[group[some]]).astype("i8"))
+    return out
+
+
+def _log(length: I8) -> F8:
+    return np.log2(np.maximum(length, 1))
 
 
 def lengths(trace: Trace) -> I8:
@@ -124,11 +134,12 @@ def _calls(trace: Trace, here: Mask) -> tuple[I4, I4, I4, int]:
     """
     like, count = trace.share.numbered(_routines(trace), np.zeros(len(trace.calls), "u1"))
     own = Numbers().number(trace.calls.location, like)
-    often = np.bincount(own)[own] - 1
-    often[np.unique(own, return_index=True)[1]] = 0
-    seldom = here & (often > 0) & (often < LEAST)
-    out = np.where(often >= LEAST, own, np.where(seldom, -1 - like, -1 - count - np.arange(len(like))))
-    return Numbers().number(out, np.zeros(len(out), "u1")), np.where(seldom, like, NONE).astype("i4"), like, count
+    repeated = (np.bincount(own) - 1).astype("i4")[own]
+    repeated[first_of(own)] = 0
+    seldom = here & (repeated > 0) & (repeated < LEAST)
+    alone = -1 - count - np.arange(len(like), dtype="i4")
+    out = np.where(repeated >= LEAST, own, np.where(seldom, -1 - like, alone))
+    return Numbers().number(out, np.broadcast_to(np.int8(0), out.shape)), np.where(seldom, like, np.int32(NONE)), like, count
 
 
 def _routines(trace: Trace) -> I8:

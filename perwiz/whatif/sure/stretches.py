@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from perwiz.kernels import drawn as kernel
-from perwiz.trace.arrays import F8, I4, I8, U8, Mask
+from perwiz.trace.arrays import F8, I4, I8, U8, Mask, Rows, chunks
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE
 from perwiz.whatif.sure.parts import BLOCKS, Parts
@@ -60,7 +60,7 @@ class Stretches:
         kernel.turn(*self._turned, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
 
 
-def stretches_of(like: I4, process: I4, told: Mask, length: F8, usual: F8, parts: Parts) -> tuple[Stretches, I4]:
+def stretches_of(like: I4, process: I4, told: Mask, length: Rows, usual: Rows, parts: Parts) -> tuple[Stretches, I4]:
     """Return the stretches of what is told, and in which one each row is, -1 if nothing like it is told on its process.
 
     Rows that are `like` on one process are in the order of time. Lengths 10 14 12 10 14, 12 usual: of a run without iterations five
@@ -68,27 +68,39 @@ def stretches_of(like: I4, process: I4, told: Mask, length: F8, usual: F8, parts
     """
     numbers = Numbers()
     pool = numbers.number(like, process)
-    count, within = (np.bincount(pool[which], minlength=numbers.count) for which in (told, told & parts.inside))
-    kept = np.flatnonzero(count)
+    count, within = np.zeros((2, numbers.count), "i8")
+    for some in chunks(len(pool)):
+        np.add.at(count, pool[some], told[some].astype("i8"))
+        np.add.at(within, pool[some], (told[some] & parts.inside[some]).astype("i8"))
+    kept, part = np.flatnonzero(count), _part(like, process, told, pool, count, within, parts)
     where = np.full(numbers.count, NONE, "i4")
     where[kept] = np.arange(len(kept))
-    part = parts.of.copy()
-    outside = 2 * within < count
-    rows = np.flatnonzero(outside[pool]) if outside.any() else np.zeros(0, "i8")
-    part[rows] = _spread(like[rows], process[rows], told[rows], pool[rows], count, parts.number)
-    row = where[pool]
-    code = row.astype("i8") * parts.number + part
     there = np.zeros((len(kept), parts.number), bool)
-    there.ravel()[code[told]] = True
+    for some in chunks(len(pool)):
+        pool[some] = where[pool[some]]
+        there[pool[some][told[some]], part[some][told[some]]] = True
     behind = (there.cumsum().reshape(there.shape) - there).astype("i4")
     first = np.append(0, there.sum(axis=1).cumsum())
-    stretch = np.full(len(row), NONE, "i4")
-    known = row >= 0
-    stretch[known] = np.minimum(behind.ravel()[code[known]], first[row[known] + 1] - 1)
-    took, needs = (np.bincount(stretch[told], weights[told], first[-1]) for weights in (length, usual))
+    stretch, (took, needs) = np.full(len(pool), NONE, "i4"), np.zeros((2, first[-1]))
+    for some in chunks(len(pool)):
+        row, which = pool[some], told[some]
+        known = row >= 0
+        stretch[some][known] = np.minimum(behind[row[known], part[some][known]], first[row[known] + 1] - 1)
+        for sums, times in ((took, length), (needs, usual)):
+            np.add.at(sums, stretch[some][which], times[some][which])
     return Stretches(
         took / needs, *np.divmod(np.flatnonzero(there), parts.number), first, np.ascontiguousarray(behind.T), parts.block
     ), stretch
+
+
+def _part(like: I4, process: I4, told: Mask, pool: I4, count: I8, within: I8, parts: Parts) -> I4:
+    """Return the part of each row: if its pool is mostly outside of the iterations, as `_spread` says."""
+    outside = 2 * within < count
+    if not outside.any():
+        return parts.of
+    part, rows = parts.of.copy(), np.flatnonzero(outside[pool])
+    part[rows] = _spread(like[rows], process[rows], told[rows], pool[rows], count, parts.number)
+    return part
 
 
 def _spread(like: I4, process: I4, told: Mask, pool: I4, count: I8, parts: int) -> I8:

@@ -9,7 +9,7 @@ from perwiz.graph.graph import BORDER, COLLECTIVE, Graph
 from perwiz.graph.slots import slots
 from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import F8, I4
+from perwiz.trace.arrays import F4, F8, I4
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
@@ -30,7 +30,7 @@ def passed(graph: Graph, share: Share) -> int:
 class Sweeps:
     """Sweeps over a weighted graph, or its part, of which some vertices take longer in each run, see `kernel.sweep`."""
 
-    def __init__(self, weighted: Weighted, row: I4, more: F8, share: F8) -> None:
+    def __init__(self, weighted: Weighted, row: I4, more: F4, share: F4) -> None:
         graph, own = weighted.graph, weighted.trace.share.locations
         self._weighted, self._pieces, self._slots = weighted, (row, more, share), slots(graph)
         self._first, self._last = np.sort(graph.begun[own]), np.sort(graph.ended[own])
