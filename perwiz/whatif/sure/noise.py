@@ -456,8 +456,8 @@ def _usual(same: Same, length: _Length, here: Mask, share: Share) -> tuple[I8, F
         np.add.at(added, routine[rows], lasts[rows])
     sums = share.reduced(np.stack([counted, added]), "sum")
     for some in chunks(len(same.own)):
-        rows = np.flatnonzero(same.routine[some] >= 0)
-        count[same.own[some][rows]], total[same.own[some][rows]] = sums[:, same.routine[some][rows]]
+        known = np.flatnonzero(same.routine[some] >= 0)
+        count[same.own[some][known]], total[same.own[some][known]] = sums[:, same.routine[some][known]]
     return count, np.where(count >= LEAST, total / np.maximum(count, 1), 0)
 
 
@@ -487,11 +487,11 @@ def _varies(pieces: _Pieces, process: I4, stretches: Stretches, stretch: I4, par
         told = pieces.told[some]
         usual, deviation, several = pieces.usual[some][told], pieces.deviation(some), often[stretch[some][told]]
         location, computes = process[some][told], pieces.computes(some)[told]
-        for rows, (square, all_), count in zip((computes, ~computes), sums, counts, strict=True):
-            square.add((deviation[rows] * usual[rows]) ** 2, location[rows])
-            all_.add(usual[rows] ** 2, location[rows])
+        for rows, (longer, lasted), count in zip((computes, ~computes), sums, counts, strict=True):
+            longer.add((deviation[rows] * usual[rows]) ** 2, location[rows])
+            lasted.add(usual[rows] ** 2, location[rows])
             np.add.at(count, several[rows], 1)
-    squares = [(square.all(), all_.all()) for square, all_ in sums]
+    squares = [(longer.all(), lasted.all()) for longer, lasted in sums]
     most = share.any(pieces.told[: pieces.gaps].any()) and squares[0][0] >= squares[1][0]
     square, all_ = squares[0 if most else 1]
     reached = share.reduced(counts[0 if most else 1], "sum").cumsum()
