@@ -14,6 +14,7 @@ import numpy as np
 
 from perwiz.errors import GraphError
 from perwiz.graph.border import Border
+from perwiz.kernels import sweep as kernel
 from perwiz.kernels.names import BORDER as BORDER
 from perwiz.kernels.names import COLLECTIVE as COLLECTIVE
 from perwiz.kernels.names import EJECTION as EJECTION
@@ -131,7 +132,7 @@ def entering(graph: Graph) -> I4:
 
 def _there(graph: Graph, vertex: I4) -> I4:
     call = np.full(graph.vertices, NONE, "i4")
-    call[vertex] = np.arange(len(vertex), dtype="i4")
+    kernel.put_rows(vertex, call)
     return call
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from perwiz.errors import GraphError
 from perwiz.graph.graph import GAP, LOCAL, Graph
-from perwiz.kernels import names
+from perwiz.kernels import names, sweep
 from perwiz.kernels import order as kernel
 from perwiz.trace.arrays import I4, U1, Ints, Mask, chunks
 from perwiz.trace.tables import NONE
@@ -121,7 +121,7 @@ def finish(layout: Layout, vertex: I4, listed: list[Ints], dropped: int, deadloc
     """Return the graph, its edges listed by the vertex they lead into. Empties `listed` (source, target, kind, cause)."""
     chained = layout.chained()
     position = np.empty(layout.size, "i4")
-    position[vertex] = np.arange(layout.size, dtype="i4")
+    sweep.put_rows(vertex, position)
     incoming = counts(listed[1], layout.size)
     incoming[1:] += chained[:-1]
     start = starts(incoming[vertex])

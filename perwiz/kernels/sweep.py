@@ -209,6 +209,20 @@ def measure_waits(
             partner[call] = last
 
 
+def put_times(vertex: cython.const[cython.int][::1], values: cython.const[cython.longlong][::1], time: cython.longlong[::1]) -> None:
+    """Write the times of some vertices."""
+    with cython.nogil:
+        for i in range(len(vertex)):
+            time[vertex[i]] = values[i]
+
+
+def put_rows(vertex: cython.const[cython.int][::1], row: cython.int[::1]) -> None:
+    """Write for each of some vertices which of them it is."""
+    with cython.nogil:
+        for i in range(len(vertex)):
+            row[vertex[i]] = cython.cast(cython.int, i)
+
+
 def spread_times(
     time: cython.const[cython.longlong][::1],
     entering: cython.const[cython.int][::1],

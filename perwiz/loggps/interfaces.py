@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perwiz.clock.latency import distance
-from perwiz.graph.graph import EJECTION, QUEUE, RENDEZVOUS, Graph
+from perwiz.graph.graph import EJECTION, KINDS, QUEUE, RENDEZVOUS, Graph
 from perwiz.graph.interfaces import SIDES, Passing, Queue, Ways, ways, ways_of, with_interfaces
 from perwiz.kernels import share as kernel
 from perwiz.kernels.names import METAHOST
@@ -39,6 +39,8 @@ CUT = -(1 << 61)
 """Weight of an edge that binds nobody."""
 _REVERSE = 0.05
 """Part of what a message takes that SimGrid's take of the links the other way (network/crosstraffic)."""
+_AT_INTERFACES = np.isin(np.arange(len(KINDS)), (*SIDES, QUEUE))
+"""Which kinds of edges are those of interfaces and queues."""
 
 
 class Swapped(NamedTuple):
@@ -263,8 +265,8 @@ def fill(trace: Trace, graph: Graph, model: Model, size: I8 | None, out: I8, ins
     That into a call is what is left, so that over idle interfaces a message lets its receiver go on when it does without them. Those of
     messages `inside` of collectives, which no model of a trace has, are left alone; others may be done with the end of one of them.
     """
-    own = graph.cause < len(trace.messages)
-    edge = np.flatnonzero(own & np.isin(graph.kind, (*SIDES, QUEUE)))
+    edge = np.flatnonzero(_AT_INTERFACES[graph.kind])
+    edge = edge[graph.cause[edge] < len(trace.messages)]
     if not len(edge):
         return
     at, messages = ends(trace, graph), sent(trace, model, slice(None), size)

@@ -282,7 +282,8 @@ class Model:
 
     def is_in_place(self, sent: Sent) -> Mask:
         """Return which messages wait for their receiver to be in some call: eager ones above inline_bytes, if they move in calls only."""
-        usual = np.isin(sent.mode, (STANDARD, READY)) & (np.asarray(sent.bytes) <= self.limit(sent))
+        mode = np.asarray(sent.mode)
+        usual = ((mode == STANDARD) | (mode == READY)) & (np.asarray(sent.bytes) <= self.limit(sent))
         return usual & (np.asarray(sent.bytes) > self.inline_bytes) & (self.progress == "in calls")
 
     def ready(self, sent: Sent) -> Nanoseconds:

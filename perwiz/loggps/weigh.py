@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
-from perwiz.trace.resources import in_parts, remembered
+from perwiz.trace.resources import at_once, in_parts, map_threads, remembered, thread_count
 from perwiz.trace.tables import NONE, Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -150,13 +151,13 @@ def holding(trace: Trace, model: Model, size: I8 | None = None) -> Mask:
 def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
     """Return the time of every vertex in a timeline, int64 ns by position; hubs have that of the last to arrive."""
     time = np.zeros(graph.vertices, "i8")
-    for vertex, values in (
+    sides = (
         (graph.entered, timeline.calls.enter),
         (graph.returned, timeline.calls.leave),
         (graph.begun, timeline.locations.enter),
         (graph.ended, timeline.locations.leave),
-    ):
-        time[vertex] = values
+    )
+    at_once([partial(reading.put_times, vertex, values, time) for vertex, values in sides], graph.vertices)
     hub = hubs(graph)
 
     def through(first: int, end: int) -> None:
@@ -255,7 +256,8 @@ def lags(
         other = None if size is table.bytes else size
         mover = _begins(trace, graph, movers(trace, trace.timeline, model, recorded, other))
     out = np.zeros(graph.edges, "i8")
-    for chunk in chunks(graph.edges):
+
+    def fill(chunk: slice) -> None:
         kind, cause, lag = graph.kind[chunk], graph.cause[chunk], out[chunk]
         edge = np.flatnonzero((kind == MESSAGE) | (kind == PROBE))
         lag[edge] = model.ready(sent(trace, model, cause[edge], size))
@@ -270,6 +272,8 @@ def lags(
             lag[edge[others]] = CUT
         edge = np.flatnonzero(kind == GAP)
         lag[edge] = gaps.after(cause[edge])
+
+    map_threads(fill, chunks(graph.edges), thread_count(graph.edges))
     interfaces.fill(trace, graph, model, size, out, inside)
     for chunk in chunks(len(table)):
         rows = np.flatnonzero(waits[chunk] & (table.send_done[chunk] == table.send[chunk])) + chunk.start

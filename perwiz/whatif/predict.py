@@ -147,6 +147,8 @@ def predict(
         lambda: doubts_of(base),
         lambda: instead(base, waits.argument, zeroed) if waits else None,
         *([changing] if late else ()),
+        base.health,
+        lambda: base.replay_error,
         lambda: _launched(base, asked),
         lambda: _situation(base, asked),
         lambda: _recorded_waits(base, asked),

@@ -171,6 +171,14 @@ def test_spread_times__twin(what, data):
     assert leave.tolist() == [at if side == "leave" else 77 for at, side in zip(time, what, strict=True)]
 
 
+def test_put__worked_by_hand():
+    """Vertices 2 and 0 have the times 7 and 9, and rows 0 and 1; the others keep what was there."""
+    vertex, time, row = np.array([2, 0], "i4"), np.full(4, 5, "i8"), np.full(4, -1, "i4")
+    sweep.put_times(vertex, np.array([7, 9], "i8"), time)
+    sweep.put_rows(vertex, row)
+    assert (time.tolist(), row.tolist()) == ([9, 5, 7, 5], [1, -1, 0, -1])
+
+
 def waits(start, source, kind, weight, time):
     """Return how long the one call, which returns at the last vertex, waits, and for whom: vertex v has the owner 10 + v."""
     returning, owner = np.full(len(time), -1, "i4"), np.arange(10, 10 + len(time), dtype="i4")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from perwiz.formats.otf2 import location as local
 from perwiz.formats.otf2.locations import RecordedLocations
+from perwiz.formats.otf2.read import Recorded
 from perwiz.kernels import ragged as kernel
 from perwiz.trace.arrays import I4, I8, U1
+from perwiz.trace.resources import at_once
 
 
 class Columns:
@@ -44,7 +47,20 @@ class Columns:
 
     def take(self, name: str) -> NDArray[Any]:
         """Return a column of all locations."""
-        return self._joined(name, lambda part, run: part)
+        out = self._column(name)
+        for run, rows, recorded in self._recorded(name):
+            recorded.arrays.put(name, recorded.place, recorded.place + run.stop - run.start, out[rows])
+        return out
+
+    def several(self, names: Sequence[str], times: Sequence[str] = (), shifted: Mapping[str, I8] = {}) -> dict[str, NDArray[Any]]:
+        """Return columns of all locations by name: as they are, as times, or shifted by so much; in threads if they are long."""
+        made = {
+            **{name: partial(self.take, name) for name in names},
+            **{name: partial(self.times, name) for name in times},
+            **{name: partial(self.shifted, name, by) for name, by in shifted.items()},
+        }
+        rows = sum(int(self.sizes(name.partition(".")[0]).sum()) for name in made)
+        return dict(zip(made, at_once([*made.values()], rows), strict=True))
 
     def shifted(self, name: str, by: I8) -> I4:
         """Return a column of rows that count from 0 on each location, as rows of the whole; -1 stays. `by` as `starts` returns it."""
@@ -67,19 +83,27 @@ class Columns:
 
     def _joined(self, name: str, made: Callable[[NDArray[Any], slice], NDArray[Any]]) -> NDArray[Any]:
         """Return a column of all locations, the part of each run of them made into another."""
-        prefix, _, column = name.partition(".")
-        out = np.zeros(int(self.sizes(prefix).sum()), local.TABLES[prefix][column])
+        out = self._column(name)
         for run, rows, part in self._parts(name):
             out[rows] = made(part, run)
         return out
 
+    def _column(self, name: str) -> NDArray[Any]:
+        prefix, _, column = name.partition(".")
+        return np.zeros(int(self.sizes(prefix).sum()), local.TABLES[prefix][column])
+
     def _parts(self, name: str) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
         """Yield locations, rows and values of each part of a column, but those that are 0 throughout and left out."""
+        for run, rows, recorded in self._recorded(name):
+            yield run, rows, recorded.arrays.take(name, recorded.place, recorded.place + run.stop - run.start)
+
+    def _recorded(self, name: str) -> Iterator[tuple[slice, slice, Recorded]]:
+        """Yield locations, rows and the first of the locations of each of these parts."""
         starts = self.starts(name.partition(".")[0])
         for run in self._runs:
             recorded, rows = self._locations.recorded[run.start], slice(*starts[[run.start, run.stop]].tolist())
             if rows.stop > rows.start and name in recorded.arrays:
-                yield run, rows, recorded.arrays.take(name, recorded.place, recorded.place + run.stop - run.start)
+                yield run, rows, recorded
 
 
 def _runs(locations: RecordedLocations) -> Iterator[slice]:

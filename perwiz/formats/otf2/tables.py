@@ -33,7 +33,8 @@ from perwiz.trace.tables import NONE, PROCESS, Calls, Defects, Labels, Links, Lo
 from perwiz.trace.trace import Counts, Timeline, Trace
 
 _FINALIZE = operations.OP["MPI_Finalize"]
-_TALKS = (operations.SEND, operations.ISEND, operations.RECV, operations.IRECV, operations.SENDRECV)
+_TALKS = np.isin(operations.KIND, (operations.SEND, operations.ISEND, operations.RECV, operations.IRECV, operations.SENDRECV))
+"""Which routines send or receive one message, per op."""
 
 
 @dataclasses.dataclass
@@ -86,13 +87,11 @@ class Builder:
         return self._assemble()
 
     def _calls(self) -> None:
-        take = self.columns.take
         self.first = self.columns.starts("call")
         self.column: dict[str, NDArray[Any]] = {"location": self.columns.locations("call")}
-        for name in ("enter", "leave"):
-            self.column[name] = self.columns.times(f"call.{name}")
-        for name in ("op", "peer", "tag", "comm", "root", "sent", "received", "bits"):
-            self.column[name] = take(f"call.{name}")
+        names = ("op", "peer", "tag", "comm", "root", "sent", "received", "bits")
+        found = self.columns.several([f"call.{name}" for name in names], ("call.enter", "call.leave"))
+        self.column |= {name.partition(".")[2]: column for name, column in found.items()}
         idle = np.flatnonzero(self.column["bits"] & records.FROM_START)
         self.instants = self.locations.instants()
         self.column["enter"][idle] = self.instants.enter[self.column["location"][idle]]
@@ -119,8 +118,9 @@ class Builder:
         self.of_devices, self.untied_launches = link(devices.routines(region, names), ran)
 
     def _requests(self) -> None:
-        posted, done = (self.columns.shifted(f"request.{name}", self.first) for name in ("posted", "done"))
-        self.requests = self.extras.requests(Requests(posted, done, self.columns.take("request.cancelled")), len(self.column["op"]))
+        ends = dict.fromkeys(("request.posted", "request.done"), self.first)
+        cancelled, posted, done = self.columns.several(["request.cancelled"], shifted=ends).values()
+        self.requests = self.extras.requests(Requests(posted, done, cancelled), len(self.column["op"]))
 
     def _partners(self) -> None:
         """Communicators become rows, ranks in them processes."""
@@ -128,7 +128,7 @@ class Builder:
         rank = self.locations.process[get["location"]]
         self.began = self._begun()
         collective = operations.COLLECTIVE[get["op"]] & operations.OF_PROCESSES[get["op"]]
-        get["comm"][~collective & ~np.isin(operations.KIND[get["op"]], _TALKS) & ((get["bits"] & records.COLLECTIVE_RECORD) != 0)] = NONE
+        get["comm"][~collective & ~_TALKS[get["op"]] & ((get["bits"] & records.COLLECTIVE_RECORD) != 0)] = NONE
         self.undefined = int(((self.comms.rows(get["comm"], rank) == NONE) & (get["comm"] != NONE) & collective).sum())
         get["comm"] = self.comms.rows(get["comm"], rank)
         get["comm"][(get["op"] == _FINALIZE) & (get["comm"] == NONE)] = 0
@@ -183,13 +183,13 @@ class Builder:
 
     def _side(self, side: str) -> Side:
         rank = self.columns.each(side, self.locations.process)
-        refs = self.columns.take(f"{side}.comm")
+        shifted = {f"{side}.call": self.first, f"{side}.request": self.columns.starts("request")}
+        found = self.columns.several([f"{side}.{name}" for name in ("comm", "peer", "tag", "bytes")], [f"{side}.time"], shifted)
+        refs, peers, tag, size, time, call, request = found.values()
         comm = self.comms.rows(refs, rank)
         self.undefined += int(((comm == NONE) & (refs != NONE)).sum())
-        peer = self.comms.processes_of(self.comms.table(), comm, self.columns.take(f"{side}.peer"), rank)
+        peer = self.comms.processes_of(self.comms.table(), comm, peers, rank)
         self.not_members += int(((peer == NONE) & (comm != NONE)).sum())
-        call, tag, size = self._calls_of(side), self.columns.take(f"{side}.tag"), self.columns.take(f"{side}.bytes")
-        time, request = self.columns.times(f"{side}.time"), self._requests_of(side)
         inside = time - self.column["enter"][call] if side == "send" else self.column["leave"][call] - time
         ends = matching.Ends(call, call.copy(), rank, peer, tag, comm, size, inside=inside)
         internal = operations.COLLECTIVE[self.column["op"][call]]
@@ -299,10 +299,9 @@ class Builder:
         return out.table()
 
     def _counts(self, other_records: OtherRecords, kept: int) -> Counts:
-        kind = operations.KIND[self.column["op"]]
-        posts = np.zeros(len(kind), bool)
+        posts = np.zeros(len(self.column["op"]), bool)
         posts[self.requests.posted_by] = True
-        alone = np.isin(kind, _TALKS) & (self.column["comm"] == NONE) & ~posts & ~self.talked
+        alone = _TALKS[self.column["op"]] & (self.column["comm"] == NONE) & ~posts & ~self.talked
         state = self.columns.state
         heard = state("records") > 0
         return Counts(

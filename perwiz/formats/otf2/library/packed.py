@@ -128,23 +128,43 @@ class Arrays:
 
     def of(self, name: str, first: int, last: int) -> NDArray[Any]:
         """Return a column of the locations from the first to before the last one, to be read only."""
-        _, dtype, offset, stored, low = self._lines[name]
+        _, dtype, _, stored, low = self._lines[name]
         begin, end = self._rows(name, first, last)
         if not stored:
             return np.broadcast_to(np.array(low, dtype), end - begin)
-        out = np.frombuffer(self._content, stored, end - begin, offset + begin * np.dtype(stored).itemsize).astype(dtype)
-        if low:
-            out += out.dtype.type(low)
+        out = np.empty(end - begin, dtype)
+        self._unpack(name, begin, out)
         return out
+
+    def _unpack(self, name: str, begin: int, out: NDArray[Any]) -> None:
+        """Write the rows of a column from one on."""
+        _, _, offset, stored, low = self._lines[name]
+        if not stored:
+            out[:] = low
+            return
+        packed = np.frombuffer(self._content, stored, len(out), offset + begin * np.dtype(stored).itemsize)
+        if low:
+            np.add(packed, low, out=out, dtype=out.dtype, casting="unsafe")
+        else:
+            out[:] = packed
 
     def take(self, name: str, first: int, last: int) -> NDArray[Any]:
         """Return the same, which is not asked for again."""
         out = self.of(name, first, last)
+        self._leave(name, first, last)
+        return out
+
+    def put(self, name: str, first: int, last: int, out: NDArray[Any]) -> None:
+        """Write the same into an array; it is not asked for again."""
+        self._unpack(name, self._rows(name, first, last)[0], out)
+        self._leave(name, first, last)
+
+    def _leave(self, name: str, first: int, last: int) -> None:
+        """Let a column of some locations leave the file."""
         _, _, offset, stored, _ = self._lines[name]
         if stored and isinstance(self._content, mmap.mmap):
             begin, end = (offset + row * np.dtype(stored).itemsize for row in self._rows(name, first, last))
             _release(self._content, begin, end)
-        return out
 
     def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
         ends = self._ends[_table(name)]
