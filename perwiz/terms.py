@@ -352,6 +352,7 @@ TERMS = (
     Term("launch latency", "from a launch until the stream of the device begins the work, what it did before taken off"),
     Term("teams", "what forks, beginning threads, barriers and joins of a team take, fitted to the sizes of teams that were recorded"),
     Term("fork", "from the fork of a team until its threads begin"),
+    Term("wait for thread", "a thread of a profiled process waits for work that it gave to another one"),
     Term("wait at join", "a process waits for the end of its threads, where no barrier ends their team"),
     Term("wait for order", "a thread waits for its ordered section, until the iteration before has left its own"),
     Term("wait for tasks", "a thread waits until tasks that others execute are done"),

@@ -33,7 +33,7 @@ def routines(*names: str) -> Mask:
 
 
 OF_TEAMS, OF_DEVICES = routines("omp_idle"), routines("device_idle")
-OF_THREADS = routines("omp_idle", "pthread_idle")
+OF_THREADS = routines("omp_idle", "pthread_idle", "thread_idle")
 """Per op: the call lasts while its thread, or its stream, has nothing to do."""
 _TEAM_ENDS = routines("omp_fork", "omp_join")
 

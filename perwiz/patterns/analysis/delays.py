@@ -84,6 +84,7 @@ KINDS = {
     "pthread_lock_contention_conditional": "delay_pthread",
     "pthread_barrier_wait": "delay_pthread",
     "pthread_join_wait": "delay_pthread",
+    "thread_wait_for_work": "delay_pthread",
     "device_early_wait": "delay_device",
     "device_copy_wait": "delay_device",
     "device_stream_wait": "delay_device",

@@ -57,6 +57,7 @@ OF_THREADS: tuple[type[Pattern], ...] = (
     threads.TaskWait,
     threads.TaskStart,
     threads.PosixJoinWait,
+    threads.WorkerWait,
     threads.MutexContention,
     threads.ConditionWait,
     threads.PosixBarrierWait,

@@ -27,9 +27,12 @@ def named(*names: str) -> Mask:
     return np.isin(np.arange(len(operations.OPS)), list(chosen))
 
 
-BARRIER = named("Barrier")
+_DIST_BARRIER = np.isin(operations.OPS, "dist_barrier")
+BARRIER = named("Barrier") | _DIST_BARRIER
 EXCHANGE = named("Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce_scatter", "Reduce_scatter_block")
-FROM_ROOT, TO_ROOT = (operations.KIND == operations.ONE_TO_N) & operations.MPI, operations.KIND == operations.N_TO_ONE
+EXCHANGE |= (operations.KIND == operations.N_TO_N) & operations.DIST & ~_DIST_BARRIER
+FROM_ROOT = (operations.KIND == operations.ONE_TO_N) & (operations.MPI | operations.DIST)
+TO_ROOT = operations.KIND == operations.N_TO_ONE
 PREFIX = operations.KIND == operations.PREFIX
 START, FINALIZE = (np.isin(np.arange(len(operations.OPS)), ops) for ops in (operations.INITS, operations.FINALIZES))
 TEAMS = operations.COLLECTIVE & ~operations.OF_PROCESSES

@@ -104,6 +104,13 @@ class PosixJoinWait(WaitForLink):
     meaning = "waiting for the end of a thread"
 
 
+class WorkerWait(WaitForLink):
+    """Time until another thread of the process has done what it was given."""
+
+    name, title, of, awaits = "thread_wait_for_work", "Wait for Thread", "pthread_management", routines("thread_wait")
+    meaning = "waiting for work that was given to another thread of the process"
+
+
 class MutexContention(WaitForLink):
     """Time until another thread has released a mutex."""
 

@@ -12,8 +12,12 @@ _ROWS, _CHANGES, _NAMES, _NAME = 12, 4, 4, 24
 """Phases in the table, changes told, names of what repeats, and columns of one."""
 _WORTH = 0.01
 """Part of the time from which on a gain is worth another question."""
-NOTE = "most: rank that computes longest; balanced, no waits: what the whole run gains if computation here was, if calls here did not wait"
-ALONE = "no waits: what the whole run gains if calls here did not wait"
+_WAITING = "waiting: part of the time but that of threads without work"
+NOTE = (
+    f"most: rank that computes longest; {_WAITING}; "
+    "balanced, no waits: what the whole run gains if computation here was, if calls here did not wait"
+)
+ALONE = f"{_WAITING}; no waits: what the whole run gains if calls here did not wait"
 _AMONG = ("balance", "most", "balanced")
 """Columns that compare processes."""
 _SPARE = ("parallel", "most", "begins", "region", "balanced", "longest waits")

@@ -101,6 +101,7 @@ def test_limited_parallelism():
         ("pthread_lock_contention_mutex_lock", "pthread_mutex_lock", "pthread_release", "lock"),
         ("pthread_lock_contention_conditional", "pthread_cond_wait", "pthread_cond_signal", "signal"),
         ("pthread_join_wait", "pthread_join", "pthread_idle", "join"),
+        ("thread_wait_for_work", "thread_wait", "thread_idle", "join"),
         ("device_early_wait", "device_synchronize", "device_idle", "done"),
         ("device_early_wait", "device_offload", "device_idle", "done"),
         ("device_copy_wait", "device_copy", "device_idle", "done"),

@@ -1,0 +1,47 @@
+"""Wait states of training jobs whose threads reduce, by hand; times in us of a profile."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perwiz
+from kinetos import Rank, put
+from perwiz.patterns.analysis.causes import explain
+from perwiz.patterns.search import search
+from perwiz.trace import operations
+
+
+def gloo(rank, loads):
+    """Return a rank that loads so long and then asks for a reduction, which is over at 80 on all and waited for."""
+    one = Rank(rank).note("ProfilerStep#0", 0, 120).op("load", 2, loads - 2).op("c10d::allreduce_", loads, 5)
+    shapes = {"Input Dims": [[25]], "Input type": ["float"]}
+    return one.note("gloo:all_reduce", loads + 6, 74 - loads, 2, **shapes).op("aten::add", 85, 5)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = put(tmp_path_factory.mktemp("training") / "job", gloo(0, 10), gloo(1, 40))
+    return explain(search(perwiz.read(str(folder))))
+
+
+def told(found, name):
+    """Return (process, ns, routine of the cause) of the instances of a pattern."""
+    some, trace = found.findings.instances[name], found.findings.severity.trace
+    routines = [operations.OPS[trace.calls.op[cause]] for cause in some.cause.tolist()]
+    return list(zip(trace.processes_of_calls[some.call].tolist(), some.severity.tolist(), routines, strict=True))
+
+
+def test_waits(found):
+    """Rank 0 reduces since 16, rank 1 since 46; both wait for their threads, since 15 and 45, until these are done at 80."""
+    assert told(found, "mpi_wait_nxn") == [(0, 30_000, "dist_all_reduce")]
+    assert told(found, "thread_wait_for_work") == [(0, 65_000, "thread_idle"), (1, 35_000, "thread_idle")]
+    assert sorted(told(found, "omp_idle_threads")) == [(0, 10_000, "thread_start"), (1, 40_000, "thread_start")]
+
+
+def test_who_has_no_work_is_not_to_blame(found):
+    """The thread of rank 1 is late as the first one loads: that costs most, and who has no work no more than starting takes, 6 of each."""
+    tree, cost = found.findings.severity.tree, found.causes.cost.sum(axis=(0, 1, 2))
+    by_name = {tree.full_name(node): cost[node] for node in np.flatnonzero(cost).tolist()}
+    assert max(by_name, key=by_name.__getitem__).endswith("load")
+    assert by_name["thread_idle"] <= 2 * 6000
