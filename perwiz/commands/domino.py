@@ -125,13 +125,15 @@ def _together(args: argparse.Namespace, model: Start, team: Team) -> int:
     """Return the exit code, after printing what several processes find. Raises UsageError for what one alone finds."""
     from perwiz.report.domino_together import document as report
     from perwiz.whatif.ranking import OF_PARTS
+    from perwiz.whatif.ranking.messages import let_move
     from perwiz.whatif.ranking.ranking import rank
     from perwiz.whatif.run import replayed
 
     asked = {f"--{name}": getattr(args, name) for name in ("greedy", "target", "iterations", "topology", "plot")}
     asked |= {f"--question {args.question}": args.question != "zero-wait"}
     files.refuse(asked | {f"--kind {kind}": kind not in OF_PARTS for kind in args.kinds or ()}, team)
-    ranking = rank(replayed(files.read(args.trace, model, team), model, args.clock), args.kinds or OF_PARTS, args.by)
+    replay = replayed(files.read(args.trace, model, team), model, args.clock, also=let_move)
+    ranking = rank(replay, args.kinds or OF_PARTS, args.by)
     document = report.document(ranking, args.rows or _ROWS, team.size, args.draws, _predict(args))
     return files.finish(args, document, report.text, document.health.incomplete, {}, team)
 

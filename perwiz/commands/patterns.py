@@ -98,7 +98,7 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
     compared = None if args.reference is None else tied_part(files.part(args.reference, args.iterations)[0])
     trace, machine = files.part(args.trace, args.iterations, options.machine(args), team, "patterns")
-    replay = replayed(arranged(trace, args.topology), machine, args.clock, also=causes_elsewhere)
+    replay = replayed(arranged(trace, args.topology), machine, args.clock, also=lambda trace, _: causes_elsewhere(trace))
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.errors import GraphError
+from perwiz.errors import GraphError, TraceError
 from perwiz.graph import spread
 from perwiz.graph.graph import BORDER, COLLECTIVE, LINK, LOCAL, MESSAGE, PROBE, RENDEZVOUS, START, TRANSFER, Graph
 from perwiz.graph.layout import Edges, Layout, add_gaps, components, finish, sort_topologically
@@ -98,19 +98,24 @@ def _layout(trace: Trace) -> Layout:
 def _spread(trace: Trace, layout: spread.PartLayout, listed: list[Ints], crossing: spread.Crossing, movers: I4 | None, inner: int) -> Graph:
     """Return the graph of a part of a trace; `inner` waits in collectives were asked for here. Raises TraceError as `spread.ordered`.
 
-    Of circles rendezvous edges alone are left out. Nothing is supposed: no hypothesis about a part asks for other edges.
+    Of circles rendezvous edges alone are left out; where that is one that a hypothesis asks for, it raises TraceError, too.
     """
     listed = spread.kept(layout, listed)
     crossing = spread.of_calls(layout, listed[0]).also(crossing)
     inward = np.flatnonzero(listed[2] != BORDER)
     source, target, kind, cause = (column[inward] for column in listed)
     let_go = _let_go(trace, kind, cause, movers)
-    vertex, border, keep = spread.ordered(trace.path, layout, (source, target), crossing, (let_go, kind == RENDEZVOUS))
+    vertex, border, keep = spread.ordered(trace.path, layout, (source, target), crossing, (let_go, kind == _SUPPOSED, kind == RENDEZVOUS))
     total, every = trace.share.total, np.ones(len(listed[0]), bool)
     every[inward] = keep
     gone = total(int((let_go & ~keep).sum()))
+    supposed = kind == _SUPPOSED
+    if total(int((supposed & ~keep).sum())):
+        circle = "calls would wait for each other in a circle, which is told apart by one process alone"
+        raise TraceError(f"{trace.path}: {circle}; must be asked of one (without mpiexec)")
+    listed[2][inward[supposed]] = RENDEZVOUS
     graph = finish(layout, vertex, [column[every] for column in listed], total(int((~keep).sum())) - gone, 0)
-    return dataclasses.replace(graph, let_go=gone, inner=total(inner), border=border)
+    return dataclasses.replace(graph, let_go=gone, inner=total(inner), supposed=total(int(supposed.sum())), border=border)
 
 
 def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:

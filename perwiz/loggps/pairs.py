@@ -58,14 +58,15 @@ def _widest(trace: Trace) -> U1:
 
 
 def classes(trace: Trace) -> list[str]:
-    """Return the classes of pairs that messages and collectives of a trace have, near to far."""
+    """Return the classes of pairs that messages and collectives of a trace have, near to far; all processes of a team ask."""
     table, location = trace.messages, trace.calls.location
     seen = np.zeros(ALL_PAIRS, bool)
     for chunk in chunks(len(table)):
         seen[np.maximum(distance(trace.locations, location[table.send[chunk]], location[table.receive_done[chunk]]), NODE)] = True
     used = np.unique(trace.collectives.comm[trace.collectives.comm != NONE])
     seen[_widest(trace)[used[trace.communicators.sizes()[used] > 1]]] = True
-    return [PAIRS[code - NODE] for code in (NODE, METAHOST, ACROSS) if seen[code]]
+    there = trace.share.reduced(seen.astype("i8"), "max")
+    return [PAIRS[code - NODE] for code in (NODE, METAHOST, ACROSS) if there[code]]
 
 
 def check_classes(trace: Trace, asked: Iterable[str], what: str) -> None:

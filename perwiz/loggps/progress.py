@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.clock.latency import distance
+from perwiz.errors import TraceError
 from perwiz.kernels import progressing as kernel
 from perwiz.kernels.names import FREE
 from perwiz.loggps.keys import ALL_PAIRS
@@ -18,7 +19,6 @@ from perwiz.loggps.pairs import sent
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.operations import PROGRESSES
 from perwiz.trace.resources import remembered
-from perwiz.trace.spread.part import with_calls
 from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
@@ -42,21 +42,27 @@ def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | Non
 
     If the run was recorded under another model, `recorded`, or with other sizes of messages than `size`, what held the senders of those
     that move otherwise here tells nothing: then it is the first such call that the receiver is in, or enters, when the message is there.
-    Of a part these calls must be known there: see `with_movers`.
+    Of a part these calls must be known there, see `moving`: raises TraceError, on all processes, where they are not.
     """
     table, share = trace.messages, trace.share
     if model.progress != "in calls" or not share.in_all("messages", len(table)):
         return table.receive
     mover = _movers(trace, timeline, model, recorded, size)
-    return share.here(share.told_by_receivers(share.named(mover))).astype("i4") if isinstance(share, Part) else mover
+    if not isinstance(share, Part):
+        return mover
+    told = share.told_by_receivers(share.named(mover))
+    if share.any(share.lacks(told)):
+        others = "other calls than in the recorded run would let messages move, and which is known to one process alone"
+        raise TraceError(f"{trace.path}: {others}; must be asked of one (without mpiexec)")
+    return share.here(told).astype("i4")
 
 
-def with_movers(trace: Trace, model: Model) -> Trace:
-    """Return a trace that has a row for each call that `movers` names, where the clocks are those of the trace."""
+def moving(trace: Trace, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I8:
+    """Return the numbers of the calls that `movers` names, where the clocks are those of the trace; of a whole one none."""
     share = trace.share
     if model.progress != "in calls" or not isinstance(share, Part) or not share.in_all("messages", 0):
-        return trace
-    return with_calls(trace, share.told_by_receivers(share.named(_movers(trace, trace.timeline, model))))
+        return np.zeros(0, "i8")
+    return share.told_by_receivers(share.named(_movers(trace, trace.timeline, model, recorded, size)))
 
 
 def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I4:

@@ -121,13 +121,14 @@ def processors(trace: Trace) -> Mask:
     """Return which locations are no streams of devices, nor threads that a process keeps for one purpose, as PyTorch does for autograd.
 
     Of work that is shared evenly these have no share. Nor have processes that logged nothing, where others did: what they computed nobody
-    knows. Bool per location.
+    knows. Bool per location; all processes of a team ask.
     """
     kept = np.zeros(len(trace.locations), bool)
     kept[trace.calls.location[trace.calls.op == operations.OP["thread_idle"]]] = True
-    out = (trace.locations.kind != STREAM) & ~(kept & (trace.locations.kind == THREAD))
+    out = (trace.locations.kind != STREAM) & ~(trace.share.reduced(kept.view("u1"), "max").view(bool) & (trace.locations.kind == THREAD))
     process, count = trace.locations.process, int(trace.locations.process.max(initial=-1)) + 1
     logged = np.zeros(count, bool)
     for table in (trace.calls, trace.regions):
         logged[process[table.location]] = True
+    logged = trace.share.reduced(logged.view("u1"), "max").view(bool)
     return np.asarray(out & logged[process] if logged.any() else out)

@@ -22,7 +22,7 @@ from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
 from perwiz.loggps.machine import Estimate, Machine, Unknown
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
-from perwiz.loggps.progress import movers, with_movers
+from perwiz.loggps.progress import movers, moving
 from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import distinct
@@ -143,11 +143,12 @@ def replayed(
     clock: str = "clc",
     hypotheses: Asked = (),
     engine: str = "sweep",
-    also: Callable[[Trace], I8] | None = None,
+    also: Callable[[Trace, Machine], I8] | None = None,
 ) -> Run:
     """Return the run of the tied part of a trace, replayed unchanged, with the rendezvous edges that one of the hypotheses would need.
 
-    `also` tells, of a part of a run whose clocks are treated, which calls of other processes are to be known in it, by their numbers.
+    `also` tells, of a part of a run whose clocks are treated, and a machine, which calls of other processes are to be known in it, by
+    their numbers.
     Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
     """
     asked, machine, engine = parse_all(hypotheses, trace), machine_of(model, trace), check_engine(engine)
@@ -155,20 +156,29 @@ def replayed(
         machine = hypothesis.starting(machine)
     clocks, before = treated(trace, clock), known(trace)
     if also is not None and isinstance(clocks.trace.share, Part):
-        clocks = dataclasses.replace(clocks, trace=with_calls(clocks.trace, also(clocks.trace)))
-    clocks = _with_awaited(clocks, machine)
+        clocks = dataclasses.replace(clocks, trace=with_calls(clocks.trace, also(clocks.trace, machine)))
+    clocks = _with_awaited(clocks, machine, asked)
     same = before and before.clock == clock and engine == "sweep" and before.recorded().machine == machine
     if before and same and fits(before.recorded(), asked):
         return before.run()
     return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
 
 
-def _with_awaited(clocks: Treated, machine: Machine) -> Treated:
+def _with_awaited(clocks: Treated, machine: Machine, hypotheses: Sequence[Hypothesis]) -> Treated:
     """Return what each process has with all calls of others that the graph has an edge from. Raises UsageError for what is asked of one."""
     trace = clocks.trace
     if not isinstance(trace.share, Part | Window):
         return clocks
-    model = machine.model
+    for model, _ in _networks(trace, machine.model, hypotheses):
+        _check_together(trace, model)
+    if isinstance(trace.share, Window):
+        _check_probes(trace)
+        return clocks
+    return dataclasses.replace(clocks, trace=with_moved(with_awaited(trace, machine.model), machine.model, hypotheses))
+
+
+def _check_together(trace: Trace, model: Model) -> None:
+    """Raise UsageError for a model under which a part of a run, or a window of it, is not asked about."""
     asked = {f"progress={model.progress}": model.progress == POSTED, "interfaces": interfaces.shared(model), "topology": model.topology}
     alone, error = "by several processes together, must be by one (without mpiexec)", UsageError
     if isinstance(trace.share, Window):
@@ -177,10 +187,26 @@ def _with_awaited(clocks: Treated, machine: Machine) -> Treated:
     what = next((what for what, given in asked.items() if given), None)
     if what:
         raise error(f"model {model.name}: {what} is not asked about {alone}")
-    if isinstance(trace.share, Window):
-        _check_probes(trace)
-        return clocks
-    return dataclasses.replace(clocks, trace=with_movers(with_awaited(trace, model), model))
+
+
+def _networks(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> list[tuple[Model, I8]]:
+    """Return the network of a model and what hypotheses make of it one after the other, with the sizes of messages."""
+    out = [(model, trace.messages.bytes)]
+    for hypothesis in in_order(hypotheses):
+        network, size = hypothesis.protocol(trace, *out[-1])
+        if network is not out[-1][0] or size is not out[-1][1]:
+            out.append((network, size))
+    return out
+
+
+def with_moved(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis]) -> Trace:
+    """Return a trace that has a row for each call that lets messages move under a model, and on what hypotheses make of its network, one
+    after the other and each alone.
+    """
+    alone = [network for one in hypotheses for network in _networks(trace, model, [one])[1:]]
+    (_, own), *others = [*_networks(trace, model, hypotheses), *alone]
+    asked = [moving(trace, network, model, None if size is own else size) for network, size in others]
+    return with_calls(trace, np.concatenate([moving(trace, model), *asked]))
 
 
 def _check_probes(trace: Trace) -> None:

@@ -26,7 +26,7 @@ from perwiz.graph import circles
 from perwiz.graph.build import build as build_graph
 from perwiz.loggps.instances import sizes
 from perwiz.loggps.model_file import load
-from perwiz.loggps.progress import movers, with_movers
+from perwiz.loggps.progress import movers
 from perwiz.patterns.analysis.worth import worth
 from perwiz.patterns.search import causes_elsewhere, search
 from perwiz.report.correct import document as report
@@ -44,7 +44,7 @@ from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.matching import matching
 from perwiz.whatif.of_parts import predict as predict_together
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import replayed, under
+from perwiz.whatif.run import replayed, under, with_moved
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = (
@@ -159,7 +159,7 @@ def test_info__waits_inside_collectives():
 
 def waits_found(trace):
     """Return what `perwiz patterns --no-causes` says as JSON, without how sure it is."""
-    run = replayed(trace, "default", also=causes_elsewhere)
+    run = replayed(trace, "default", also=lambda trace, _: causes_elsewhere(trace))
     findings = search(run.trace)
     found = patterns.document(run, findings, worth(run, findings), None, 5)
     found.bound_span = found.best_span = None
@@ -294,6 +294,10 @@ QUESTIONS = [
     ["speed rank:0-2=0.5", "zero-wait rank:1"],
     ["balance-time all"],
     ["balance-time between-collectives#2..3"],
+    ["network L_ns=5", "zero-wait e3"],
+    ["eager 1"],
+    ["eager all"],
+    ["progress in calls"],
 ]
 
 
@@ -344,7 +348,7 @@ def test_predict__regions(name, asked):
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ("eager all", "--eager: is not asked by several processes together, must be asked by one (without mpiexec)"),
+        ("alone all", "--alone: is not asked by several processes together, must be asked by one (without mpiexec)"),
         (
             "balance-time solve",
             "region 'solve': the trace has no user regions, must be marked in the program: PRGN_BEGIN (perwiz record"
@@ -382,7 +386,7 @@ def share_of(team):
 
 def moving(trace, model):
     """Return the number of the call that lets each message move, by number of the message."""
-    trace = with_movers(trace, model)
+    trace = with_moved(trace, model, [])
     rows = trace.share.named(movers(trace, trace.timeline, model)).tolist()
     return dict(zip(getattr(trace.share, "message_rows", np.arange(len(rows))).tolist(), rows, strict=True))
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from perwiz.loggps.weigh import Weighted
 from perwiz.report import spans
 from perwiz.report.domino.records import Placed
 from perwiz.report.records import Span
@@ -48,8 +49,7 @@ def sureness(
     now, heads = ranking.run.makespan, [line.change for lines in lists for line in lines]
     asked = list[Change | FoundSpot](dict.fromkeys([*best, *heads]))
     told = list[Change | FoundSpot](dict.fromkeys([*best, *heads[: len(lists[0]) + 1]]))
-    what, calls = "zero-time" if question == "zero-time" else "zero-wait", np.arange(len(ranking.run.trace.calls))
-    every = partial(worth.change, question=what, calls=calls)
+    every = partial(_every, "zero-time" if question == "zero-time" else "zero-wait")
     ranking.asker.let_go()
     hypotheses = [change.hypothesis for change in asked]
     found = sure.answered(ranking.run, [every, *ranking.asker.questions(hypotheses)], draws)
@@ -71,3 +71,8 @@ def sureness(
         places_of = places(found, [answer[line.change] for line in lines])
         placed |= dict(zip(lines, [Placed(round(row.first, 6), round(row.three, 6), row.tied) for row in places_of], strict=False))
     return Sureness(bound, span, [rows, bounds], placed, len(found.recorded.drawn))
+
+
+def _every(question: str, weighted: Weighted) -> Weighted:
+    """Return a graph in which all calls are changed."""
+    return worth.change(weighted, question, np.arange(len(weighted.trace.calls)))

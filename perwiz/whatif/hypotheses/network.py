@@ -60,7 +60,7 @@ class Network(Messages):
     The same program on another network.
     """
 
-    word, keeps_calls = "network", True
+    word, keeps_calls, of_parts = "network", True, True
 
     def model(self, recorded: Model) -> Model:
         """Return the model of the other network, given the one the run was recorded under.

@@ -196,10 +196,10 @@ _KNOWN: weakref.WeakValueDictionary[int, Segments] = weakref.WeakValueDictionary
 
 
 def segments_of(weighted: Weighted) -> Segments:
-    """Return the computation of a weighted graph: what somebody has of the trace already, where that is the same."""
+    """Return the computation of a weighted graph: what somebody has of the trace already, where that is the same, on all processes."""
     known = _KNOWN.get(id(weighted.trace))
     found = known.under(weighted) if known is not None else None
-    if found is None:
+    if weighted.trace.share.any(found is None) or found is None:
         found = Segments(weighted)
         if known is None:
             _KNOWN[id(weighted.trace)] = found

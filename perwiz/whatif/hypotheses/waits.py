@@ -106,7 +106,7 @@ class Eager(Hypothesis):
     What they cost stays. With a size instead of calls it is `EagerLimit`.
     """
 
-    word, stage, keeps_calls = "eager", 3, True
+    word, stage, keeps_calls, of_parts = "eager", 3, True, True
 
     def meant(self) -> Hypothesis:
         """Return this, or of a size another limit."""
@@ -115,7 +115,7 @@ class Eager(Hypothesis):
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which no receiver binds the sender of these messages. Raises UsageError if these calls send none."""
         sent = selectors.calls(weighted.trace, self.argument)[weighted.trace.messages.send]
-        if not sent.any():
+        if not weighted.trace.share.asked(sent.any()):
             raise UsageError(f"{self}: these calls send no message")
         weighted.weight[held(weighted, sent)] = CUT
         return weighted

@@ -77,6 +77,7 @@ KINDS = (
         "messages do not hold their sender until the receiver is there: those of a site, or up to another eager limit; or they move while"
         " it computes",
         ("program", "setting", "site"),
+        of_parts=True,
     ),
     Kind("algorithm", "algorithms:changes", "collectives of a routine are made by the algorithm that takes least for them", ("routine",)),
     Kind(
@@ -88,7 +89,7 @@ KINDS = (
     Kind("overlap", "devices:overlap", "nothing waits for the communication of streams and threads of their own", ("program",)),
     Kind("collective", "instant:collectives", "the collectives of a site take no time", ("site",), of_parts=True),
     Kind("messages", "instant:messages", "the calls of a site that send or receive take no time", ("site",), of_parts=True),
-    Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none", ("pairs",)),
+    Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none", ("pairs",), of_parts=True),
 )
 WORDS = tuple(kind.word for kind in KINDS)
 OF_PARTS = tuple(kind.word for kind in KINDS if kind.of_parts)

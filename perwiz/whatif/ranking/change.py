@@ -12,6 +12,7 @@ import numpy as np
 from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.resources import map_threads, remembered, thread_count
+from perwiz.trace.trace import Trace
 from perwiz.whatif import rounds
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change, join, parse
 from perwiz.whatif.hypotheses.collectives import Collective
@@ -113,6 +114,10 @@ class _Rows(Hypothesis):
     calls: I8
     effects_may_precede_causes: ClassVar[bool] = True
 
+    def moved(self, trace: Trace, other: Trace) -> _Rows:
+        """Return the same of another trace of a run, of which a process knows more calls of others: there rows are others."""
+        return self if trace is other else dataclasses.replace(self, calls=other.share.here(trace.share.named(self.calls)))
+
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph with these calls changed."""
         chosen = np.zeros(len(weighted.trace.calls), bool)
@@ -151,13 +156,16 @@ class Asker:
         self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
         """What was asked last of computation, and the weights of the edges that hold it."""
         self._again = again
+        self._segments: Segments | None = None
         self._before: tuple[Sequence[Hypothesis], Weighted] = ((), self.weighted)
         """What an order was last asked on top of, and the graph under that."""
 
-    @cached_property
+    @property
     def segments(self) -> Segments:
         """The computation of the run."""
-        return segments_of(self.weighted)
+        if self._segments is None:
+            self._segments = segments_of(self.weighted)
+        return self._segments
 
     @property
     def for_devices(self) -> Mask:
@@ -232,7 +240,7 @@ class Asker:
         if messages not in self._others:
             weighted, asked, other = self.weighted, (*self._asked, *messages), None
             needs = protocol(weighted.trace, weighted.model, asked)
-            if needs.gaps > (weighted.model.gap != "none") or len(needs.supposed[0]):
+            if needs.gaps > (weighted.model.gap != "none") or weighted.trace.share.any(len(needs.supposed[0])):
                 graph = graph_of(weighted.trace, weighted.model, asked)
                 anew = dataclasses.replace(weigh(weighted.trace, weighted.timeline, graph, weighted.model), held=weighted.held)
                 if not self._asked:
@@ -266,10 +274,13 @@ class Asker:
         and what computation becomes once for all weights in which it is the same.
         """
         count = sum(isinstance(hypothesis, Computation) for hypothesis in several)
-        again = _Again(self.weighted) if 8 * len(self.run.trace.calls) * count <= _AGAIN else None
+        calls = self.run.trace.share.most(len(self.run.trace.calls))
+        again = _Again(self.weighted) if 8 * calls * count <= _AGAIN else None
 
         def under(hypothesis: Hypothesis, weighted: Weighted) -> Weighted:
             hubs = self._hubs if weighted is self.weighted else weighted  # rounds that are there would be put in again
+            if isinstance(hypothesis, _Rows):
+                hypothesis = hypothesis.moved(self.run.trace, weighted.trace)
             return _asker(hubs, self.run, again).changed([hypothesis])
 
         return [partial(under, hypothesis) for hypothesis in several]
@@ -308,9 +319,9 @@ class _Again:
         """The weights of the edges that hold computation."""
 
     def holds(self, weighted: Weighted) -> bool:
-        """Return whether computation is the same in other weights of the run."""
+        """Return whether computation is the same in other weights of the run, on all processes."""
         pairs = (weighted.weight[edges(weighted)], self.whole), (weighted.region_enter, self._enter), (weighted.region_leave, self._leave)
-        return all(one is own or np.array_equal(one, own) for one, own in pairs)
+        return not weighted.trace.share.any(not all(one is own or np.array_equal(one, own) for one, own in pairs))
 
 
 @remembered(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -9,10 +11,14 @@ import numpy as np
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import NODE
 from perwiz.loggps.keys import PAIRS
+from perwiz.loggps.machine import Machine
 from perwiz.loggps.pairs import classes, sent
+from perwiz.loggps.progress import moving
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import distinct
+from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.tables import NONE, READY, STANDARD
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.waits import held
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
@@ -33,28 +39,68 @@ def network(asker: Asker) -> list[Change]:
 
     Raises NotTriedError with what gains at best, if of a class nothing tells what could be halved.
     """
-    have, machine, out, untold = classes(asker.run.trace), asker.run.machine, list[Change](), list[str]()
-    for pairs in have:
-        prefix, where = (f"{pairs}:", f" {pairs.replace('-', ' ')}") if len(have) > 1 else ("", "")
-        rows = asker.run.weighted.model.rows_of(pairs)
-        costs = {key: {getattr(row, letter) for row in rows} for key, letter in _WIRE.items()}
-        some = [key for key, values in costs.items() if max(values) > 0]
-        if not some:
-            continue
-        open_ = {one.key for one in machine.unknown if one.pairs in ("", pairs)}
-        unsure = [key for key in some if key in open_]
-        untold += [f"{prefix}{key}" for key in unsure]
-        halves = {key: min(costs[key]) / 2 for key in some if key not in open_ and len(costs[key]) == 1}
-        if halves:
-            halved = ",".join(f"{prefix}{key}={value!r}" for key, value in halves.items())
-            out.append(asker.change("network", "pairs", f"network {halved}", f"{_named(_HALVED, halves)}{where}"))
-        none = ",".join(f"{prefix}{key}=0" for key in some)
-        guess = f" (how much {' and '.join(unsure)} is the trace does not tell)" if unsure else ""
-        out.append(asker.change("network", "pairs", f"network {none}", f"{_named(_FREE, some)}{where}{guess}", at_most=True))
+    out, untold = list[Change](), list[str]()
+    for wire in _wires(asker.run.trace, asker.run.machine):
+        untold += [f"{wire.prefix}{key}" for key in wire.unsure]
+        if wire.halves:
+            out.append(asker.change("network", "pairs", f"network {wire.halved}", f"{_named(_HALVED, wire.halves)}{wire.where}"))
+        guess = f" (how much {' and '.join(wire.unsure)} is the trace does not tell)" if wire.unsure else ""
+        out.append(asker.change("network", "pairs", f"network {wire.none}", f"{_named(_FREE, wire.some)}{wire.where}{guess}", at_most=True))
     gaining = [change for change in out if change.makespan < asker.run.makespan]
     if untold and gaining and all(change.at_most for change in gaining):
         raise NotTriedError(f"half of {' and '.join(untold)}, which the trace does not tell: measure with perwiz calibrate", gaining)
     return gaining
+
+
+@dataclasses.dataclass(frozen=True)
+class _Wire:
+    """What the network between pairs of a class costs, keys of the model, and what stands for it."""
+
+    prefix: str
+    """Before keys, empty if no other class is there; and"""
+    where: str
+    """behind words."""
+    some: list[str]
+    """What is not nothing."""
+    unsure: list[str]
+    """What of that the trace does not tell."""
+    halves: dict[str, float]
+    """Half of what of that is one number, and told."""
+
+    @property
+    def halved(self) -> str:
+        """The changes of the model that halve it."""
+        return ",".join(f"{self.prefix}{key}={value!r}" for key, value in self.halves.items())
+
+    @property
+    def none(self) -> str:
+        """Those that leave nothing of it."""
+        return ",".join(f"{self.prefix}{key}=0" for key in self.some)
+
+
+def _wires(trace: Trace, machine: Machine) -> list[_Wire]:
+    """Return what networks cost, of the classes of pairs where they cost anything."""
+    have, out = classes(trace), list[_Wire]()
+    for pairs in have:
+        rows = machine.model.rows_of(pairs)
+        costs = {key: {getattr(row, letter) for row in rows} for key, letter in _WIRE.items()}
+        some = [key for key, values in costs.items() if max(values) > 0]
+        open_ = {one.key for one in machine.unknown if one.pairs in ("", pairs)}
+        halves = {key: min(costs[key]) / 2 for key in some if key not in open_ and len(costs[key]) == 1}
+        prefix, where = (f"{pairs}:", f" {pairs.replace('-', ' ')}") if len(have) > 1 else ("", "")
+        out += [_Wire(prefix, where, some, [key for key in some if key in open_], halves)] if some else []
+    return out
+
+
+def let_move(trace: Trace, machine: Machine) -> I8:
+    """Return the numbers of the calls that let messages move on the networks that are asked about here, with any eager limit: of a part of
+    a run other processes are to know them.
+    """
+    model, wires = machine.model, _wires(trace, machine)
+    largest = trace.share.most(int(trace.messages.bytes.max(initial=0)))
+    networks = ("", ",".join(wire.halved for wire in wires if wire.halves), ",".join(wire.none for wire in wires))
+    asked = [",".join(filter(None, each)) for each in itertools.product(networks, ("", f"S_bytes={largest}"))]
+    return np.concatenate([moving(trace, model.with_changes(changes) if changes else model, model) for changes in asked])
 
 
 def _named(words: Mapping[str, str], keys: Iterable[str]) -> str:
@@ -70,14 +116,17 @@ def protocol(asker: Asker) -> list[Change]:
     edges = held(run.weighted, np.ones(len(table), bool))
     messages = distinct(run.graph.cause[edges])
     messages = messages[table.send_done[messages] != NONE]
-    if not len(messages):
+    share = run.trace.share
+    if not share.any(len(messages)):
         return []
     out = [asker.change("protocol", "program", "eager all", "no message holds its sender"), *_limits(asker, messages)]
     if run.weighted.model.progress == "in calls":
         what = "messages move while their receiver computes, as with a thread or hardware that makes progress"
         out.append(asker.change("protocol", "setting", "progress always", what))
     site_of, sites = selectors.sites(run.trace)
-    waits = np.bincount(site_of[table.send[messages]], run.waits.time[table.send_done[messages]], minlength=len(sites))
+    waits = np.zeros(len(sites), "i8")
+    np.add.at(waits, site_of[table.send[messages]], run.waits.time[table.send_done[messages]])
+    waits = share.reduced(waits, "sum")
     for site in np.argsort(-waits, kind="stable")[:_SITES].tolist():
         question = selectors.joined([f"site:{selectors.site(*sites[site])}"])
         if waits[site] and question:
@@ -100,9 +149,10 @@ def _limits(asker: Asker, messages: I8) -> list[Change]:
         rows = messages[of_pairs[messages] & np.isin(table.mode[messages], (STANDARD, READY))]
         rows = rows[model.is_synchronous(sent(trace, model, rows))]
         prefix, where = (f"{pairs}:", f" {pairs.replace('-', ' ')}") if len(have) > 1 else ("", "")
-        waits = asker.run.waits.time[table.send_done[rows]]
+        waits, limit = asker.run.waits.time[table.send_done[rows]], np.array([np.max(model.limit(every), initial=0)])
+        largest = trace.share.reduced(limit, "max")[0]
         found = list[Change]()
-        for power in _powers(np.maximum(table.bytes[rows], np.max(model.limit(every), initial=0)), waits):
+        for power in _powers(np.maximum(table.bytes[rows], largest), waits, trace.share):
             size = _size(power)
             what = f"messages of up to {size}{' bytes' * size.isdigit()}{where} are eager"
             found.append(asker.change("protocol", "setting", f"eager {prefix}{size}", what))
@@ -112,12 +162,14 @@ def _limits(asker: Asker, messages: I8) -> list[Change]:
     return out
 
 
-def _powers(size: I8, waits: I8) -> list[int]:
+def _powers(size: I8, waits: I8, share: Share = ALONE) -> list[int]:
     """Return the least powers of two that are no less than the sizes, bytes, behind which parts of the waiting stand, ascending.
 
     Of 3000, 5000 and 70000 bytes that wait 60, 30 and 10: 4096 is half, 8192 nine tenths, and 131072 all.
     """
     sizes, which = np.unique(size, return_inverse=True)
+    waits = share.rows(np.bincount(which, waits, minlength=len(sizes)))
+    sizes, which = np.unique(share.rows(sizes), return_inverse=True)
     powers, row = np.unique(np.array([1 << (max(one, 1) - 1).bit_length() for one in sizes.tolist()], "i8"), return_inverse=True)
     which = row[which]
     upto = np.cumsum(np.bincount(which, waits, minlength=len(powers)))

@@ -17,7 +17,7 @@ from importlib import import_module
 import numpy as np
 
 from perwiz.engines.sweep import sweep
-from perwiz.errors import UsageError
+from perwiz.errors import TraceError, UsageError
 from perwiz.trace.arrays import I8
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import Share
@@ -171,6 +171,10 @@ def find(
             if len(rows) < len(ranking.KINDS) or not isinstance(why, NoneThereError):
                 not_tried[row.word] = str(why)
             found += why.found
+        except TraceError as why:
+            if asker.run.trace.share.team is None:
+                raise
+            not_tried[row.word] = str(why).removeprefix(f"{asker.run.trace.path}: ")
     if by is None:
         found += steps.joined(asker, found)
     wanted = _distinct(asker.run.trace.share, [change for change in found if by in (None, change.by)])

@@ -10,13 +10,12 @@ import numpy as np
 
 from perwiz.loggps.inner import with_awaited
 from perwiz.loggps.model import Model
-from perwiz.loggps.progress import with_movers
 from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.resources import remembered
 from perwiz.whatif import rounds
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import in_place
-from perwiz.whatif.run import Protocol, Run, graph_of, protocol, settled
+from perwiz.whatif.run import Protocol, Run, graph_of, protocol, settled, with_moved
 
 HELD = "order=held"
 """In another order of calls, what was sent in place holds its sender until the same call of its receiver as recorded."""
@@ -83,7 +82,7 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
     if kept and settled(trace, old, hypotheses):
         return kept()
     model = functools.reduce(Model.with_changes, changes, old)
-    known_there = with_movers(trace, model)
+    known_there = with_moved(trace, model, hypotheses)
     before, now = _before(run, tuple(hypotheses)), protocol(known_there, model, hypotheses)
     pairs = now.pairs(known_there.share)
     more = share.any(np.setdiff1d(pairs, before.pairs(share), assume_unique=True).size)

@@ -16,6 +16,7 @@ from perwiz.report.domino_together import document as together
 from perwiz.report.records import to_json
 from perwiz.trace.tied import tied_part
 from perwiz.whatif.ranking import OF_PARTS
+from perwiz.whatif.ranking.messages import let_move
 from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth.domino import domino
@@ -25,7 +26,7 @@ ROWS = ("head", "span", "place", "includes", "more", "part", "waits_less", "wait
 
 def found(trace, model="default", kinds=OF_PARTS):
     """Return what several processes say, as JSON."""
-    return to_json(together.document(rank(replayed(trace, model), kinds), 99, 1, 8))
+    return to_json(together.document(rank(replayed(trace, model, also=let_move), kinds), 99, 1, 8))
 
 
 def check(trace, size, model="default", kinds=OF_PARTS):
@@ -101,6 +102,57 @@ def test_a_slow_process():
             b.compute(process, length)
         b.everyone("Allreduce", bytes=8)
     assert {("slowest", "rank"), ("slowest", "class"), ("balance", "program")} <= kinds(check(b.trace(), 2))
+
+
+def held():
+    """Rank 0 sends to the others, on two nodes, what holds it until they receive; sizes and lengths differ."""
+    b = Builder(4)
+    for step in range(3):
+        for other in range(1, 4):
+            b.send(0, other, 200 * other)
+            b.compute(other, 4000 + 100 * step)
+            b.recv(other, 0)
+        b.everyone("Allreduce", bytes=8)
+    return build.placed(b.trace(), [0, 0, 1, 1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 3])
+def test_messages(size):
+    """Eager limits of classes of pairs of which not each process has messages, senders that are held, and a faster network."""
+    told = check(held(), size, build.hand_model(), ["protocol", "network"])
+    assert {("protocol", "setting"), ("network", "pairs")} <= kinds(told)
+    assert "network within-node:L_ns=0" in json.dumps(told["at_best"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["progress=in calls", build.hand_model(progress="in calls", S=300, inline_bytes=100)])
+def test_messages__that_move_in_calls(model):
+    """Calls of receivers let messages move, others on other networks: whoever holds a sender of such a message knows them."""
+    b = Builder(5)
+    for turn, other in enumerate([1, 2, 3, 1]):
+        asked = b.isend(other, 0, 70_000)
+        got = b.irecv(0, other)
+        b.compute(0, 90_000)
+        b.call(0, "Iprobe")
+        b.compute(other, 20_000 * turn)
+        b.wait(0, got)
+        b.wait(other, asked)
+        b.send(0, other, 300)
+        b.recv(other, 0)
+    b.everyone("Barrier")
+    told = check(b.trace(), 3, model)
+    assert {("protocol", "setting"), ("wait", "site"), ("balance", "stretch")} <= kinds(told)
+
+
+@pytest.mark.slow
+def test_a_process_that_says_nothing():
+    """Rank 2 of three has no call, and is the only one of its process: what it computes nobody knows there, too."""
+    b = Builder(3)
+    b.compute(0, 5000)
+    b.send(0, 1)
+    b.recv(1, 0)
+    assert ("balance", "program") in kinds(check(b.trace(), 3, kinds=["balance"]))
 
 
 def test_refused__tasks_that_processes_may_hand_out():
