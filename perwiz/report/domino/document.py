@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
@@ -29,6 +31,7 @@ from perwiz.report.domino.records import (
     PathStep,
     Ranked,
     Target,
+    W,
     Worth,
 )
 from perwiz.report.domino.remedies import remedy
@@ -183,16 +186,21 @@ def _turned(run: Run, asker: Asker, change: Change) -> bool:
 
 
 def _line(ranking: Ranking, line: RankedLine, known: Sureness) -> Line:
+    head = _ranked(ranking.asker, line.change, (*line.includes, *line.part))
+    return Line(head=head, **told_of(ranking, line, known, partial(_ranked, ranking.asker)))
+
+
+def told_of(ranking: Ranking, line: RankedLine, known: Sureness, worth: Callable[[Change], W]) -> dict[str, Any]:
+    """Return what is told of a line but for its head, by name; `worth` says what a change is worth."""
     fall = ranking.fall(line.change)
-    return Line(
-        head=_ranked(ranking.asker, line.change, (*line.includes, *line.part)),
-        span=known.spans.get(line.change),
-        place=known.places.get(line),
-        **{name: [_ranked(ranking.asker, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
-        waits_less=selectors.site(*fall.site) if fall else None,
-        waiting_ns=fall.before if fall else 0,
-        waiting_then_ns=fall.after if fall else 0,
-    )
+    return {
+        "span": known.spans.get(line.change),
+        "place": known.places.get(line),
+        **{name: [worth(change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
+        "waits_less": selectors.site(*fall.site) if fall else None,
+        "waiting_ns": fall.before if fall else 0,
+        "waiting_then_ns": fall.after if fall else 0,
+    }
 
 
 def worth_of(run: Run, change: Change) -> Worth:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
 from perwiz.report.critical.document import Spent
 from perwiz.report.pipelines import Pipeline
@@ -143,25 +143,32 @@ class Placed(Record):
     """Whether it gains more than the line before it in more than one of twenty."""
 
 
-class Line(Record):
+W = TypeVar("W", bound=Worth)
+
+
+class Told(Record, Generic[W]):
     """A change, and others that say the same."""
 
-    head: Ranked
+    head: W
     span: Span | None
     """Of the head; null of bounds but the first, and the best of their kind."""
     place: Placed | None
     """Null if fewer than 8 repetitions tell how much gains vary."""
-    includes: list[Ranked]
+    includes: list[W]
     """Gain no more than the head, largest gain first: each adds less than a tenth of its own gain to the head."""
-    more: list[Ranked]
+    more: list[W]
     """Say the same and gain a little more than the head, which is their cause."""
-    part: list[Ranked]
+    part: list[W]
     """Of a bound: what somebody can do and what gains a part of it, of the first lines."""
     waits_less: str | None
     """The call site whose waiting falls most with the head; null where nobody waits less."""
     waiting_ns: Natural
     """How long its calls wait, together."""
     waiting_then_ns: Natural
+
+
+class Line(Told[Ranked]):
+    """A change, and others that say the same, and what to do."""
 
 
 class NotTried(Record):

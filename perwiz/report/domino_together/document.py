@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from perwiz import words
@@ -11,9 +12,9 @@ from perwiz.engines.sweep import sweep
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import negligible
 from perwiz.report.domino.change import between, gain_of, gains_of, named, shown, unshared
-from perwiz.report.domino.document import small, worth_of
+from perwiz.report.domino.document import small, told_of, worth_of
 from perwiz.report.domino.lists import further, table
-from perwiz.report.domino.records import NotTried, Placed, Worth
+from perwiz.report.domino.records import NotTried, Told, Worth
 from perwiz.report.domino.sureness import ORDERED, Sureness, sureness
 from perwiz.report.records import (
     Health,
@@ -23,19 +24,17 @@ from perwiz.report.records import (
     Model,
     Natural,
     Positive,
-    Record,
     ReplayError,
     SharesOf,
     Span,
     TraceDocument,
     choice,
 )
-from perwiz.whatif import selectors
 from perwiz.whatif.ranking import WORDS
 from perwiz.whatif.ranking.ranking import Line, Ranking
 from perwiz.whatif.sure.doubts import doubts_of
 from perwiz.whatif.sure.noise import DRAWS
-from perwiz.whatif.worth import worth
+from perwiz.whatif.worth.worth import bound
 
 _SITE = 60
 """Columns of a call site."""
@@ -43,25 +42,8 @@ _INDENT = "     "
 _UNTOLD = "asked by several processes; what to do, hot spots and the domino path are told by one alone"
 
 
-class Row(Record):
+class Row(Told[Worth]):
     """A change, and others that say the same."""
-
-    head: Worth
-    span: Span | None
-    """Of the head; null of bounds but the first, and the best of their kind."""
-    place: Placed | None
-    """Null if fewer than 8 repetitions tell how much gains vary."""
-    includes: list[Worth]
-    """Gain no more than the head, largest gain first."""
-    more: list[Worth]
-    """Say the same and gain a little more than the head, which is their cause."""
-    part: list[Worth]
-    """Of a bound: what somebody can do and what gains a part of it, of the first lines."""
-    waits_less: str | None
-    """The call site whose waiting falls most with the head; null where nobody waits less."""
-    waiting_ns: Natural
-    """How long its calls wait, together."""
-    waiting_then_ns: Natural
 
 
 class DominoTogetherDocument(TraceDocument, kw_only=True):
@@ -130,7 +112,7 @@ def document(ranking: Ranking, most: int, team: int, draws: int = DRAWS, predict
         recorded_ns=trace.timeline.makespan,
         replayed_ns=run.makespan,
         shares_of_ns=shares_of,
-        bound_ns=worth.bound(run, "zero-wait"),
+        bound_ns=bound(run, "zero-wait"),
         bound_span=known.bound,
         calls=share.in_all("calls", len(trace.calls)),
         waiting_calls=share.total(int((waits > 0).sum())),
@@ -151,16 +133,8 @@ def document(ranking: Ranking, most: int, team: int, draws: int = DRAWS, predict
 
 
 def _row(ranking: Ranking, line: Line, known: Sureness) -> Row:
-    fall = ranking.fall(line.change)
-    return Row(
-        head=worth_of(ranking.run, line.change),
-        span=known.spans.get(line.change),
-        place=known.places.get(line),
-        **{name: [worth_of(ranking.run, change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
-        waits_less=selectors.site(*fall.site) if fall else None,
-        waiting_ns=fall.before if fall else 0,
-        waiting_then_ns=fall.after if fall else 0,
-    )
+    worth = partial(worth_of, ranking.run)
+    return Row(head=worth(line.change), **told_of(ranking, line, known, worth))
 
 
 def text(told: DominoTogetherDocument) -> str:
