@@ -37,6 +37,9 @@ _PATIENCE = 10.0
 """Seconds in which all processes must come to an end that one comes to with an error, or it ends them."""
 _LOOK = 0.01
 """Seconds between two looks at that."""
+_TURN, _TURNS = 0.6, 4
+"""Seconds between two processes that say that they are ended from outside, and how many wait so: where all are, the first ends the others.
+"""
 _HEARD = 0.3
 """Seconds in which the launcher passes on what a process says: when one is ended it may forget what it has not."""
 
@@ -184,6 +187,7 @@ class Mpi(Counted):
         code, what = BUG, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         if isinstance(error, SystemExit | KeyboardInterrupt):
             code, what = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 130, "ended from outside"
+            time.sleep(_TURN * min(self.rank, _TURNS))
         elif isinstance(error, MemoryError):
             what = "out of memory"
         elif not isinstance(error, OSError):
