@@ -15,8 +15,8 @@ else:
 
 GAP = cython.declare(cython.int, names.GAP)
 
-_REST = cython.declare(cython.double, 1e-4)
-"""Part of a message that need not be waited for: of thousands that share links many are done at about the same time, and so at one."""
+_ALMOST = cython.declare(cython.double, 1e-9)
+"""Part of a message that rounding may have left."""
 _SOON = cython.declare(cython.double, 1e-4)
 """ns that are no time."""
 _NEVER = cython.declare(cython.double, 1e300)
@@ -152,13 +152,13 @@ class Fluid(Routes):
     @cython.cfunc
     @cython.exceptval(check=False)
     def is_due(self, r: cython.Py_ssize_t) -> cython.bint:
-        """Return whether the first flow of a route has passed, but for a little, or is to begin."""
+        """Return whether the first flow of a route has passed, but for what rounding left, or is to begin."""
         if self.front[r] == _NONE:
             return False
         more: cython.double = self.routes[r].end - self.now
         if more <= 0 or r == self.last:
             return more <= 0
-        return more <= _SOON or more * self.routes[r].rate <= self.journeys[self.front[r]].volume * _REST
+        return more <= _SOON or more * self.routes[r].rate <= self.journeys[self.front[r]].volume * _ALMOST
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -195,9 +195,12 @@ class Fluid(Routes):
     @cython.cfunc
     @cython.exceptval(check=False)
     def pass_by(self, f: cython.Py_ssize_t, longer: cython.double) -> cython.void:
-        """Let a message be done, so much later than alone: change the edges that wait for it."""
+        """Let a message be done, so much later than alone: change the edges that wait for it.
+
+        Half a ns is rounded up, whatever rounding took of it: where many are done together delays are halves often, and a ns matters.
+        """
         self.there -= 1
-        self.journeys[f].delay = cython.cast(cython.longlong, longer + 0.5) + self.journeys[f].farther
+        self.journeys[f].delay = cython.cast(cython.longlong, longer + 0.5 + _SOON) + self.journeys[f].farther
         for k in range(self.journeys[f].tie, self.journeys[f + 1].tie):
             edge = self.ties[k].edge
             ns: cython.longlong = self.ties[k].weight + self.journeys[f].delay

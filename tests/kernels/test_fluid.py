@@ -69,8 +69,8 @@ def test_flow__twin(several, capacity):
     """As links that wait are settled, and as all are from none, where that does not end soon."""
     several = sorted(several, key=lambda flow: flow[0])
     expected = [float(each) for each in naive.flow(several, capacity, 3)]
-    assert flowed(several, capacity, 3) == pytest.approx(expected, abs=1e-2)
-    assert flowed(several, capacity, 3, patience=0) == pytest.approx(expected, abs=1e-2)
+    assert flowed(several, capacity, 3) == pytest.approx(expected, abs=1e-5)
+    assert flowed(several, capacity, 3, patience=0) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_flow__twin_of_many(seed, last):
     capacity = rng.integers(1, 9, 10).tolist()
     expected = [float(each) for each in naive.flow(several, capacity, 3)]
     for patience in (0, 0.05, 1):
-        assert flowed(several, capacity, 3, patience) == pytest.approx(expected, abs=1e-2)
+        assert flowed(several, capacity, 3, patience) == pytest.approx(expected, abs=1e-5)
 
 
 def test_flow__along_a_chain():
