@@ -219,7 +219,8 @@ def text(span: Span, answer: int) -> str:
     stops = f"; it could not run so {ifs}" if ifs else ""
     if says_nothing(span, answer):
         ends = f"up to {most}" if not span.least_ns else f"from {least} to {most}"
-        return f"not known, anything {ends}: {_cause(span, answer)}{_narrower(span)}{stops}"
+        what = "the makespan is not known" if span.gain else "not known"
+        return f"{what}, anything {ends}: {_cause(span, answer)}{_narrower(span)}{stops}"
     if least != most or span.others:
         return f"{least} to {most}: {_cause(span, answer)}{stops}"
     return f"{_certain(span)}{stops}"

@@ -274,7 +274,7 @@ def _first(domino: DominoDocument, line: Line) -> Facts:
     """Return the first change, what to do for it, and beside one that is not sure to gain one that is."""
     sure = sure_to_gain(domino, line)
     told = [("first change", f"{'' if sure else 'not sure to gain: '}{_promised(domino, line)}")]
-    to_do = ": ".join(filter(None, (most_above(line.head), in_short(line.head.remedy))))
+    to_do = ": ".join(filter(None, (most_above(domino, line.head), in_short(line.head.remedy))))
     return [*told, ("what to do", to_do), *([] if sure else _surest(domino))]
 
 

@@ -57,12 +57,18 @@ def over_all(domino: DominoDocument) -> str:
     return f" over all {number}{', '.join(others)}{' and ' * bool(others)}{last}"
 
 
-def most_above(row: Ranked) -> str:
-    """Return who computes longest beyond the mean, and where, of a change that evens it out; empty of others."""
-    if row.uneven is None:
+def most_above(domino: DominoDocument, row: Ranked) -> str:
+    """Return who computes longest beyond the mean, and where, of a change that evens it out, and whether for those it serves; empty of
+    others.
+    """
+    found = row.uneven
+    if found is None:
         return ""
-    where = f" in {words.shown(row.uneven.region, 60)}" if row.uneven.region else ""
-    return f"rank {row.uneven.rank} computes {words.duration(row.uneven.excess_ns)} more than the mean{where}"
+    told = f"rank {found.rank} computes {words.duration(found.excess_ns)} more than the mean"
+    if not found.region:
+        return told
+    served = ", part of it for those it serves in turn" if domino.serving and domino.serving.rank == found.rank else ""
+    return f"{told} in {words.shown(found.region, 60)}{', which no other rank runs' * found.only}{served}"
 
 
 def shown(row: Worth) -> str:

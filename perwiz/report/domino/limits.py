@@ -12,7 +12,7 @@ from perwiz.report import blocks
 from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Serving, Spending, StandsOut, Uneven
 from perwiz.report.domino.remedies import remedy
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.parts.course import course
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import remembered
@@ -173,7 +173,15 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
     more = excess.sum() if region == NONE else excess[region]
     if more <= 0:
         return None
-    return Uneven(rank=process, region=trace.names[region] if region != NONE else None, excess_ns=round(float(more)))
+    where, only = (None, False) if region == NONE else (trace.names[region], not np.delete(_entered(trace, region), process).any())
+    return Uneven(rank=process, region=where, excess_ns=round(float(more)), only=only)
+
+
+def _entered(trace: Trace, region: int) -> Mask:
+    """Return which processes enter a region."""
+    out = np.zeros(int(trace.locations.process.max()) + 1, bool)
+    out[trace.locations.process[trace.regions.location[trace.region_names == region]]] = True
+    return out
 
 
 @remembered(2)

@@ -101,6 +101,8 @@ class Uneven(Record):
     """In which region it does most; null if none is known."""
     excess_ns: Natural
     """Beyond the mean of all processes there."""
+    only: bool
+    """No other process ever enters that region."""
 
 
 class Worth(Record):

@@ -11,6 +11,8 @@ from perwiz.report.domino.first import first_line, pays
 from perwiz.report.domino.records import DominoDocument, Line
 
 _WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
+_NEXT = "measure its costs with perwiz calibrate (--model FILE); a sampling profiler shows the rest"
+"""What to do about what no cost of the model explains, unless processes shared processors: then to record again comes first."""
 _FIRST, _BEST, _MUCH = "first change", "at best", 0.05
 """Labels; part of what shares are of: what is less is not told."""
 _BOUND = {
@@ -85,7 +87,7 @@ def limited(domino: DominoDocument) -> Facts:
         told = f"evened out it gains {gain} at most; {free} if calls and messages took no time ({domino.hidden.change})"
         facts.append(("hidden", told))
     if any(name.startswith(UNEXPLAINED) for name, _ in parts(limits)):
-        facts.append((UNEXPLAINED, _WHY))
+        facts.append((UNEXPLAINED, f"{_WHY}; to do: {'record with a core for each process first' if domino.health.shared else _NEXT}"))
     if limits.polling_ns >= _MUCH * limits.time_ns:
         polling = f"{words.percent(limits.polling_ns, limits.time_ns)} is polling (tests and probes in vain)"
         facts.append(("polling", f"{polling}: --zero-poll all says what is left if the processes waited instead"))

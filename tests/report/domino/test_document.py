@@ -21,7 +21,7 @@ from perwiz.report.domino import document as report
 from perwiz.report.domino.answer import in_short
 from perwiz.report.domino.change import falls
 from perwiz.report.domino.first import first_bound, first_line, pays
-from perwiz.report.domino.records import Launches
+from perwiz.report.domino.records import Launches, Serving
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
 from perwiz.report.predict import document as predict_of
@@ -387,8 +387,25 @@ def test_uneven():
     """Rank 0 works for 600, rank 1 for 200: 200 more than the mean of 400, all in `work`."""
     block = document(two_that_work(600, 200), kinds=["slowest"])
     found = block.ranked[0].head.uneven
-    assert (found.rank, found.region, found.excess_ns) == (0, "work", 200)
+    assert (found.rank, found.region, found.excess_ns, found.only) == (0, "work", 200, False)
     assert "rank 0 computes 200 ns more than the mean in work: " in lines(block, "what to do")
+
+
+def test_uneven__in_what_no_other_rank_runs():
+    """Rank 0 alone prepares, 300 more than the mean, and both work: for whom it does so only a run of three tells."""
+    b = Builder(2, work=0)
+    with b.region(0, "prepare"):
+        b.compute(0, 600)
+    for rank in (0, 1):
+        with b.region(rank, "work"):
+            b.compute(rank, 200)
+    b.barrier()
+    block = document(b.trace(), kinds=["slowest"])
+    assert block.ranked[0].head.uneven.only
+    assert "rank 0 computes 300 ns more than the mean in prepare, which no other rank runs: " in lines(block, "what to do")
+    serving = Serving(rank=0, others=2, rounds=1, sites=[], waited_ns=1, remedy="")
+    told = lines(replace(block, serving=serving), "what to do")
+    assert "in prepare, which no other rank runs, part of it for those it serves in turn: " in told
 
 
 def test_uneven__between_init_and_finalize():
@@ -818,8 +835,11 @@ def test_limits__what_no_cost_explains():
     block = document(b.trace())
     assert (block.limits.transfer_ns, block.limits.network_ns) == (112, 14)
     assert lines(block, "limited by") == ("unexplained (inside MPI) 87.5 %, transfer (network and overheads) 12.5 %")
-    said = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
-    assert sure(block, "unexplained") == said
+    said = "by no cost of the model; waiting for a processor, copies, the library, or a slower network; to do: {}"
+    calibrate = "measure its costs with perwiz calibrate (--model FILE); a sampling profiler shows the rest"
+    assert sure(block, "unexplained") == said.format(calibrate)
+    shared = replace(block, health=replace(block.health, shared="2 processes shared 1 processor"))
+    assert sure(shared, "unexplained") == said.format("record with a core for each process first")
     of = replace(block.limits, time_ns=280)
     assert "unexplained (inside MPI) 5.0 %" in answer.limits(replace(of, network_ns=98))[0][1]
     assert answer.limits(replace(of, network_ns=99)) == [("limited by", "transfer (MPI and network) 40.0 %")]
