@@ -76,7 +76,8 @@ class _Streams:
     def __init__(self, told: Schedule) -> None:
         """Put the operations into segments of streams, and number the streams as locations: by rank, processor, and as they came."""
         count = len(told)
-        unit = np.concatenate([told.rank.astype("i8") * 256 + told.cpu, np.setdiff1d(np.arange(told.ranks), told.rank) * 256])
+        idle = np.flatnonzero(np.diff(np.searchsorted(told.rank, np.arange(told.ranks + 1))) == 0)
+        unit = np.concatenate([told.rank.astype("i8") * 256 + told.cpu, idle * 256])
         runs = np.flatnonzero(np.diff(unit, prepend=NONE))
         units, of_run = np.unique(unit[runs], return_inverse=True)
         home = np.repeat(of_run.astype("i4"), np.diff(runs, append=len(unit)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +17,11 @@ from perwiz.formats.goal.schedule import CALC, MOST_RANKS, MOST_SIZE, MOST_TAG, 
 from perwiz.formats.source import padded
 from perwiz.kernels import goal_labels, goal_lines
 from perwiz.trace.arrays import I4, I8, Mask
-from perwiz.trace.resources import map_threads, thread_count
+from perwiz.trace.resources import at_once, map_threads, thread_count
 from perwiz.trace.tables import NONE
 from perwiz.words import shown
 
-_BATCH, _PAD = 1 << 14, b"\n\n\n"
+_BATCH, _PAD = 1 << 15, b"\n\n\n"
 _LINE = 24
 """Bytes of a line, about."""
 _PIECE = 1 << 22
@@ -72,21 +73,29 @@ class _Text:
         return f"'{shown(word.decode('latin-1'), 20)}'" if word else "the end of the line"
 
     def cuts(self, pieces: int) -> list[int]:
-        """Return the line ends before blocks where the text is cut into at most so many pieces alike, and its ends.
+        """Return the line ends behind blocks where the text is cut into at most so many pieces alike, and its ends.
 
-        If a comment goes on behind a cut, reading the piece before it says so: a block in a comment is none.
+        If a comment or a block goes on behind a cut, reading the piece before it says so: the end of a block in a comment is none.
         """
-        near = (self.bytes.find(b"\nrank ", piece * self.length // pieces) for piece in range(1, pieces))
-        return sorted({0, self.length, *(cut for cut in near if cut > 0)})
+        near = (self.bytes.find(b"}", piece * self.length // pieces) for piece in range(1, pieces))
+        cuts = {self.bytes.find(b"\n", end) for end in near if end > 0}
+        return sorted({0, self.length, *(cut for cut in cuts if 0 < cut < self.length)})
 
 
 def read(path: str, progress: Progress | None = None) -> Schedule:
     """Return the schedule in a file of text, plain or packed. Raises TraceError naming the line, what is there and what must be."""
     pieces = _pieces(path, progress)  # the text is not needed any more
     first = np.cumsum([0, *(len(piece.columns["kind"]) for piece in pieces)], dtype="i4")
-    op, on = (np.concatenate([getattr(piece, name) + row for piece, row in zip(pieces, first, strict=False)]) for name in ("op", "on"))
-    columns = {name: np.concatenate([piece.columns.pop(name) for piece in pieces]) for name in _COLUMNS}
-    return in_order(Schedule(path=path, ranks=pieces[0].ranks, op=op, on=on, **columns))
+
+    def behind(name: str) -> I4:
+        return np.concatenate([getattr(piece, name) + row for piece, row in zip(pieces, first, strict=False)])
+
+    def joined(name: str) -> Any:
+        return np.concatenate([piece.columns.pop(name) for piece in pieces])
+
+    tasks = (*(partial(behind, name) for name in ("op", "on")), *(partial(joined, name) for name in _COLUMNS))
+    op, on, *columns = at_once(tasks, int(first[-1]))
+    return in_order(Schedule(path=path, ranks=pieces[0].ranks, op=op, on=on, **dict(zip(_COLUMNS, columns, strict=True))))
 
 
 def _pieces(path: str, progress: Progress | None) -> list[_Piece]:
