@@ -261,8 +261,10 @@ def _grouped(pairs: _Pairs, changes: Sequence[Change]) -> list[Line]:
             (alike if pairs.same(top, other) else others).append(other)
         close = [change for change in (top, *alike) if now - change.makespan >= _CLOSE.get(change.kind, CLOSE) * (now - top.makespan)]
         first = _innermost(pairs.trace, min(close, key=lambda change: (*simple(change), change.makespan)), close)
-        lines.append(_around(first, (top, *alike)))
-        rest = others
+        even = {change.question for change in (top, *alike) if change.kind == "balance"}
+        steps_of = [other for other in others if other.kind == "balance" and steps.region(other) in even]
+        lines.append(_around(first, (top, *alike, *steps_of)))
+        rest = [other for other in others if other not in steps_of]
     return _by_gain(lines)
 
 

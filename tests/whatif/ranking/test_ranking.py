@@ -23,7 +23,7 @@ from perwiz.trace.trace import Counts
 from perwiz.whatif import ranking
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
-from perwiz.whatif.ranking import order
+from perwiz.whatif.ranking import order, steps
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.computation import _class
 from perwiz.whatif.ranking.plan import plan
@@ -435,6 +435,17 @@ def loader(slow):
     return b.trace()
 
 
+def test_steps_are_in_the_line_of_their_region():
+    """Faster, a rank gains a little more than if loading is even, and no more of steps in which the other one loads longer: these are in
+    the line of all loading.
+    """
+    trace = read(str(pathlib.Path(__file__).parents[3] / "traces" / "training-slow"))
+    found = rank(replayed(trace), kinds=["balance", "slowest"])
+    asked = [(line.change.question, steps.region(line.change)) for line in found.lines]
+    assert asked[0][0] == "balance-time enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    assert not {asked[0][0], "balance-time ProfilerStep"} & {region for _, region in asked[1:]}
+
+
 @pytest.mark.parametrize(("slow", "named"), [(300, "loader"), (270, "loader"), (268, "step")])
 def test_of_nested_regions_the_innermost_is_named(slow, named):
     """Of the 150 that balancing `step` gains, `loader` gains half of what is slow there: 150, 135 (nine tenths), 134."""
@@ -470,6 +481,9 @@ def check(trace, model=None):
         gains = [line.change.makespan for line in several]
         assert gains == sorted(gains)
         assert {change.bound for line in several for change in (line.change, *line.more)} <= {bound}
+    balanced = [line.change for line in found.lines if line.change.kind == "balance"]
+    for row, change in enumerate(balanced):
+        assert steps.region(change) not in [above.question for above in balanced[:row]], "no steps of a region below the region"
     for line in lines:
         assert all(change.makespan >= line.change.makespan for change in line.includes), "includes nothing larger"
         most = found.run.makespan - min((change.makespan for change in line.more), default=found.run.makespan)
