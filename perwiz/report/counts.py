@@ -53,7 +53,7 @@ class Read(Record):
     """Of the values, whenever they were read."""
     most: float
     change: float
-    """The last one less the first: of energy, what was used."""
+    """The last one less the first, of each reader, added up: of energy, what was used."""
 
 
 class Counters(Record):

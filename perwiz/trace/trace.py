@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -94,7 +94,22 @@ class Sampled:
     mean: float
     most: float
     change: float
-    """The last one less the first: of energy, what was used."""
+    """The last one less the first, of each reader, added up: of energy, what was used."""
+
+
+def of_readers(several: Iterable[Sampled]) -> tuple[Sampled, ...]:
+    """Return what several readers read together: one for each counter and process, in the order of these."""
+    out = dict[tuple[str, int], Sampled]()
+    for one in several:
+        key, other = (one.name, one.process), out.get((one.name, one.process))
+        if other is None:
+            out[key] = one
+            continue
+        values = one.values + other.values
+        mean = (one.values * one.mean + other.values * other.mean) / values
+        figures = min(one.least, other.least), mean, max(one.most, other.most), one.change + other.change
+        out[key] = Sampled(*key, values, *figures)
+    return tuple(out[key] for key in sorted(out))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from perwiz.kernels import records
 from perwiz.kernels.records import ARGUMENTS
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.tables import NONE, Counters, Parameters, Records, RegionCounters, Regions
-from perwiz.trace.trace import Sampled, Topology
+from perwiz.trace.trace import Sampled, Topology, of_readers
 
 _KEPT = {kind: name for name, kind in row.COMPILED.items() if kind in (records.MEASUREMENT, records.BUFFER_FLUSH)}
 _KEPT |= {records.OTHER_KIND + number: name for number, name in enumerate(row.OTHERS)}
@@ -94,10 +94,10 @@ class OtherRecords:
             elif kind == codes.ABSOLUTE:
                 levels.add(number)
         kept, free = np.flatnonzero((counter >= 0) & ~loose), np.flatnonzero((counter >= 0) & loose)
-        process, named = self._locations.process[self.location[rows[free]]], (*names,)
+        reader, named = self.location[rows[free]], (*names,)
         of_others = [
-            (named[number], rank, value[free[(counter[free] == number) & (process == rank)]])
-            for number, rank in sorted({*zip(counter[free].tolist(), process.tolist(), strict=True)})
+            (named[number], int(self._locations.process[row]), value[free[(counter[free] == number) & (reader == row)]])
+            for number, row in sorted({*zip(counter[free].tolist(), reader.tolist(), strict=True)})
         ]
         at_others, undefined = self._at_others()
         sampled, bad = _sampled([*of_others, *at_others])
@@ -274,19 +274,17 @@ def _unit(member: MetricMember) -> float:
 
 
 def _sampled(readings: list[tuple[str, int, F8]]) -> tuple[tuple[Sampled, ...], int]:
-    """Return what was read of each counter by each process, and how many values are no numbers, given names, processes and values."""
-    by_reader: dict[tuple[str, int], list[F8]] = {}
+    """Return what was read of each counter by each process, and how many values are no numbers, given names, processes and values, one
+    after the other in time, of readers.
+    """
+    out, bad = list[Sampled](), 0
     for name, process, values in readings:
-        by_reader.setdefault((name, process), []).append(values)
-    out, bad = [], 0
-    for (name, process), parts in sorted(by_reader.items()):
-        values = np.concatenate(parts)
         good = values[np.isfinite(values)]
         bad += len(values) - len(good)
         if len(good):
             figures = good.min(), good.mean(), good.max(), good[-1] - good[0]
             out.append(Sampled(name, process, len(good), *map(float, figures)))
-    return tuple(out), bad
+    return of_readers(out), bad
 
 
 def _values(kind: I8, bits: I8) -> F8:

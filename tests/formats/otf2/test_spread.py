@@ -61,3 +61,25 @@ def test_parts__whole_where_perwiz_ties_processes(tmp_path):
     linked = dataclasses.replace(trace, links=table(tables.Links, kind=[tables.LINKS.index("fork")], cause=[0], effect=[5]))
     files.write(linked, str(tmp_path / "linked.otf2"))
     assert threaded.together(2, lambda team: files.read_part(str(tmp_path / "linked.otf2"), team)) == [None, None]
+
+
+@pytest.mark.slow
+def test_parts__values_read_at_any_time(monkeypatch, tmp_path):
+    """Power and heat at a location of metrics alone, heat at that of the process, too: each is told of all, changes are added."""
+    from otf2_archive import Archive, c
+
+    a = Archive(tmp_path / "t", 2)
+    power, heat = (a.metrics(a.metric(name), occurrence=2) for name in ("power", "heat"))
+    for rank in range(2):
+        a.location(70 + rank, rank, kind=3)
+        a.call(rank, "MPI_Comm_rank", 0, 10)
+        read = (70 + rank, 1, power, 200), (70 + rank, 5, power, 240), (70 + rank, 6, heat, 60), (rank, 11, heat, 30)
+        for reader, time, metric, value in read:
+            a.at(reader, time, "Metric", metric, [c.Type(4)], [c.MetricValue(unsigned_int=value + rank)])
+    whole = check_parts(monkeypatch, a.write(), 2)
+    assert [dataclasses.astuple(one) for one in whole.sampled] == [
+        ("heat", 0, 2, 30, 45, 60, 0),
+        ("heat", 1, 2, 31, 46, 61, 0),
+        ("power", 0, 2, 200, 220, 240, 40),
+        ("power", 1, 2, 201, 221, 241, 40),
+    ]

@@ -25,7 +25,7 @@ from perwiz.trace.spread.cut import bounds_of
 from perwiz.trace.spread.matched import Places, matched_collectives, matched_messages
 from perwiz.trace.spread.team import Team, agreed, gathered, texts
 from perwiz.trace.tables import NONE, PROCESS, Locations, Messages
-from perwiz.trace.trace import Counts, Sampled, Trace
+from perwiz.trace.trace import Counts, Sampled, Trace, of_readers
 
 
 def read(path: str, team: Team, progress: Callable[[int, int], None] | None = None) -> Trace | None:
@@ -91,7 +91,7 @@ class _Builder(Builder):
         self._whole_if(self.extras.bad > 0)
         loose = self._team.reduce(np.array([own.counts.loose_counters], "i8"), "sum")
         told = texts(self._team, json.dumps([dataclasses.astuple(one) for one in own.sampled]))
-        sampled = tuple(Sampled(*fields) for each in told for fields in json.loads(each))
+        sampled = of_readers(Sampled(*fields) for each in told for fields in json.loads(each))
         own = dataclasses.replace(own, counts=dataclasses.replace(own.counts, loose_counters=int(loose[0])), sampled=sampled)
         return assembled(self.places, own, self._tied, self._found)
 
