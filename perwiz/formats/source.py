@@ -280,17 +280,26 @@ _FILES = 1 << 14
 """Files of a directory that are looked at."""
 
 
+def names_in(folder: str, most: int) -> list[str]:
+    """Return the names of what is in a directory, sorted, at most so many; none if it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))[:most]
+    except OSError:
+        return []
+
+
+def files_in(folder: str, most: int) -> list[str]:
+    """Return the files among them."""
+    return [file for name in names_in(folder, most) if os.path.isfile(file := os.path.join(folder, name))]
+
+
 def files_of(path: str, named: Callable[[str], object], is_trace: Callable[[str], bool]) -> list[str]:
     """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory.
 
     Of a directory only files that are `named` so are opened, to see whether each `is_trace`.
     """
     if os.path.isdir(path):
-        try:
-            names = sorted(os.listdir(path))[:_FILES]
-        except OSError:
-            return []
-        return [file for file in (os.path.join(path, name) for name in names if named(name)) if is_trace(file)]
+        return [file for file in (os.path.join(path, name) for name in names_in(path, _FILES) if named(name)) if is_trace(file)]
     for files in ([path], path.split(os.pathsep)):
         if all(map(is_trace, files)):
             return files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from perwiz.formats.source import head_of
+from perwiz.formats.source import head_of, names_in
 
 _MOST = 1 << 16
 """Files of a directory that are looked at."""
@@ -34,11 +34,7 @@ def parts(path: str) -> dict[int, str]:
             return {0: path}
     stem = "" if folder == path else _NUMBER.sub("", os.path.basename(path))
     found: dict[str, dict[int, str]] = {}
-    try:
-        names = sorted(os.listdir(folder))[:_MOST]
-    except OSError:
-        return {}
-    for name in names:
+    for name in names_in(folder, _MOST):
         number = _NUMBER.search(name)
         here = _NUMBER.sub("", name)
         if number and (not stem or here == stem) and int(number[1]) < MOST_RANKS:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.dumpi.functions import Version
-from perwiz.formats.source import content, head_of
+from perwiz.formats.source import content, files_in, head_of
 from perwiz.words import shown
 
 MAGIC = b"\xff\xaa\xddDUMPI"
@@ -116,20 +116,11 @@ def entry(path: str) -> str:
     if not os.path.isdir(path):
         head = head_of(path)
         return path if head.startswith(MAGIC) or is_list(head) else ""
-    inside = _inside(path)
+    inside = files_in(path, _MOST)
     lists = [file for file in inside if file.endswith(".meta") and is_list(head_of(file))]
     if lists:
         return lists[0] if len(lists) == 1 else path
     return path if any(_NUMBER.search(file) and head_of(file).startswith(MAGIC) for file in inside) else ""
-
-
-def _inside(folder: str) -> list[str]:
-    """Return the files of a directory, sorted by name."""
-    try:
-        names = sorted(os.listdir(folder))[:_MOST]
-    except OSError:
-        return []
-    return [file for name in names if os.path.isfile(file := os.path.join(folder, name))]
 
 
 def parts(file: str) -> tuple[dict[int, str], int, bool]:
@@ -139,7 +130,7 @@ def parts(file: str) -> tuple[dict[int, str], int, bool]:
     no number of processes or whose files are all missing, and for a directory of several traces.
     """
     if os.path.isdir(file):
-        found = [name for name in _inside(file) if _NUMBER.search(name) and head_of(name).startswith(MAGIC)]
+        found = [name for name in files_in(file, _MOST) if _NUMBER.search(name) and head_of(name).startswith(MAGIC)]
         stems = sorted({_NUMBER.sub("", name) for name in found})
         if len(stems) != 1:
             some = f"{os.path.basename(stems[0])} and {os.path.basename(stems[1])} among them" if stems else ""
@@ -149,7 +140,9 @@ def parts(file: str) -> tuple[dict[int, str], int, bool]:
         name = _NUMBER.search(file)
         stem = _NUMBER.sub("", file)
         beside = [
-            path for path in _inside(os.path.dirname(file) or ".") if _NUMBER.sub("", os.path.normpath(path)) == os.path.normpath(stem)
+            path
+            for path in files_in(os.path.dirname(file) or ".", _MOST)
+            if _NUMBER.sub("", os.path.normpath(path)) == os.path.normpath(stem)
         ]
         return _numbered([path for path in beside if _NUMBER.search(path)]) if name else ({0: file}, 1, False)
     said = _pairs(file)
@@ -160,7 +153,7 @@ def parts(file: str) -> tuple[dict[int, str], int, bool]:
     prefixes = dict.fromkeys((prefix, os.path.basename(file).removesuffix(".meta")))
     for stem in prefixes:
         pattern = re.compile(re.escape(stem) + r"-(\d{1,9})\.bin(\.gz|\.zst)?$")
-        mine = {int(hit[1]): path for path in _inside(folder or ".") if (hit := pattern.match(os.path.basename(path)))}
+        mine = {int(hit[1]): path for path in files_in(folder or ".", _MOST) if (hit := pattern.match(os.path.basename(path)))}
         mine = {rank: path for rank, path in sorted(mine.items()) if rank < int(count)}
         if mine:
             return mine, int(count), True

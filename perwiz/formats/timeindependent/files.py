@@ -6,7 +6,7 @@ import os
 import re
 
 from perwiz.errors import TraceError
-from perwiz.formats.source import content, head_of
+from perwiz.formats.source import content, files_in, head_of
 from perwiz.formats.timeindependent import platform
 from perwiz.formats.timeindependent.actions import is_action
 from perwiz.words import shown
@@ -49,7 +49,7 @@ def entry(path: str) -> str:
     """
     if not os.path.isdir(path):
         return path if has_actions(path) or is_index(path) else ""
-    inside = _inside(path)
+    inside = files_in(path, _MOST)
     return next((file for file in inside if is_index(file)), path if any(map(has_actions, inside)) else "")
 
 
@@ -59,7 +59,7 @@ def parts(file: str) -> list[str]:
     Raises TraceError naming the line of the index whose file is missing.
     """
     if os.path.isdir(file):
-        return sorted(filter(has_actions, _inside(file)), key=_by_number)
+        return sorted(filter(has_actions, files_in(file, _MOST)), key=_by_number)
     if has_actions(file):
         return [file]
     text = content(file, _LARGEST_INDEX, "an index of files of actions")
@@ -80,15 +80,6 @@ def _by_number(path: str) -> tuple[int, str]:
     return (int(found[1]) if found else -1, path)
 
 
-def _inside(folder: str) -> list[str]:
-    """Return the files of a directory, sorted by name."""
-    try:
-        names = sorted(os.listdir(folder))[:_MOST]
-    except OSError:
-        return []
-    return [file for name in names if os.path.isfile(file := os.path.join(folder, name))]
-
-
 def split(path: str) -> tuple[str, str]:
     """Return (trace, platform) of `trace:platform.xml`; no platform where none is named."""
     trace, mark, given = path.rpartition(os.pathsep)
@@ -102,7 +93,7 @@ def beside(file: str) -> str:
     """
     folder = os.path.abspath(file if os.path.isdir(file) else os.path.dirname(file) or ".")
     for place in (folder, os.path.dirname(folder)):
-        found = [name for name in _inside(place) if name.endswith(".xml") and platform.is_platform(head_of(name))]
+        found = [name for name in files_in(place, _MOST) if name.endswith(".xml") and platform.is_platform(head_of(name))]
         if len(found) == 1:
             return os.path.relpath(found[0]) if not os.path.isabs(file) else found[0]
         if found:
