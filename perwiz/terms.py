@@ -97,7 +97,7 @@ TERMS = (
     Term("what to do", "what to write for a change", plain=True),
     Term(
         "at best",
-        "a bound: what there is to gain if calls did not wait or took no time, or the network cost nothing; nobody gets all of it",
+        "a bound: what calls gain if they did not wait or took no time, or the network cost nothing; what is computed stays",
         ("what there is to gain at best",),
     ),
     Term("what helps", "of a bound: what to write for a part of it, where that is not the first change"),
@@ -279,6 +279,7 @@ TERMS = (
         plain=True,
     ),
     Term("balanced", "the run if computation, messages or both were even in the steps listed", ("both",), plain=True),
+    Term("between-collectives", "each stretch between two collectives in which all processes wait for each other, as a step"),
     Term("best step", "the step whose balancing gains most; its processes need not be those that differ most"),
     Term("not to do", "the step whose balancing makes the run longest: there a process that is late already would get more to do"),
     Term("on the path", "what lies on the critical path: only that makes the run longer", plain=True),

@@ -186,4 +186,5 @@ def test_incomplete__of_files_that_are_read_in_part():
     told = blocks.health(health(part))
     assert blocks.mark(told) == "  (INCOMPLETE trace)"
     assert blocks.lacking(told) == [("incomplete", part.faults[0])]
-    assert blocks.health_facts(told)[0] == ("health", "INCOMPLETE: what is left out or missing waits for nobody here and delays nobody")
+    complaint = "INCOMPLETE: what is left out or missing waits for nobody here and delays nobody; 0 records read"
+    assert blocks.health_facts(told)[0] == ("health", complaint)

@@ -11,6 +11,7 @@ from perwiz.report.blocks import Facts
 from perwiz.report.domino.change import between, counted, descheduled, gains, gains_of, most_above, parts_of, shown, unshared
 from perwiz.report.domino.first import first_bound, first_line, hidden, pays, worthless
 from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending
+from perwiz.report.domino.remedies import OF_BARRIERS
 from perwiz.report.info import iterations
 
 _PATH, _REGION, _MUCH = 60, 80, 0.05
@@ -59,6 +60,7 @@ def doubts(domino: DominoDocument) -> list[str]:
     if line is None or not pays(domino):
         return []
     told = ["the first change may stop the program for good"] if line.span and line.span.stops else []
+    told += ["what the trace lacks may be why"] if domino.health.holes or domino.health.faults else []
     told += ["receives of any source would take other messages"] if domino.turned else []
     passed = line.head.receives_passed
     return [*told, *([f"the first change runs ahead of {words.several(passed, 'receive')} that it may need"] if passed else [])]
@@ -124,7 +126,7 @@ def _not_gained(domino: DominoDocument) -> Facts:
     if domino.health.shared:
         why = "others take as long, or wait for a processor"
         return [("hidden", f"evened out it gains {gain} of the run as recorded, not {all_of}: {why}")]
-    return [("hidden", f"evened out it gains {gain} at most, not {all_of}: {others}")]
+    return [("hidden", f"evened out it gains {gain}, not {all_of}: {others}")]
 
 
 def goes_to(domino: DominoDocument) -> Facts:
@@ -263,11 +265,16 @@ def best(domino: DominoDocument) -> Facts:
 
 
 def far_bound(domino: DominoDocument) -> Line | None:
-    """Return the line of what there is to gain at best where the first screen has it: it is far more than the first change, or there is
-    none.
+    """Return the line of what there is to gain at best where the first screen has it: it is far more than the first change, or more and
+    can be had, or there is no first change.
     """
     line, bound = first_line(domino) if pays(domino) else None, first_bound(domino)
-    return bound if bound and (line is None or counted(bound) >= _FAR * counted(line)) else None
+    return bound if bound and (line is None or counted(bound) >= (1 if can_go(bound) else _FAR) * counted(line)) else None
+
+
+def can_go(bound: Line) -> bool:
+    """Return whether somebody can have what a bound promises: it takes barriers away, which only messages may need."""
+    return bound.head.remedy in OF_BARRIERS
 
 
 def _first(domino: DominoDocument, line: Line) -> Facts:
@@ -329,6 +336,7 @@ def _at_best(domino: DominoDocument) -> Facts:
         every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
         return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
     had = "nobody gets it all" if parts_of(bound) else "no change tried shortens that by a tenth"
+    had = "all of it if nothing needs the barrier" if can_go(bound) else had
     told = [("at best", f"{shown(bound.head)}: {gains_of(domino, bound)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy
     return [*told, *([] if same else [("what helps", in_short(bound.head.remedy))])]
@@ -345,7 +353,7 @@ def _launches(domino: DominoDocument) -> Facts:
 def _none_pays(domino: DominoDocument, line: Line) -> str:
     """Return that no change that was tried pays, and why."""
     head, span = line.head, line.span
-    gain = f"{shown(head)} gains most, {words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
+    gain = f"{shown(head)} gains {words.duration(head.gain_ns)} ({words.percent(head.gain_ns, domino.shares_of_ns)})"
     if descheduled(line):
         return f"none that pays: {gain} as recorded, but most of that is waiting for a processor: {unshared(line)} {spans.OWN}"
     if span and hidden(domino, line):

@@ -58,13 +58,15 @@ def over_all(domino: DominoDocument) -> str:
 
 
 def most_above(domino: DominoDocument, row: Ranked) -> str:
-    """Return who computes longest beyond the mean, and where, of a change that evens it out, and whether for those it serves; empty of
-    others.
+    """Return who computes longest beyond the mean, and where, of a change that evens it out, and whether for those it serves; that
+    processes do so in turn where what one of them has more is far from the gain; empty of others.
     """
     found = row.uneven
     if found is None:
         return ""
     told = f"rank {found.rank} computes {words.duration(found.excess_ns)} more than the mean"
+    if 2 * found.excess_ns < row.gain_ns:
+        return f"ranks compute longest in turn ({told} in all), and are waited for each time"
     if not found.region:
         return told
     served = ", part of it for those it serves in turn" if domino.serving and domino.serving.rank == found.rank else ""

@@ -132,6 +132,8 @@ def remedy(trace: Trace, situation: str) -> str:
     return f"{first}{OF_TRAINING.get(situation, REMEDIES[situation])}"
 
 
+OF_BARRIERS = (REMEDIES["wait at barrier"], OF_TRAINING["wait at barrier"])
+"""Of waits in what can go where nothing needs the order."""
 _OF_ALL = ("imbalance", "imbalance of threads")
 """Situations of all ranks, which one alone may cause."""
 _APART, _TIMES = 1.1, 2

@@ -84,7 +84,7 @@ def limited(domino: DominoDocument) -> Facts:
     facts = [*other(limits), *_outside(domino)]
     if domino.hidden is not None and 2 * domino.hidden.free_ns >= limits.imbalance_ns:
         gain, free = (words.percent(part, domino.shares_of_ns) for part in (domino.hidden.gain_ns, domino.hidden.free_ns))
-        told = f"evened out it gains {gain} at most; {free} if calls and messages took no time ({domino.hidden.change})"
+        told = f"evened out it gains {gain}; {free} if calls and messages took no time ({domino.hidden.change})"
         facts.append(("hidden", told))
     if any(name.startswith(UNEXPLAINED) for name, _ in parts(limits)):
         facts.append((UNEXPLAINED, f"{_WHY}; to do: {'record with a core for each process first' if domino.health.shared else _NEXT}"))

@@ -112,12 +112,14 @@ def pipelines(trace: Trace) -> Pipelines | None:
     single = Pipelines(tuple(found), rows[told].astype("i8"), sent, taken, sent, taken)
     if _makes_most(trace, single):
         return single
-    joined = dataclasses.replace(single, **_joined(trace, single))
+    begun, ended = _joined(trace, single)
+    joined = dataclasses.replace(single, begun=begun, ended=ended)
     return joined if _makes_most(trace, joined) else None
 
 
-def _joined(trace: Trace, found: Pipelines) -> dict[str, I8]:
-    """Return the ends of micro-batches of many computations: they begin with a message or a step, or behind what a message is sent behind.
+def _joined(trace: Trace, found: Pipelines) -> tuple[I8, I8]:
+    """Return the first and last computations of micro-batches of many: they begin with a message or a step, or behind what a message is
+    sent behind.
 
     computations 0 to 9, taken 2 6, sent 4 9     micro-batches 2 to 4, 6 to 9
     """
@@ -127,11 +129,10 @@ def _joined(trace: Trace, found: Pipelines) -> dict[str, I8]:
     count = len(steps) if steps.body == _STEPS else 0
     for one in np.unique(location).tolist():
         own = enter[first[one] : first[one + 1]]
-        begun = [np.searchsorted(own, steps.begin[k][one]) for k in range(count)]
-        edges.append(first[one] + one + np.array([0, *begun, len(own) + 1], "i8"))
-    begins = np.unique(np.concatenate(edges))
-    begun = begins[np.searchsorted(begins, found.sent, "right") - 1]
-    return {"begun": begun, "ended": begins[np.searchsorted(begins, found.taken, "right")] - 1}
+        of_steps = [np.searchsorted(own, steps.begin[k][one]) for k in range(count)]
+        edges.append(first[one] + one + np.array([0, *of_steps, len(own) + 1], "i8"))
+    begins = np.unique(np.concatenate(edges)).astype("i8")
+    return begins[np.searchsorted(begins, found.sent, "right") - 1], begins[np.searchsorted(begins, found.taken, "right")] - 1
 
 
 def bubbles(trace: Trace, found: Pipelines, steps: Iterations) -> Bubbles:

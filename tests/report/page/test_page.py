@@ -51,7 +51,7 @@ def test_head__without_a_question_the_first_change(srtest):
         "--advance site:MPI_Recv (what the 15 calls of MPI_Recv wait for runs earlier): gain 18.72 ms (4.5 %), between 15.78 ms and"
         " 21.41 ms; the run then takes 393.8 ms"
     )
-    at_best = "--zero-time site:MPI_Barrier: gain 89.67 ms (21.7 %); no change tried shortens that by a tenth"
+    at_best = "--zero-time site:MPI_Barrier: gain 89.67 ms (21.7 %); all of it if nothing needs the barrier"
     assert dict(head["best"])["at best"].endswith(at_best)
     assert head["best"][-1][1].startswith("leave out the barrier")
     assert (head["incomplete"], head["holes"], head["comparison"]) == (False, [], None)
