@@ -160,7 +160,7 @@ class Answers:
             return None
         gains, recorded = self.gains(answer), self.recorded.makespan
         now, least, most = recorded - answer.makespan, recorded - ends[1], recorded - ends[0]
-        drawn = np.clip([*np.quantile(gains, (CLEAR, 1 - CLEAR)), gains.mean()], least, most)
+        drawn = np.clip([*clear_ends(gains), gains.mean()], least, most)
         low, high, mean = np.rint(drawn).astype("i8").tolist()
         deviation = round(gains.std(ddof=1))
         return Gain(min(low, now), max(high, now), len(gains), mean, recorded - max(times), recorded - min(times), deviation)
@@ -168,8 +168,18 @@ class Answers:
 
 def _half(drawn: F8) -> float:
     """Return half the width of the interval of what was drawn."""
-    least, most = np.quantile(drawn, (CLEAR, 1 - CLEAR))
-    return float(most - least) / 2
+    least, most = clear_ends(drawn)
+    return (most - least) / 2
+
+
+def clear_ends(drawn: F8) -> tuple[float, float]:
+    """Return between what all but CLEAR at each end of what was drawn lies: as np.quantile, which first imports masked arrays."""
+    ordered = np.sort(drawn).tolist()
+    last = len(ordered) - 1
+    first = int(CLEAR * last)
+    part, behind = CLEAR * last - first, min(first + 1, last)
+    low, high = ordered[first], ordered[last - first]
+    return low + (ordered[behind] - low) * part, high - (high - ordered[last - behind]) * part
 
 
 def paired(before: F8, after: F8) -> F8:

@@ -17,7 +17,7 @@ from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import parts
 from perwiz.whatif.sure.noise import noise_of
 from perwiz.whatif.sure.places import Place, places
-from perwiz.whatif.sure.span import Answer, Answers, answered, paired
+from perwiz.whatif.sure.span import CLEAR, Answer, Answers, answered, clear_ends, paired
 
 
 def loop(*lengths, even=100):
@@ -42,6 +42,13 @@ def test_what_disturbs_both_falls_out():
     gain, told = between(trace, "scale even=0.5")
     assert (gain, told.least, told.most, told.draws) == (600, 600, 600, 200)
     assert predict(trace, ["scale even=0.5"], hand_model()).span.around.later > 100
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 20, 21, 96, 200])
+def test_clear_ends__quantiles(count):
+    drawn = np.random.default_rng(count).normal(1e9, 1e6, count)
+    assert clear_ends(drawn) == pytest.approx(np.quantile(drawn, (CLEAR, 1 - CLEAR)), rel=1e-14)
+    assert clear_ends(np.arange(count)[::-1] * 20.0) == pytest.approx((count - 1, 19 * (count - 1)))
 
 
 def test_what_varies_gains_more_or_less():
