@@ -37,6 +37,7 @@ from perwiz.trace.windows.window import Window
 from perwiz.whatif import rounds
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, in_order, parse_all
+from perwiz.whatif.hypotheses.links import where_recorded
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.waits import Waits, recorded_waits, waiting
 
@@ -154,6 +155,7 @@ def replayed(
     asked, machine, engine = parse_all(hypotheses, trace), machine_of(model, trace), check_engine(engine)
     for hypothesis in asked:
         machine = hypothesis.starting(machine)
+    machine = where_recorded(machine, trace)
     clocks, before = treated(trace, clock), known(trace)
     if also is not None and isinstance(clocks.trace.share, Part):
         clocks = dataclasses.replace(clocks, trace=with_calls(clocks.trace, also(clocks.trace, machine)))

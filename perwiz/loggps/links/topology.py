@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from perwiz import words
@@ -53,6 +53,13 @@ class Topology:
     """Whether only the links of nodes are ever overloaded."""
     ports: int = 1
     """Links of a node, each way, over which its messages are spread evenly."""
+    recorded: tuple[str, ...] = ()
+    """Without `hosts`: name of the node at each of the first places, as the run was recorded."""
+
+    def of(self, nodes: Sequence[str]) -> Topology:
+        """The same with the nodes of a recorded run, by their first ranks, at the first places, if nothing says where they are."""
+        alike = self.hosts or len(set(nodes)) < len(nodes)
+        return self if alike else dataclasses.replace(self, recorded=tuple(nodes))
 
     @property
     def without_contention(self) -> Topology:
@@ -79,20 +86,21 @@ class Topology:
         return [source, *(2 * count + link for link in self.shape.way(source, target)), count + target]
 
     def places(self, names: list[str]) -> list[int]:
-        """Return the places of nodes, given the names of all, by their first ranks. Raises ModelError if it does not cover them."""
+        """Return the places of nodes, given the names of all, by their first ranks. Raises ModelError if it does not cover them.
+
+        Where nothing says where they are, those of the recorded run come first.
+        """
         count = self.shape.nodes
-        if self.hosts:
-            place = {name: number for number, name in enumerate(self.hosts)}
-            lacking = [name for name in names if name not in place]
-            if lacking:
-                told = (
-                    f"no place for {words.several(len(lacking), 'node')} of the run ({shown(lacking[0])}{', ...' if lacking[1:] else ''})"
-                )
-                raise ModelError(f"{self.name}: {told}, must have one for each")
-            return [place[name] for name in names]
-        if len(names) > count:
-            raise ModelError(f"{self.name}: places for {count} nodes, must be for {len(names)}: so many the run has")
-        return [*range(len(names))]
+        order = self.hosts or (tuple(dict.fromkeys([*self.recorded, *names])) if self.recorded else ())
+        place = {name: number for number, name in enumerate(order)}
+        lacking = [name for name in names if name not in place] if self.hosts else []
+        if lacking:
+            told = f"no place for {words.several(len(lacking), 'node')} of the run ({shown(lacking[0])}{', ...' if lacking[1:] else ''})"
+            raise ModelError(f"{self.name}: {told}, must have one for each")
+        several = len(order) or len(names)
+        if several > count:
+            raise ModelError(f"{self.name}: places for {count} nodes, must be for {several}: so many the run has")
+        return [place[name] for name in names] if order else [*range(len(names))]
 
 
 def load(file: str) -> Topology:

@@ -66,6 +66,11 @@ def of_ranks(trace: Trace) -> list[str]:
     return out
 
 
+def nodes_of(trace: Trace) -> list[str]:
+    """Return the nodes of a run, by their first ranks."""
+    return list(dict.fromkeys(of_ranks(trace)))
+
+
 def _moved(trace: Trace, nodes: Sequence[str]) -> Trace:
     """Return the trace with each rank on a node, by name; a node that is new is in the first metahost. Where all are, it comes back."""
     if list(nodes) == of_ranks(trace):
@@ -82,8 +87,7 @@ def _moved(trace: Trace, nodes: Sequence[str]) -> Trace:
 
 def _dealt(asked: Placement, trace: Trace, ranks: int, match: re.Match[str]) -> list[str]:
     """Return the node of each rank if they are dealt out to nodes in blocks or one by one."""
-    now = of_ranks(trace)
-    names = list(dict.fromkeys(now))
+    now, names = of_ranks(trace), nodes_of(trace)
     slots = max((now.count(name) for name in names), default=1)
     if match[2]:
         count, slots = int(match[2]), int(match[3])

@@ -13,6 +13,8 @@ import build
 from build import Builder, hand_model, placed
 from perwiz.errors import UsageError
 from perwiz.graph.graph import COLLECTIVE
+from perwiz.loggps.links.shapes import fat_tree
+from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.model import Costs
 from perwiz.report.predict.document import document
 from perwiz.report.predict.text import text
@@ -184,8 +186,56 @@ def test_exchanges():
     """0 and 2, and 1 and 3, exchange most: one pair changes places, and then nothing is between nodes."""
     cost = np.zeros((4, 4))
     cost[0, 2] = cost[2, 0] = cost[1, 3] = cost[3, 1] = 5
-    assert exchanges(cost, np.array([0, 0, 1, 1])) == [(0, 3)]
-    assert exchanges(cost, np.array([0, 1, 0, 1])) == []
+    apart = 1 - np.eye(2)
+    assert exchanges(cost, np.array([0, 0, 1, 1]), apart) == [(0, 3)]
+    assert exchanges(cost, np.array([0, 1, 0, 1]), apart) == []
+
+
+def test_exchanges__of_nodes_that_are_farther_apart():
+    """A rank on each of four nodes, 0 and 1 at one switch, 2 and 3 at another: between switches a byte counts double."""
+    apart = np.array([[0, 1, 2, 2], [1, 0, 2, 2], [2, 2, 0, 1], [2, 2, 1, 0]])
+    cost = np.zeros((4, 4))
+    cost[0, 2] = cost[2, 0] = cost[1, 3] = cost[3, 1] = 5
+    assert exchanges(cost, np.arange(4), apart) == [(0, 3)]
+    assert exchanges(cost, np.arange(4), 1 - np.eye(4)) == []
+
+
+TREE = Topology("t", fat_tree([2, 2], 1.0, [2.0]), 1.0, 0.0, 0.0, ())
+"""Four nodes at two switches whose link upward carries a message of two at a time: both take 200 ns instead of 100."""
+
+
+def across(ranks, node):
+    """Return a run whose lower half of ranks sends 101 bytes each to the upper half, as recorded on links; those of one node pass more."""
+    b = Builder(ranks)
+    for rank in range(0, ranks, 2):
+        if node[rank] == node[rank + 1]:
+            b.send(rank, rank + 1, 10001, at=(0, 2))
+            b.recv(rank + 1, rank, at=(0, 10000))
+    for rank in range(ranks // 2):
+        b.send(rank, rank + ranks // 2, 101, at=(10000, 10002))
+        b.recv(rank + ranks // 2, rank, at=(10000, 10000 + 50 * ranks))
+    return placed(b.trace("across"), node)
+
+
+def test_on_links__nodes_stay_where_they_are():
+    """Ranks 1 and 2 change places: 0 and 2 are at one switch then, 1 and 3 at the other. Nodes are where they were recorded."""
+    model = hand_model(o=0, L=0, G=1, S=10**6).on(TREE)
+    base = replayed(across(4, [0, 1, 2, 3]), model, clock="none")
+    named = dataclasses.replace(TREE, hosts=("n0", "n1", "n2", "n3"))
+    for links in (TREE, named):
+        run = replayed(base.trace, model.on(links), clock="none")
+        assert under(run, [parse("placement swap:1-2")]).makespan == base.makespan - 100
+
+
+@pytest.mark.parametrize(("ranks", "what"), [(4, "ranks 0 and 3 change places"), (8, "nodes n0 and n3 change places")])
+def test_changes__on_links(ranks, what):
+    """What is promised is what is predicted; where two ranks are on a node, nodes change places with both."""
+    node = [rank * 4 // ranks for rank in range(ranks)]
+    base = replayed(across(ranks, node), hand_model(o=0, L=0, G=1, S=10**6).on(TREE), clock="none")
+    best = changes(Asker(base))
+    assert what in [change.what for change in best]
+    for change in best:
+        assert under(base, [parse(change.question)]).makespan == change.makespan < base.makespan
 
 
 def test_changes():
