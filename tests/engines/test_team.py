@@ -485,6 +485,18 @@ def test_bounds__neighbours_together_and_even():
     assert (len(many), many[0], many[-1], (np.diff(many) >= 0).all()) == (10, 0, 5, True)
 
 
+def test_refused__another_trace():
+    """Two that differ in when rank 1 ends alone."""
+    traces = [Builder(2), Builder(2)]
+    for turn, b in enumerate(traces):
+        b.call(0, "Wtime", at=(0, 10))
+        b.call(1, "Wtime", at=(0, 10 + turn))
+    one, other = (b.trace() for b in traces)
+    why = "process 2 sees other files of it than process 0; all must see the same"
+    with pytest.raises(TraceError, match=f"^built: {why}$"):
+        threaded.together(3, lambda team: cut(other if team.rank == 2 else one, team))
+
+
 def test_bounds__threads_stay_with_their_process():
     trace = build.CATALOGUE["threads"]()
     bounds = bounds_of(trace.locations, np.ones(len(trace.locations)), 2).tolist()

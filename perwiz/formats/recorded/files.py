@@ -60,7 +60,7 @@ def processes(paths: list[str]) -> list[Process]:
 
     Raises TraceError for a directory that is no run, one of another run than the others, and one that nothing was recorded in.
     """
-    tokens = {path: _token(path) for path in paths}
+    tokens = {path: token_of(path) for path in paths}
     for path, token in tokens.items():
         if token != tokens[paths[0]]:
             raise TraceError(f"{path}: another run than {paths[0]}, must be a part of the same")
@@ -74,7 +74,8 @@ def processes(paths: list[str]) -> list[Process]:
     return out
 
 
-def _token(path: str) -> str:
+def token_of(path: str) -> str:
+    """Return what tells the run in a directory from others. Raises TraceError for a directory that is none."""
     name = os.path.join(path, MARKER)
     try:
         with open(name, encoding="utf-8", errors="surrogateescape") as file:

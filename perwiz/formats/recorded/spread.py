@@ -7,8 +7,7 @@ import zlib
 
 import numpy as np
 
-from perwiz.errors import TraceError
-from perwiz.formats.recorded.files import Process, processes
+from perwiz.formats.recorded.files import Process, processes, token_of
 from perwiz.formats.recorded.read import Builder
 from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I4, I8, U1
@@ -16,7 +15,7 @@ from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.spread.assembled import AskedWholeError, alike, assembled, totals
 from perwiz.trace.spread.cut import bounds_of
 from perwiz.trace.spread.matched import Places, matched_collectives, matched_messages
-from perwiz.trace.spread.team import Team, agreed, gathered
+from perwiz.trace.spread.team import Team, agreed, check_alike, gathered
 from perwiz.trace.tables import Locations, Messages, Times
 from perwiz.trace.trace import Counts, Trace
 
@@ -53,9 +52,8 @@ class _Builder(Builder):
         rank = np.repeat(np.array([process.rank for process in recorded], "i4"), [len(process.calls) for process in recorded])
         zero = np.zeros(len(rank), "i4")
         self._bounds = bounds_of(Locations(zero, zero, rank, zero, zero, zero.astype("u1")), weight, team.size)
-        seen = gathered(team, np.array([zlib.crc32(rank.tobytes() + weight.tobytes())]))
-        if other := next((peer for peer, each in enumerate(seen) if each[0] != seen[0][0]), 0):
-            raise TraceError(f"{folders[0]}: process {other} sees other files of it than process 0; all must see the same")
+        told = token_of(folders[0]).encode(errors="surrogateescape") + rank.tobytes() + weight.tobytes()
+        check_alike(team, folders[0], zlib.crc32(told))
         own = set(rank[self._own].tolist())
         super().__init__([process if process.rank in own else _without_calls(process) for process in recorded], folders)
         self.notes = self._notes(recorded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from perwiz.trace.arrays import I8, Ints, Mask, chunks
 from perwiz.trace.parts.rows import ENDS
 from perwiz.trace.spread.part import LINK_ENDS, Piece, Tied, joined
-from perwiz.trace.spread.team import Team
+from perwiz.trace.spread.team import Team, check_alike
 from perwiz.trace.table import Table
 from perwiz.trace.tables import NONE, Collectives, Links, Locations, Members, Messages, Records
 from perwiz.trace.trace import Timeline, Trace
@@ -39,14 +40,16 @@ def bounds_of(locations: Locations, weight: Ints, size: int) -> I8:
 
 
 def cut(trace: Trace, team: Team) -> Trace:
-    """Return the part of a trace that this process of a team has. All have the same trace."""
-    first = trace.first_calls.astype("i8")
+    """Return the part of a trace that this process of a team has. Raises TraceError where others have another trace."""
+    first, ends = trace.first_calls.astype("i8"), trace.timeline.locations
+    count = {name: len(getattr(trace, name)) for name in ("calls", "messages", "collectives", "members", "regions", "links")}
+    told = np.concatenate([[*count.values()], first, trace.locations.process, ends.enter, ends.leave]).astype("i8")
+    check_alike(team, trace.path, zlib.crc32(told.tobytes()))
     bounds = bounds_of(trace.locations, 2 * np.diff(first) + 2, team.size)
     low, high = (int(first[bounds[team.rank + end]]) for end in (0, 1))
     messages = _tied(trace.messages, ENDS, low, high)
     links = _tied(trace.links, LINK_ENDS, low, high)
     own, instances, sizes, places = _own(trace, int(bounds[team.rank]), int(bounds[team.rank + 1]), low, high)
-    count = {name: len(getattr(trace, name)) for name in ("calls", "messages", "collectives", "members", "regions", "links")}
     return joined(team, Piece(own, bounds, first, messages, links, instances, sizes, places, count))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.errors import PerwizError
+from perwiz.errors import PerwizError, TraceError
 
 How = Literal["sum", "max", "min"]
 T = TypeVar("T")
@@ -67,6 +67,13 @@ def agreed(team: Team, work: Callable[[], T]) -> T:
         raise error
     kind, _, text = first.split(":", 2)
     raise kinds().get(kind, PerwizError)(text)
+
+
+def check_alike(team: Team, path: str, seen: int) -> None:
+    """Raise TraceError, on all, where processes see another run under a path than the first, given a number that tells this one."""
+    told = gathered(team, np.array([seen], "i8"))
+    if other := next((peer for peer, each in enumerate(told) if each[0] != told[0][0]), 0):
+        raise TraceError(f"{path}: process {other} sees other files of it than process 0; all must see the same")
 
 
 def kinds() -> dict[str, type[PerwizError]]:

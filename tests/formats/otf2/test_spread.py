@@ -8,6 +8,7 @@ import pytest
 
 import threaded
 from build import Builder, table
+from perwiz.errors import TraceError
 from perwiz.formats import files
 from perwiz.trace import tables
 from perwiz.trace.spread import cut as cutting
@@ -30,6 +31,15 @@ def check_parts(monkeypatch, path, size):
 @pytest.mark.parametrize(("name", "size"), [("npb-mg.S_timens-4", 1), ("npb-mg.S_timens-4", 3), ("npb-is.S-4", 2)])
 def test_parts__as_cut(monkeypatch, name, size):
     check_parts(monkeypatch, str(TRACES / name), size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [("npb-is.S-4", "npb-mg.S_timens-4"), ("halo-before", "halo-after")])
+def test_refused__another_archive(names):
+    """Of as many locations, one with files of other sizes, one of the same program."""
+    why = "process 1 sees other files of it than process 0; all must see the same"
+    with pytest.raises(TraceError, match=f"{why}$"):
+        threaded.together(3, lambda team: files.read_part(str(TRACES / names[team.rank % 2]), team))
 
 
 def told_beside():

@@ -78,6 +78,12 @@ def test_refused__what_one_process_does_not_see(tmp_path):
     assert {line.partition(": ")[2] for line in refused(3, lambda rank: none if rank == 1 else one)} == {why}
 
 
+def test_refused__another_run(tmp_path):
+    one, other = ring(tmp_path / "one"), ring(tmp_path / "other", token="u")
+    told = refused(2, lambda rank: other if rank else one)
+    assert {line.partition(": ")[2] for line in told} == {"process 1 sees other files of it than process 0; all must see the same"}
+
+
 def test_refused__files_that_one_process_does_not_see(tmp_path):
     one, other = ring(tmp_path / "one"), ring(tmp_path / "other")
     next(path for path in (tmp_path / "other").iterdir() if "2" in path.name).rename(tmp_path / "away")
