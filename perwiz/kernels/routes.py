@@ -280,10 +280,8 @@ class Routes:
         first: cython.bint = True
         while True:
             found: cython.double = spare / shared if shared > 0 else 0.0
-            if abs(found - level) <= _ALMOST * level:
-                return found
-            if found < level and not first:
-                return level
+            if abs(found - level) <= _ALMOST * level or (found < level and not first):
+                return max(found, level)
             first = False
             level = found
             spare = capacity
