@@ -22,6 +22,7 @@ from perwiz.trace.tables import PROCESS
 from perwiz.trace.trace import Trace
 
 _IDLE, _LAUNCH = operations.OP["device_idle"], operations.OP["device_launch"]
+_NEVER = np.int64(1 << 62)
 Spans = tuple[I8, I8]
 """When stretches begin and end, ns."""
 
@@ -39,7 +40,7 @@ class Devices:
     unlaunched: I8
     """Neither, and what comes next is not yet launched."""
     steps: I8
-    """Kernels in each iteration, which are the steps of training: a row each, a column a process."""
+    """Kernels launched in each iteration, which are the steps of training: a row each, a column a process."""
     told: bool
     """Whether they are devices; else threads."""
 
@@ -105,8 +106,10 @@ def _device(trace: Trace, own: list[int], launches: I8, steps: Spans) -> tuple[i
     kernels, talks = _computing(trace, own), _talking(trace, own)
     merged = union(kernels)
     busy, both = length(merged), length(union(_together(kernels, talks)))
-    late = length(union(_together(kernels, talks, _unlaunched(trace, own, launches)))) - both
-    return busy, both - busy, late, until(merged, steps[1]) - until(merged, steps[0])
+    launches = _of(trace, own, launches)
+    late = length(union(_together(kernels, talks, _unlaunched(trace, launches)))) - both
+    begin, stop = (_begun(trace, launches, instant) for instant in steps)
+    return busy, both - busy, late, until(merged, stop) - until(merged, begin)
 
 
 def _computing(trace: Trace, own: list[int]) -> Spans:
@@ -133,13 +136,31 @@ def _launches(trace: Trace) -> I8:
     return rows[np.argsort(links.effect[rows], kind="stable")]
 
 
-def _unlaunched(trace: Trace, own: list[int], launches: I8) -> Spans:
-    """Return the stretches in which streams are idle and wait for a launch."""
-    links, times, effect = trace.links, trace.timeline.calls, trace.links.effect[launches]
+def _of(trace: Trace, own: list[int], launches: I8) -> I8:
+    """Return those of the launches of all that go to some locations."""
+    effect = trace.links.effect[launches]
     ends = [np.searchsorted(effect, trace.first_calls[location : location + 2]) for location in own] if len(launches) else []
-    rows = np.concatenate([launches[:0], *(launches[start:stop] for start, stop in ends)])
-    begin = times.enter[links.effect[rows]]
-    return begin, np.clip(times.enter[links.cause[rows]], begin, times.leave[links.effect[rows]])
+    return np.concatenate([launches[:0], *(launches[start:stop] for start, stop in ends)])
+
+
+def _unlaunched(trace: Trace, launches: I8) -> Spans:
+    """Return the stretches in which streams are idle and wait for a launch."""
+    links, times = trace.links, trace.timeline.calls
+    begin = times.enter[links.effect[launches]]
+    return begin, np.clip(times.enter[links.cause[launches]], begin, times.leave[links.effect[launches]])
+
+
+def _begun(trace: Trace, launches: I8, instant: I8) -> I8:
+    """Return when devices begin what is launched from some instants on: behind those where the host is ahead; they where none is told.
+
+    Launched at 1 3 6, begun at 2 9 12; from 2 and 7 on: 9 and never.
+    """
+    if not len(launches):
+        return instant
+    launched, begun = trace.timeline.calls.enter[trace.links.cause[launches]], trace.timeline.calls.leave[trace.links.effect[launches]]
+    order = np.argsort(launched, kind="stable")
+    soonest = np.append(np.minimum.accumulate(begun[order][::-1])[::-1], _NEVER)
+    return soonest[np.searchsorted(launched[order], instant)]
 
 
 def _together(*spans: Spans) -> Spans:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetos import put, two_ranks
+from kinetos import Rank, put, two_ranks
 from perwiz.formats import files
 from perwiz.patterns.analysis import devices
 from perwiz.report.info import stragglers
@@ -48,6 +48,15 @@ def test_devices__two_ranks(tmp_path):
     assert told[0] == "devices       efficiency 0.150, the product of load balance 1.000, communication 0.214, supply 0.700"
     assert told[2].split() == ["rank", "kernels", "of", "mean", "slowest", "in", "not", "hidden", "idle", "not", "launched"]
     assert told[3].split() == ["0", "30.00", "us", "1.00", "-", "110.0", "us", "60.00", "us", "20.00", "us"]
+
+
+def test_devices__a_host_that_is_ahead(tmp_path):
+    """Steps of 50; the kernel that each launches at 10 takes 60, and begins behind the one before: each counts 60, the last up to 200."""
+    rank = Rank(0, 1)
+    for k in range(3):
+        rank.note(f"ProfilerStep#{k}", 50 * k, 50).launch("gemm", 10 + 50 * k, 20 + 60 * k, 60)
+    trace = files.read(put(tmp_path / "job", rank))
+    assert devices.devices(trace, iterations.find(trace)).steps.tolist() == [[60_000]] * 3
 
 
 def test_devices__of_a_table(golden):
