@@ -22,7 +22,8 @@ from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.sure.alone import alone
 from perwiz.whatif.sure.chance import Chance, chance, differs
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
-from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, Varies, noise_of
+from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, noise_of
+from perwiz.whatif.sure.pieces import Varies
 from perwiz.whatif.sure.swept import passed
 from perwiz.whatif.sure.variations import HELD, Unknown, Variation, held, single, varied, weighed
 

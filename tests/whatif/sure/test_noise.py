@@ -16,7 +16,8 @@ from perwiz.whatif.hypotheses.computation import Speed
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under
 from perwiz.whatif.sure import swept
-from perwiz.whatif.sure.noise import Around, Varies, noise_of, vertices
+from perwiz.whatif.sure.noise import Around, noise_of
+from perwiz.whatif.sure.pieces import Varies, vertices
 
 
 def steps(*lengths, end=0):

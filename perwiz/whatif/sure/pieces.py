@@ -1,0 +1,288 @@
+"""What repeats in a recorded run, piece by piece, how long it usually is and how much it varies.
+
+A piece is computation between two calls, or the work in a call. Computation between calls of the same two kinds on one process is the
+same code, and calls of one routine in one region do the same work: they are a group, which tells how long each of it usually is. What is
+repeated too seldom has the deviations of all other computation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from perwiz.loggps.weigh import work
+from perwiz.trace import operations
+from perwiz.trace.arrays import F8, I4, I8, U8, Mask, chunks
+from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.spread.share import Share
+from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+from perwiz.whatif.run import Run
+from perwiz.whatif.sure.parts import BLOCKS, FEW, LEAST, Parts, parts_of
+from perwiz.whatif.sure.repeating import Same, lengths, repeating
+from perwiz.whatif.sure.stretches import Stretches, mixed, stretches_of
+
+ANY = 1024
+"""Deviations that stand for those of all computation."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Varies:
+    """What varies most in a recorded run, in ns, and how much."""
+
+    what: str
+    """computation, or calls: the work in them."""
+    relative: float
+    """Standard deviation as part of the length, over all that repeats."""
+    stretches: int
+    """Of the run, LEAST to BLOCKS: so many times most of what is drawn is told."""
+    iterations: int = 0
+    """Of the program, which are what is drawn if they are FEW or more; 0 if it has none."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough iterations, or stretches of a run without, to tell how much a gain varies."""
+        return (self.iterations or self.stretches) >= FEW
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Length:
+    """How much of each piece the model does not explain, ns: of computation, and behind it of what calls work; made some at a time."""
+
+    whole: I8
+    """Per piece, ns, as recorded."""
+    explained: I8
+    """Per call, ns."""
+
+    def __getitem__(self, some: slice) -> F8:
+        out, gaps = self.whole[some].astype("f8"), len(self.whole) - len(self.explained)
+        calls = out[max(gaps - some.start, 0) :]
+        calls -= self.explained[max(some.start - gaps, 0) :][: len(calls)]
+        np.maximum(calls, 0, out=calls)
+        return out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _OfGroup:
+    """What each piece has of its group, made some at a time."""
+
+    group: I4
+    """Per piece."""
+    values: Any
+
+    def __getitem__(self, some: slice) -> Any:
+        return self.values[self.group[some]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pieces:
+    """The pieces of a run, in the order of `vertices`, and how long they usually are."""
+
+    whole: I8
+    length: _Length
+    usual: _OfGroup
+    """ns, 0 if it is not repeated often enough."""
+    count: _OfGroup
+    """How often it is repeated."""
+    told: Mask
+    """Whether it tells how much it varies."""
+    gaps: int
+    """How many of them compute."""
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    def computes(self, some: slice) -> Mask:
+        """Return which of some pieces are computation."""
+        return np.arange(some.start, min(some.stop, len(self))) < self.gaps
+
+    def deviation(self, some: slice) -> F8:
+        """Return how much longer than usual those of some pieces took that tell it, as a part of that."""
+        told, often = self.told[some], self.count[some]
+        deviation = self.length[some][told] / self.usual[some][told] - 1
+        deviation *= ((often / np.maximum(often - 1, 1))[told]) ** 0.5
+        return deviation
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Longer:
+    """How much longer than usual each piece took, ns; 0 of what is not told. Made some at a time."""
+
+    pieces: Pieces
+
+    def __getitem__(self, some: slice) -> F8:
+        length, usual = self.pieces.length[some], self.pieces.usual[some]
+        return np.subtract(length, usual, out=np.zeros(len(length)), where=self.pieces.told[some])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Found:
+    """What repeats in a run, by pieces instead of by vertices of the graph."""
+
+    pieces: Pieces
+    stretches: Stretches
+    stretch: I4
+    """Per piece, behind those of `stretches` each of what is seldom; -1 of what is not drawn."""
+    seldom: U8
+    """Per piece of what is seldom a number that stands for chance: made of when it began and ended, whatever the process is called."""
+    any: F8
+    """Deviations of computation that repeats, each as often as it takes time: what is seldom has one of these."""
+    common: float
+    """How long computation usually is, ns."""
+    varies: Varies | None
+
+    def shares(self, some: slice) -> tuple[F8, F8]:
+        """Return how much longer each of some pieces takes anyway, ns, and its share of the deviation: 0 of what took no time."""
+        pieces, stretch, known = self.pieces, self.stretch[some], len(self.stretches.times)
+        share, told = pieces.length[some], pieces.told[some]
+        more, lasted = np.zeros(len(share)), share[told]
+        seldom = stretch >= known
+        share[seldom] = np.sqrt(share[seldom] * np.minimum(share[seldom], self.common))
+        times = self.stretches.times[stretch[told]]
+        share[told] = np.where(times > 0, lasted / np.where(times > 0, times, 1), pieces.usual[some][told])
+        more[told] = share[told] - lasted
+        no_time = pieces.whole[some] == 0
+        more[no_time] = share[no_time] = 0
+        return more, share
+
+
+def found_pieces(run: Run, iterations: Iterations | None) -> Found:
+    """Return what repeats in a run."""
+    trace, share = run.trace, run.trace.share
+    computed, process = lengths(trace), _processes(trace)
+    here = share.has(process)
+    its, same = repeating(trace, computed, here, iterations)
+    pieces = _pieces(run, same, computed, here)
+    any_, common = _of_any(pieces, process, trace)
+    parts = parts_of(trace, process, _Longer(pieces), same.kinds * len(trace.locations), its)
+    stretches, stretch = stretches_of(same.like, process, pieces.told, pieces.length, pieces.usual, parts)
+    gaps, known = pieces.gaps, len(stretches.times)
+    stretch[gaps:][~pieces.told[gaps:]] = NONE
+    seldom = np.flatnonzero(here[:gaps] & (stretch[:gaps] < 0)) if len(any_) else np.zeros(0, "i8")
+    varies = _varies(pieces, process, stretches, stretch, parts, trace)
+    stretch[seldom] = known + np.arange(len(seldom))
+    return Found(pieces, stretches, stretch, _keys(trace, pieces.whole[:gaps], seldom), any_, common, varies)
+
+
+def _pieces(run: Run, same: Same, computed: I8, here: Mask) -> Pieces:
+    """Return the pieces of a run, given what is the same, how long computation is, ns, and what is here."""
+    trace, graph = run.trace, run.graph
+    whole = np.concatenate([computed, run.weighted.weight[graph.start[graph.returned]]])
+    length = _Length(whole, work(trace, run.weighted.model))
+    count, usual = _usual(same, length, here, trace.share)
+    origin = trace.timeline.origin
+    told, repeats = here.copy(), usual > 0
+    for some in chunks(len(told)):
+        told[some] &= repeats[same.own[some]]
+    kind = operations.KIND[trace.calls.op]
+    told[len(computed) :] &= (kind != operations.TEST) & (kind != operations.PROBE)
+    told &= not origin.predicted or bool(origin.hypotheses)
+    return Pieces(whole, length, _OfGroup(same.own, usual), _OfGroup(same.own, count), told, len(computed))
+
+
+def vertices(run: Run) -> I4:
+    """Return the vertex of each piece of a run: computation, row `call + location` and then the last of the location, then calls.
+
+    Calls 0 and 1 of a location, and 2 of another: before 0, before 1, behind 1, before 2, behind 2, in 0, in 1, in 2.
+    """
+    return np.concatenate([np.insert(run.graph.entered, run.trace.first_calls[1:], run.graph.ended), run.graph.returned])
+
+
+def _processes(trace: Trace) -> I4:
+    """Return the location of each row."""
+    locations = np.arange(len(trace.locations), dtype="i4")
+    return np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
+
+
+def _usual(same: Same, length: _Length, here: Mask, share: Share) -> tuple[I8, F8]:
+    """Return how often each group is repeated, and how long one of it usually is, ns; 0 if it is not repeated often enough.
+
+    Those of a group that several processes have are added up over all of them.
+    """
+    groups = int(same.own.max(initial=-1)) + 1
+    count, total = np.zeros((2, groups), "i8")
+    counted, added = np.zeros((2, same.routines), "i8")
+    for some in chunks(len(same.own)):
+        own, lasts, routine = same.own[some], length[some].astype("i8"), same.routine[some]
+        np.add.at(count, own, here[some].astype("i8"))
+        np.add.at(total, own, np.where(here[some], lasts, 0))
+        rows = routine >= 0
+        np.add.at(counted, routine[rows], 1)
+        np.add.at(added, routine[rows], lasts[rows])
+    sums = share.reduced(np.stack([counted, added]), "sum")
+    for some in chunks(len(same.own)):
+        known = np.flatnonzero(same.routine[some] >= 0)
+        count[same.own[some][known]], total[same.own[some][known]] = sums[:, same.routine[some][known]]
+    return count, np.where(count >= LEAST, total / np.maximum(count, 1), 0)
+
+
+class _Sum:
+    """A sum of values, those of a location first: of a whole trace and of its parts the same to the last digit."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace, self._of_location = trace, np.zeros(len(trace.locations))
+
+    def add(self, values: F8, process: I4) -> None:
+        """Add values, the location of each given, in the order of rows."""
+        np.add.at(self._of_location, process, values)
+
+    def all(self) -> float:
+        """Return the sum on all processes."""
+        return float(self._trace.share.of_locations(self._of_location).sum())
+
+
+def _varies(pieces: Pieces, process: I4, stretches: Stretches, stretch: I4, parts: Parts, trace: Trace) -> Varies | None:
+    """Return what varies most, given the location of each piece and the stretch that it is in."""
+    share, often = trace.share, np.diff(stretches.first)[stretches.pool]
+    if not share.any(np.count_nonzero(pieces.told)):
+        return None
+    sums = [[_Sum(trace) for _ in range(2)] for _ in range(2)]
+    counts = np.zeros((2, parts.number + 1), "i8")
+    for some in chunks(len(pieces)):
+        told = pieces.told[some]
+        usual, deviation, several = pieces.usual[some][told], pieces.deviation(some), often[stretch[some][told]]
+        location, computes = process[some][told], pieces.computes(some)[told]
+        for rows, (longer, lasted), count in zip((computes, ~computes), sums, counts, strict=True):
+            longer.add((deviation[rows] * usual[rows]) ** 2, location[rows])
+            lasted.add(usual[rows] ** 2, location[rows])
+            np.add.at(count, several[rows], 1)
+    squares = [(longer.all(), lasted.all()) for longer, lasted in sums]
+    most = share.any(pieces.told[: pieces.gaps].any()) and squares[0][0] >= squares[1][0]
+    square, all_ = squares[0 if most else 1]
+    reached = share.reduced(counts[0 if most else 1], "sum").cumsum()
+    middle = np.searchsorted(reached, [(reached[-1] - 1) // 2, reached[-1] // 2], "right")
+    number = int(middle.sum()) // 2
+    blocks = max(min((parts.number if 2 * number > parts.number else number) // parts.block, BLOCKS), LEAST)
+    return Varies("computation" if most else "calls", math.sqrt(square / all_), blocks, parts.iterations)
+
+
+def _of_any(pieces: Pieces, process: I4, trace: Trace) -> tuple[F8, float]:
+    """Return deviations of computation of any kind, each as often as it takes time, and how long it usually is: by time, too."""
+    told = np.count_nonzero(pieces.told[: pieces.gaps])
+    deviation, weight, done = np.empty(told), np.empty(told, "i8"), 0
+    square, added = _Sum(trace), _Sum(trace)
+    for some in chunks(pieces.gaps):
+        some = slice(some.start, min(some.stop, pieces.gaps))
+        which = pieces.told[some]
+        usual, location = pieces.usual[some][which], process[some][which]
+        rows = slice(done, done := done + len(usual))
+        deviation[rows], weight[rows] = pieces.deviation(some), np.maximum(np.rint(usual), 1)
+        square.add(usual**2, location)
+        added.add(usual, location)
+    total = trace.share.total(int(weight.sum()))
+    if not total:
+        return np.zeros(0), 0.0
+    wanted = [((2 * number + 1) * total + 2 * ANY - 1) // (2 * ANY) for number in range(ANY)]
+    return np.maximum(trace.share.weighted(deviation, weight, np.array(wanted, "i8")), -1), square.all() / added.all()
+
+
+def _keys(trace: Trace, length: I8, rows: I8) -> U8:
+    """Return numbers that stand for chance, made of the first and last instant of each of some computations."""
+    until = np.zeros(len(length), "i8")
+    until[np.arange(len(trace.calls)) + trace.calls.location] = trace.timeline.calls.enter
+    until[trace.first_calls[1:] + np.arange(len(trace.locations))] = trace.timeline.locations.leave
+    some = until[rows]
+    return mixed(mixed((some - length[rows]).view("u8")) ^ some.view("u8"))
