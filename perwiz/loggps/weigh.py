@@ -168,12 +168,21 @@ def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
     return time
 
 
-def _distances(trace: Trace, graph: Graph, time: I8, boundary: I8, behind: I4) -> I8:
-    """Return the ns from the vertex before each region boundary, a call's return or the first instant, to it; `behind` is the next call."""
-    out, first = boundary.copy(), trace.first_calls
-    for chunk in chunks(len(out)):
-        out[chunk] -= time[_before(graph, trace.regions.location[chunk], behind[chunk], first)]
-    return out
+@remembered(4)
+def _distances(timeline: Timeline, trace: Trace) -> Times:
+    """Return the ns from the return of the call before each region boundary on its location, or its first instant, to it: the same of any
+    model.
+    """
+    begun, left, first = timeline.locations.enter, timeline.calls.leave, trace.first_calls
+    out = timeline.regions.enter.copy(), timeline.regions.leave.copy()
+    for boundary, behind in zip(out, (trace.regions.first_call, trace.regions.end_call), strict=True):
+        for chunk in chunks(len(boundary)):
+            location, call = trace.regions.location[chunk], behind[chunk]
+            inside = call > first[location]
+            before = begun[location]
+            before[inside] = left[call[inside] - 1]
+            boundary[chunk] -= before
+    return Times(*out)
 
 
 def _before(graph: Graph, location: I4, call: I4, first: I8) -> I4:
@@ -191,7 +200,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     """
     weight = lags(trace, graph, model)
     time = vertex_times(timeline, graph, weight)
-    fits = _split(graph, time, weight)
+    fits, distance = _split(graph, time, weight), _distances(timeline, trace)
     return Weighted(
         trace=trace,
         timeline=timeline,
@@ -202,8 +211,8 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
         size=trace.messages.bytes,
         places=trace.locations,
         nodes=trace.nodes,
-        region_enter=_distances(trace, graph, time, timeline.regions.enter, trace.regions.first_call),
-        region_leave=_distances(trace, graph, time, timeline.regions.leave, trace.regions.end_call),
+        region_enter=distance.enter,
+        region_leave=distance.leave,
         misfit=_misfit(trace.share.reduced(fits.view("i8"), "sum").view(kernel.FIT).view(np.recarray), graph),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from perwiz.kernels import nesting as kernel
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.numbers import running_of
 from perwiz.trace.tables import Regions, Times
 
 
@@ -28,10 +29,22 @@ def boundaries(regions: Regions, times: Times) -> I8:
         parent    -1  0  1
         order      0 1 3 2 5 4      that is 0 begins, 1 begins, 0 ends, 2 begins, 2 ends, 1 ends
     """
-    count = len(regions)
-    row = np.tile(np.arange(count, dtype="i4"), 2)
-    leaves = np.repeat([False, True], count)
-    return np.lexsort((-row, leaves, np.concatenate([row[:count], _last_inside(regions, times)])))
+    order, count = np.empty(2 * len(regions), "i8"), len(regions)
+    for place, first in zip(places(regions, times), (0, count), strict=True):
+        order[place] = np.arange(first, first + count)
+    return order
+
+
+def places(regions: Regions, times: Times) -> tuple[I4, I4]:
+    """Return the place of each instance's entry in that order, and of its leaving, int32.
+
+    Ahead of an entry are those of smaller rows, and the leavings behind an instance before it; ahead of a leaving the entries up to the
+    last inside, the leavings behind instances before that, and those of the same last one whose instances are entered later.
+    """
+    last, row = _last_inside(regions, times), np.arange(len(regions), dtype="i4")
+    behind = np.bincount(last, minlength=len(last))
+    ahead = (np.cumsum(behind) - behind).astype("i4")
+    return row + ahead, last + 1 + ahead[last] + running_of(last[::-1], len(last))[::-1]
 
 
 def _last_inside(regions: Regions, times: Times) -> I4:

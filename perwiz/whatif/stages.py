@@ -103,7 +103,7 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
         return noise, drawn_as_recorded(run.weighted, noise)
 
     def others() -> tuple[Varied, ...]:
-        return (*(_kept(end, varied(run, (end,))) for end in ends), _kept(variations.HELD, variations.held(run)))
+        return (*(_kept(run, end, varied(run, (end,))) for end in ends), _kept(run, variations.HELD, variations.held(run)))
 
     doubts, (noise, drawn), more, gains = at_once((lambda: doubts_of(run), noisy, others, lambda: balanced(run)), run.graph.edges)
     told = (
@@ -119,8 +119,13 @@ def keep(trace: Trace, path: str, clock: str = "clc", model: Start = None) -> Ru
     return run
 
 
-def _kept(end: str, variation: Variation | None) -> Varied:
-    return Varied(end, variation, None if variation is None else slots(variation.weighted.graph))
+def _kept(run: Run, end: str, variation: Variation | None) -> Varied:
+    """Return what is kept of one end: weights that are those of the run once."""
+    if variation is None:
+        return Varied(end, None, None)
+    if variation.alike(run):
+        variation = dataclasses.replace(variation, weighted=dataclasses.replace(variation.weighted, weight=run.weighted.weight))
+    return Varied(end, variation, slots(variation.weighted.graph))
 
 
 def go_on(trace: Trace, run: Run, clock: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.numbers import distinct_pairs
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, STREAM
 from perwiz.trace.trace import Trace
@@ -33,15 +34,15 @@ def for_devices(segments: Segments) -> Mask:
     if (first == NONE).all():
         return np.zeros(len(segments.length), bool)
     regions, names = trace.regions, trace.region_names
-    key = regions.location.astype("i8") * max(len(trace.names), 1) + names
-    _, which, count = np.unique(key, return_inverse=True, return_counts=True)
+    which = distinct_pairs(regions.location, names)[1]
     call, end = first[regions.location], last[regions.location]
     around = (call != NONE) & (regions.first_call <= call) & (call < regions.end_call) & (regions.end_call <= end)
-    chosen = segments.within(np.flatnonzero(around & (count[which] == 1)))
+    chosen = segments.within(np.flatnonzero(around & (np.bincount(which) == 1)[which]))
     starts = chosen & (segments.gap <= (first + np.arange(len(first)))[segments.location])
     named = np.array([name.startswith(_CONSTRUCTS) for name in trace.names], bool)
-    inside = np.append(named[trace.paths.region], False)[segments.path]
-    return np.asarray((starts | inside) & (trace.locations.kind != STREAM)[segments.location])
+    if named.any():
+        starts |= np.append(named[trace.paths.region], False)[segments.path]
+    return np.asarray(starts & (trace.locations.kind != STREAM)[segments.location])
 
 
 def mostly_for_devices(segments: Segments, chosen: Mask, region: str) -> bool:

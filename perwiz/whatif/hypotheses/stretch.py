@@ -13,7 +13,7 @@ from perwiz.graph.graph import Graph
 from perwiz.kernels import stretch as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
-from perwiz.trace.arrays import I4, I8, Ints, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
 from perwiz.trace.numbers import running_of
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import ALONE, Share
@@ -38,27 +38,32 @@ class Segments:
         """Per gap, what that weighs."""
         self._enter, self._leave = weighted.region_enter, weighted.region_leave
         regions, gaps = trace.regions, len(whole)
-        order = nesting.boundaries(regions, weighted.timeline.regions)
-        boundary_gap = np.concatenate([regions.first_call + regions.location, regions.end_call + regions.location])[order]
-        offset = np.clip(np.concatenate([self._enter, self._leave])[order], 0, whole[boundary_gap])
+        places = nesting.places(regions, weighted.timeline.regions)
+        boundary_gap, offset = np.empty(2 * len(regions), "i4"), np.empty(2 * len(regions), "i8")
+        for place, behind, distance in zip(places, (regions.first_call, regions.end_call), (self._enter, self._leave), strict=True):
+            boundary_gap[place] = behind + regions.location
+            offset[place] = np.clip(distance, 0, whole[behind + regions.location])
         if ((boundary_gap[1:] < boundary_gap[:-1]) | ((boundary_gap[1:] == boundary_gap[:-1]) & (offset[1:] < offset[:-1]))).any():
             turn = np.lexsort((offset, boundary_gap))  # stable: of equal ones as they nest
-            order, boundary_gap, offset = order[turn], boundary_gap[turn], offset[turn]
+            boundary_gap, offset, turned = boundary_gap[turn], offset[turn], np.empty(len(turn), "i4")
+            turned[turn] = np.arange(len(turn), dtype="i4")
+            places = turned[places[0]], turned[places[1]]
         several = np.bincount(boundary_gap, minlength=gaps) + 1
         self.gap = np.repeat(np.arange(gaps, dtype="i4"), several)
         last = np.cumsum(several) - 1
         self._first = (last + 1 - several).astype("i4")
-        own = np.arange(len(order)) + boundary_gap
+        own = np.arange(len(offset), dtype="i4") + boundary_gap
+        self.entered, self.left = own[places[0]], own[places[1]]
+        """Per region instance, the segment that ends where it was entered, and left."""
         self.length = whole
-        if len(order):
+        if len(offset):
             end = np.empty(len(self.gap), "i8")
             end[own], end[last] = offset, whole
-            self.length = np.diff(end, prepend=0)
-            self.length[self._first] = end[self._first]
-        place = np.empty(len(order), "i8")
-        place[order] = own
-        self.entered, self.left = place[: len(regions)], place[len(regions) :]
-        """Per region instance, the segment that ends where it was entered, and left."""
+            begin, before = end[self._first], 0
+            for some in chunks(len(end)):
+                before, end[some] = end[some][-1], np.diff(end[some], prepend=before)
+            end[self._first] = begin
+            self.length = end
         self.location = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)[self.gap]
 
     def under(self, weighted: Weighted) -> Segments | None:
@@ -133,8 +138,8 @@ class Segments:
         for boundary, inside in ((self.entered, np.arange(len(regions), dtype="i4")), (self.left, regions.parent)):
             out[boundary + 1] = inside
             bounded[boundary + 1] = True
-        last = np.maximum.accumulate(np.where(bounded, np.arange(len(out)), 0))
-        return np.asarray(out[last])
+        last = np.where(bounded, np.arange(len(out), dtype="i4"), np.int32(0))
+        return np.asarray(out[np.maximum.accumulate(last, out=last)])
 
     @cached_property
     def path(self) -> I4:
