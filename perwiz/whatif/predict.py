@@ -34,8 +34,8 @@ from perwiz.whatif.ranking.computation import NEVER_LATE, launches_recorded, tra
 from perwiz.whatif.ranking.instead import Instead, instead
 from perwiz.whatif.ranking.situations import cured
 from perwiz.whatif.ranking.situations import situation as situation_of
-from perwiz.whatif.rematch.redrawn import Again
-from perwiz.whatif.rematch.rematched import Rematched, handed_out, rematched
+from perwiz.whatif.rematch.redrawn import answered_anew
+from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.rematch.written import Written
 from perwiz.whatif.run import Run, Start, copied, known, replayed, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
@@ -202,7 +202,7 @@ def between(
     if drawn is None or changed is made:
         span = span_between(base, changed, hypotheses, doubts, drawn, meanwhile)
     else:
-        span = _span_anew(base, changed, hypotheses, doubts, drawn, meanwhile)
+        span = spans(base, answered_anew(base, drawn, [(hypotheses, changed.makespan)]), hypotheses, doubts, meanwhile)[0]
     return Prediction(
         trace=trace,
         machine=base.machine,
@@ -306,15 +306,6 @@ def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) ->
             instead = [other if each is one else each for each in asked]
             out.append(Possible((other.varied,), swept_makespan(change(weighed(base, base.machine.model), instead))))
     return tuple(out)
-
-
-def _span_anew(base: Run, anew: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, drawn: Answers, meanwhile: Sequence[Task]) -> Span:
-    """Return the span of a run whose receives are matched anew: so in all that are drawn, of the recorded one, too."""
-    handed = handed_out(base.trace)
-    asked, unchanged = Again(handed, hypotheses), Again(handed, ())
-    found = Answer(asked.question, anew.makespan, asked.drawn(drawn.noise, base))
-    recorded = dataclasses.replace(drawn.recorded, drawn=unchanged.drawn(drawn.noise, base))
-    return spans(base, dataclasses.replace(drawn, recorded=recorded, of=(found,)), hypotheses, doubts, meanwhile)[0]
 
 
 def predicted_trace(prediction: Prediction) -> Trace:

@@ -61,9 +61,16 @@ def doubts(domino: DominoDocument) -> list[str]:
         return []
     told = ["the first change may stop the program for good"] if line.span and line.span.stops else []
     told += ["what the trace lacks may be why"] if domino.health.holes or domino.health.faults else []
-    told += ["receives of any source would take other messages"] if domino.turned else []
+    told += [_other_messages(domino, line)] if line.turned else []
     passed = line.head.receives_passed
     return [*told, *([f"the first change runs ahead of {words.several(passed, 'receive')} that it may need"] if passed else [])]
+
+
+def _other_messages(domino: DominoDocument, line: Line) -> str:
+    """Return that other messages come first with a change, and what it is worth if that is not so."""
+    if line.kept_ns is None:
+        return "other messages come first then, and calls that take what comes first keep what they took"
+    return f"other messages come first then; if each call takes what it took, {gains(domino, line.kept_ns)}"
 
 
 def _who(limits: Limits) -> str:

@@ -42,9 +42,7 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.limits.critical import KINDS, critical_of
-from perwiz.whatif.matching import matching
 from perwiz.whatif.ranking import WORDS
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import without_launches
@@ -52,7 +50,7 @@ from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.ranking.situations import cured, posted, situation
-from perwiz.whatif.run import Run, run_of
+from perwiz.whatif.run import Run
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import doubts_of
 from perwiz.whatif.sure.noise import DRAWS
@@ -122,7 +120,6 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         draws=known.draws if known.places else 0,
         kinds=list(ranking.kinds),
         not_tried=[NotTried(kind, why) for kind, why in ranking.not_tried.items()],
-        turned=bool(listed) and _turned(run, ranking.asker, listed[0].change),
         answerable=ranking.answerable,
         gaining_calls=int((domino.value < run.makespan).sum()),
         changes=[_change(domino, call) for call in calls],
@@ -179,12 +176,6 @@ def _launches(ranking: Ranking, lines: Sequence[RankedLine]) -> Launches | None:
     return Launches(changes=[blocks.option(one) for one in asked], makespan_ns=makespan, gain_ns=now - makespan)
 
 
-def _turned(run: Run, asker: Asker, change: Change) -> bool:
-    """Return whether receives and fetches would take something else under a change."""
-    changed = asker.changed([parse(change.question)])
-    return matching(run, run_of(run.clocks, run.machine, changed, run.origin)).changed
-
-
 def _line(ranking: Ranking, line: RankedLine, known: Sureness) -> Line:
     head = _ranked(ranking.asker, line.change, (*line.includes, *line.part))
     return Line(head=head, **told_of(ranking, line, known, partial(_ranked, ranking.asker)))
@@ -192,11 +183,13 @@ def _line(ranking: Ranking, line: RankedLine, known: Sureness) -> Line:
 
 def told_of(ranking: Ranking, line: RankedLine, known: Sureness, worth: Callable[[Change], W]) -> dict[str, Any]:
     """Return what is told of a line but for its head, by name; `worth` says what a change is worth."""
-    fall = ranking.fall(line.change)
+    fall = None if line.change.kept is not None else ranking.fall(line.change)
     return {
         "span": known.spans.get(line.change),
         "place": known.places.get(line),
         **{name: [worth(change) for change in getattr(line, name)] for name in ("includes", "more", "part")},
+        "turned": line.change.turned,
+        "kept_ns": line.change.kept,
         "waits_less": selectors.site(*fall.site) if fall else None,
         "waiting_ns": fall.before if fall else 0,
         "waiting_then_ns": fall.after if fall else 0,

@@ -162,8 +162,12 @@ class Told(Record, Generic[W]):
     """Say the same and gain a little more than the head, which is their cause."""
     part: list[W]
     """Of a bound: what somebody can do and what gains a part of it, of the first lines."""
+    turned: bool
+    """Whether calls that take what comes first take something else with the head, of the first lines."""
+    kept_ns: Natural | None
+    """Makespan with the head if these keep what they took; null where that is what is told."""
     waits_less: str | None
-    """The call site whose waiting falls most with the head; null where nobody waits less."""
+    """The call site whose waiting falls most with the head; null where nobody waits less, or calls take something else."""
     waiting_ns: Natural
     """How long its calls wait, together."""
     waiting_then_ns: Natural
@@ -447,8 +451,6 @@ class DominoDocument(TraceDocument, kw_only=True):
     kinds: list[Annotated[str, choice(*WORDS)]]
     """Those that were asked for."""
     not_tried: list[NotTried]
-    turned: bool
-    """Whether calls that took what came first would take something else under the first change: here they keep what they took."""
     answerable: bool
     """Whether waits were recorded; if none was they count as computation, and nothing is ranked."""
     gaining_calls: Natural

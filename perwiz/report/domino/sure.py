@@ -39,8 +39,6 @@ def reasons(domino: DominoDocument) -> Facts:
         facts.append(("stands out", f"{alone}if other work disturbed them, record again"))
     if served := _served(domino):
         facts.append(("serving", served))
-    if domino.turned:
-        facts.append(("matching", "receives of any source keep what they took here; perwiz predict lets them take what then comes first"))
     return [*facts, *_not_tried(domino)]
 
 

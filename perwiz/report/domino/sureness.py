@@ -16,6 +16,7 @@ from perwiz.whatif.predict import possible
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
+from perwiz.whatif.rematch.redrawn import answered_anew
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import Doubts
 from perwiz.whatif.sure.first import order
@@ -51,6 +52,8 @@ def sureness(
     told = list[Change | FoundSpot](dict.fromkeys([*best, *heads[: len(lists[0]) + 1]]))
     every = partial(_every, "zero-time" if question == "zero-time" else "zero-wait")
     ranking.asker.let_go()
+    anew = [change for change in asked if isinstance(change, Change) and change.kept is not None]
+    asked = [change for change in asked if change not in anew]
     hypotheses = [change.hypothesis for change in asked]
     found = sure.answered(ranking.run, [every, *ranking.asker.questions(hypotheses)], draws)
     priced = [False, *(hypothesis.priced for hypothesis in hypotheses)]
@@ -61,9 +64,15 @@ def sureness(
             others = possible(ranking.asker.recorded, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
             answer[change] = dataclasses.replace(answer[change], others=others)
     ranking.asker.let_go()
-    of = dataclasses.replace(found, of=(all_calls, *(answer[change] for change in told)))
-    bound, *several = map(spans.span, sure.spans(ranking.run, of, [change.hypothesis for change in told], doubts))
-    span = dict(zip(told, several, strict=True))
+    kept = [change for change in told if change not in anew]
+    of = dataclasses.replace(found, of=(all_calls, *(answer[change] for change in kept)))
+    bound, *several = map(spans.span, sure.spans(ranking.run, of, [change.hypothesis for change in kept], doubts))
+    span = dict(zip(kept, several, strict=True))
+    if anew:
+        again = answered_anew(ranking.run, found, [((change.hypothesis,), change.makespan) for change in anew])
+        found_anew = sure.spans(ranking.run, again, [change.hypothesis for change in anew], doubts)
+        span |= zip(anew, map(spans.span, found_anew), strict=True)
+        answer |= zip(anew, again.of, strict=True)
     rows, bounds = (list(lines) for lines in lists)
     rows = [rows[row] for row in order([spans.worth(span[line.change], now, line.change.makespan) for line in rows])]
     placed = dict[RankedLine, Placed]()

@@ -39,7 +39,7 @@ from perwiz.whatif.worth.worth import bound
 _SITE = 60
 """Columns of a call site."""
 _INDENT = "     "
-_UNTOLD = "asked by several processes; what to do, hot spots and the domino path are told by one alone"
+_UNTOLD = "asked by several processes; what to do, hot spots, the domino path, and who gets which message, one alone tells"
 
 
 class Row(Told[Worth]):

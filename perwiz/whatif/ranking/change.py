@@ -62,7 +62,10 @@ class Change:
     """Whether calls run ahead of nothing but computation that they do not need: the program stays right."""
     at_most: bool = False
     """Whether it is asked with costs that nothing has, such as a network without latency."""
-
+    turned: bool = False
+    """Whether calls that take what comes first take something else under it, as far as that was asked (`rematch.turned`)."""
+    kept: int | None = None
+    """Makespan, ns, if these keep what they took in the recorded run; None where `makespan` is that, too."""
     made: Hypothesis | None = None
     """What to ask for, where that was made already."""
     total: int | None = None

@@ -27,6 +27,7 @@ from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NoneThereError, NotTriedError
 from perwiz.whatif.ranking.serving import HALF
+from perwiz.whatif.rematch.turned import chooses, most, turned
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.swept import passed
 from perwiz.whatif.waits import waiting_time
@@ -42,6 +43,8 @@ _SAME = 0.1
 """Part of what a change gains that it may add to another that says the same."""
 _PAIRS, _EDGES = 60, 20_000_000
 """Pairs of changes that are compared by a sweep at most, of those of one list or of both; edges that all these sweeps may pass."""
+ANEW = 5
+"""Lines of what somebody can do, so many of the first, that are asked again where receives take other messages; of bounds one."""
 _BESIDE = 4
 """Lines of bounds that changes are looked for beside."""
 
@@ -141,6 +144,10 @@ def rank(
     asker = Asker(run)
     changes, not_tried = find(asker, kinds, by, tell)
     lines, bounds = _lines(asker, changes, apart=by == "step")
+    if chooses(run.trace):
+        again = dict[Change, Change]()
+        lines, bounds = (_as_matched(run, some, first, again) for some, first in ((lines, ANEW), (bounds, 1)))
+        changes = sorted((again.get(change, change) for change in changes), key=lambda change: (change.makespan, *simple(change)))
     return Ranking(asker, tuple(changes), tuple(lines), tuple(bounds), not_tried, kinds, by)
 
 
@@ -289,6 +296,25 @@ def _around(first: Change, same: Sequence[Change]) -> Line:
 
 def _by_gain(lines: Sequence[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: (line.change.makespan, *simple(line.change)))
+
+
+def _as_matched(run: Run, lines: Sequence[Line], first: int, again: dict[Change, Change]) -> list[Line]:
+    """Return lines, the first of them, so many, asked again where receives take other messages under them, those that then gain nothing
+    left out; `again` gets what each change becomes.
+    """
+    left, out = most(run), list(lines)
+    while line := next((line for line in out[:first] if line.change not in again.values()), None):
+        change, found = line.change, turned(run, (line.change.hypothesis,), anew=left > 0)
+        if found is not None and found.anew is None:
+            change = dataclasses.replace(change, turned=True)
+        elif found is not None:
+            change = dataclasses.replace(change, turned=True, makespan=found.anew, kept=found.kept)
+        again[line.change] = change
+        left -= change.kept is not None
+        same = [each for each in (*line.includes, *line.more) if change.kept is None or each.makespan >= change.makespan]
+        rest = [other for other in out if other is not line]
+        out = _by_gain([*rest, *([dataclasses.replace(_around(change, same), part=line.part)] if change.makespan < run.makespan else [])])
+    return out
 
 
 def _innermost(trace: Trace, first: Change, close: Sequence[Change]) -> Change:

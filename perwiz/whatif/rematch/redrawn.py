@@ -13,9 +13,10 @@ from perwiz.loggps.weigh import Weighted, measured
 from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.rematch.programs import rewired
-from perwiz.whatif.rematch.rematched import Handed
+from perwiz.whatif.rematch.rematched import Handed, handed_out
 from perwiz.whatif.run import Run, makespan
 from perwiz.whatif.sure.noise import Noise
+from perwiz.whatif.sure.span import Answer, Answers
 
 FEWEST, VERTICES = 10, 20_000_000
 """Runs drawn at least, and vertices of all together: matching anew takes ten times as long as a sweep."""
@@ -48,6 +49,17 @@ class Again:
         there = self.handed.elsewhere(recorded, changed, self.hypotheses)[0]
         runs = zip(noise.weights(changed, count), noise.weights(dataclasses.replace(changed, weight=there), count), strict=True)
         return np.array([_makespan(changed, found.drawn(*weights), weights[0]) for weights in runs], "f8")
+
+
+def answered_anew(base: Run, drawn: Answers, asked: Sequence[tuple[Sequence[Hypothesis], int]]) -> Answers:
+    """Return the answers of a run to each of some hypotheses, given the makespan, ns, that it is known to have so: matched anew in all runs
+    that are drawn, of the recorded one, too, and under other models. `drawn` are those of the run that keep who got which message.
+    """
+    handed = handed_out(base.trace)
+    several = [(Again(handed, hypotheses), makespan) for hypotheses, makespan in asked]
+    recorded = dataclasses.replace(drawn.recorded, drawn=Again(handed, ()).drawn(drawn.noise, base))
+    of = [Answer(again.question, makespan, again.drawn(drawn.noise, base)) for again, makespan in several]
+    return dataclasses.replace(drawn, recorded=recorded, of=tuple(of))
 
 
 def _makespan(changed: Weighted, programs: Programs, weight: I8) -> int:

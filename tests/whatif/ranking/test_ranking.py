@@ -27,7 +27,7 @@ from perwiz.whatif.ranking import order, steps
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.computation import _class
 from perwiz.whatif.ranking.plan import plan
-from perwiz.whatif.ranking.ranking import BY, rank
+from perwiz.whatif.ranking.ranking import ANEW, BY, rank
 from perwiz.whatif.ranking.serving import HALF
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import span as sure
@@ -39,6 +39,40 @@ TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
 def ranked(trace, model=None, **settings):
     return rank(replayed(trace, model or hand_model(), clock="none"), **settings)
+
+
+def first_come(steps=8):
+    """Return rank 0 hearing ranks 3, 2 and 1 from anybody, step after step: they compute 1000, 6000 and 12000, it 1000 behind each.
+
+    as fast as the mean, rank 1 sends before rank 2    kept, 0 hears rank 2 first all the same, and computes twice behind that
+                                                       anew, it hears rank 1 first, and computes while rank 2 does
+    """
+    b = Builder(4, latency=12, per_byte=0, work=1000)
+    for _ in range(steps):
+        for process, length in enumerate((12000, 6000, 1000), 1):
+            b.compute(process, length)
+            b.send(process, 0, 50)
+        for process in (3, 2, 1):
+            b.recv(0, process, wildcard=True)
+            b.compute(0, 1000)
+        b.everyone("Barrier")
+    return b.trace()
+
+
+@pytest.mark.parametrize("asked", [99, 0])
+def test_changes_under_which_receives_take_other_messages(monkeypatch, asked):
+    """The first lines, of bounds the first, are worth what `predict` answers; where that is not asked, they say that it is not."""
+    trace = first_come()
+    monkeypatch.setattr("perwiz.whatif.ranking.ranking.most", lambda run: asked)
+    found = ranked(trace)
+    turned = [line.change for line in (*found.lines[:ANEW], *found.bounds[:1]) if line.change.turned]
+    for change in turned:
+        anew, kept = (predict(trace, [change.question], hand_model(), clock="none", keep_matches=keep) for keep in (False, True))
+        assert change.makespan == (kept if change.kept is None else anew).predicted.makespan
+        assert change.kept in (None, kept.predicted.makespan)
+    assert "speed rank:1=2.182" in [change.question for change in turned]
+    assert any(change.kept not in (None, change.makespan) for change in turned) == (asked > 0)
+    assert [line.change.makespan for line in found.lines] == sorted(line.change.makespan for line in found.lines)
 
 
 def halo(steps=4, slow=600):

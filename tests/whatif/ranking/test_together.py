@@ -21,7 +21,7 @@ from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.run import replayed
 from perwiz.whatif.worth.domino import domino
 
-ROWS = ("head", "span", "place", "includes", "more", "part", "waits_less", "waiting_ns", "waiting_then_ns")
+ROWS = ("head", "span", "place", "includes", "more", "part", "turned", "kept_ns", "waits_less", "waiting_ns", "waiting_then_ns")
 
 
 def found(trace, model="default", kinds=OF_PARTS):
