@@ -305,10 +305,10 @@ def _as_matched(run: Run, lines: Sequence[Line], first: int, again: dict[Change,
     left, out = most(run), list(lines)
     while line := next((line for line in out[:first] if line.change not in again.values()), None):
         change, found = line.change, turned(run, (line.change.hypothesis,), anew=left > 0)
-        if found is not None and found.anew is None:
+        if found is not None:
             change = dataclasses.replace(change, turned=True)
-        elif found is not None:
-            change = dataclasses.replace(change, turned=True, makespan=found.anew, kept=found.kept)
+            if found.anew is not None:
+                change = dataclasses.replace(change, makespan=found.anew, kept=found.kept)
         again[line.change] = change
         left -= change.kept is not None
         same = [each for each in (*line.includes, *line.more) if change.kept is None or each.makespan >= change.makespan]
