@@ -31,6 +31,8 @@ class Moved(Record):
     """Last of the calls it passes."""
     receives_passed: Natural
     """Calls it passes that receive a message, which it is assumed not to need."""
+    region: str | None
+    """Region ahead of which a send runs that passes no call, which it is assumed not to need; else null."""
     reason: str | None
     """Why it stays where it is."""
 
@@ -84,6 +86,7 @@ def moved(trace: Trace, move: reorder.Moved) -> Moved:
         before=f"e{move.before}" if goes else None,
         ahead_of=f"e{move.end}" if goes else None,
         receives_passed=move.receives(trace),
+        region=move.region or None,
         reason=move.note or None,
     )
 
@@ -113,16 +116,32 @@ def choices(trace: Trace, others: matching.Matching, anew: Rematched | None) -> 
 
 def move_facts(moves: list[Moved], hypotheses: list[str]) -> Facts:
     """Return in words which calls run earlier and which cannot."""
-    lines = [_move(move, k > 0) for k, move in enumerate(moves)]
+    ahead = [move for move in moves if move.region is not None]
+    lines = [*_aheads(ahead), *(_move(move, k > 0) for k, move in enumerate(move for move in moves if move.region is None))]
     idle = {text for text in hypotheses if text.startswith("advance ")} - {move.hypothesis for move in moves}
     lines += [f"{words.shown(text)}: nothing moves, it waits for nobody" for text in hypotheses if text in idle]
     if len(lines) > _MOVES:
         lines[_MOVES - 1 :] = [f"and {len(lines) - _MOVES + 1} more (--json lists all)"]
-    if any(move.before for move in moves):
+    lines += [f"assumed: what is sent is ready before {_regions(ahead)}"] if ahead else []
+    if any(move.before for move in moves if move.region is None):
         passed = sum(move.receives_passed for move in moves)
         past = f", {words.several(passed, 'receive')} among them," if passed else ""
         lines.append(f"assumed: what runs earlier needs nothing that the calls it passes{past} have brought or computed")
     return _labelled("order", lines)
+
+
+def _aheads(ahead: list[Moved]) -> list[str]:
+    """Return which sends run ahead of a region; nothing if none does."""
+    if not ahead:
+        return []
+    named = ", ".join(move.first for move in ahead[:_NAMED]) + (", ..." if len(ahead) > _NAMED else "")
+    calls = f"{words.several(len(ahead), 'send')} ({named}, rank {_ranks(sorted({move.rank for move in ahead}))})"
+    goes, holds = ("runs", "holds") if len(ahead) == 1 else ("run", "hold")
+    return [f"{calls} {goes} ahead of {_regions(ahead)}, and {holds} nobody, as MPI_Isend"]
+
+
+def _regions(ahead: list[Moved]) -> str:
+    return " and ".join(dict.fromkeys(words.shown(move.region or "") for move in ahead))
 
 
 def _move(move: Moved, again: bool) -> str:

@@ -205,7 +205,8 @@ KINDS = (
         "what this call (e12, or several: e12,e17 or a call site) waits for runs earlier on its own process, no further than the wait asks:"
         " the one call"
         " with the computation before it, or with 'e12 by REGION' the whole instance of the region that it lies in, ahead of any calls and"
-        " regions that are before it inside the same outer region",
+        " regions that are before it inside the same outer region; with 'e12 before REGION' the send alone, ahead of the region computed"
+        " before it",
     ),
     Kind(
         "move",

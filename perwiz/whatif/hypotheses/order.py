@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 from collections.abc import Callable
 
@@ -19,7 +20,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.stretch import edges
-from perwiz.whatif.order import advance, move, ordering_rules
+from perwiz.whatif.order import advance, ahead, move, ordering_rules
 
 
 class Move(Hypothesis):
@@ -36,11 +37,12 @@ class Move(Hypothesis):
 
 
 class Advance(Hypothesis):
-    """`e123`, `e123,e130` or `site:MPI_Recv@NAME`, each also with `by REGION`: what these calls wait for runs earlier on its own process,
-    as far as the wait asks.
+    """`e123`, `e123,e130` or `site:MPI_Recv@NAME`, each also with `by REGION` or `before REGION`: what these calls wait for runs earlier on
+    its own process.
 
     What moves is one call and the computation before it, or the instance of the region that it lies in, ahead of whatever is before that in
-    the region around it. See `advance.move_earlier`.
+    the region around it, as far as the wait asks: see `advance.move_earlier`. Or the sends alone, ahead of the region computed before them:
+    see `ahead.move_ahead`.
     """
 
     word, stage = "advance", 5
@@ -51,22 +53,34 @@ class Advance(Hypothesis):
         Raises UsageError for calls that are none, and if the trace tells which calls need which.
         """
         ordering_rules.check_movable(weighted.trace, str(self))
-        calls, region = self.asked(weighted.trace)
-        for call in calls:
-            weighted = advance.try_earlier(weighted, call, region, str(self))
+        asked = self.asked(weighted.trace)
+        if asked.before is not None:
+            return ahead.move_ahead(weighted, asked.calls, asked.before, str(self))
+        for call in asked.calls.tolist():
+            weighted = advance.try_earlier(weighted, call, asked.by, str(self))
         return weighted
 
-    def asked(self, trace: Trace) -> tuple[list[int], str | None]:
-        """Return the calls, and the region that bounds their partners' blocks, None: single calls."""
+    def asked(self, trace: Trace) -> Advanced:
+        """Return what is asked for."""
         if self.argument.startswith("site:"):
             with contextlib.suppress(UsageError):  # what looks like a region behind it may be part of the name of the site
-                return np.flatnonzero(selectors.calls(trace, self.argument)).tolist(), None
-        match = re.fullmatch(r"\s*(site:.+?|e[0-9]+(?:\s*,\s*e[0-9]+)*)(?:\s+by\s+(.*\S))?\s*", self.argument)
+                return Advanced(np.flatnonzero(selectors.calls(trace, self.argument)))
+        match = re.fullmatch(r"\s*(site:.+?|e[0-9]+(?:\s*,\s*e[0-9]+)*)(?:\s+(by|before)\s+(.*\S))?\s*", self.argument)
         if not match:
-            raise UsageError(f"{self}: must be like advance e123, or advance e123 by REGION")
-        if match[2] is not None:
-            selectors.region(trace, match[2])
-        return np.flatnonzero(selectors.calls(trace, match[1])).tolist(), match[2]
+            raise UsageError(f"{self}: must be like advance e123, advance e123 by REGION, or advance e123 before REGION")
+        if match[3] is not None:
+            selectors.region(trace, match[3])
+        calls = np.flatnonzero(selectors.calls(trace, match[1]))
+        return Advanced(calls, **({} if match[2] is None else {match[2]: match[3]}))
+
+
+@dataclasses.dataclass(frozen=True)
+class Advanced:
+    """What waits, calls in rows; the region whose instance moves, and the one ahead of which sends move alone: None for single calls."""
+
+    calls: I8
+    by: str | None = None
+    before: str | None = None
 
 
 MANY = "many"

@@ -22,7 +22,7 @@ from perwiz.whatif.order.blocks import Block, Blocks, Torn
 from perwiz.whatif.order.move import describe_cycle
 from perwiz.whatif.order.ordering_rules import REASONS, find_rules
 from perwiz.whatif.order.program import Program
-from perwiz.whatif.order.reorder import Moved, Reordered, in_place, movers, recorded_rows, reorder, stays
+from perwiz.whatif.order.reorder import Moved, Reordered, in_place, movers, recorded_rows, reorder, stays, unheld
 from perwiz.whatif.waits import waiting
 
 _PARTNERS = 16
@@ -38,8 +38,9 @@ def move_earlier(weighted: Weighted, call: int, region: str | None = None) -> tu
     The block that moves is the partner's call and the computation before it, or with `region` the instance of that region it lies in. It
     moves ahead of earlier blocks of its process, single calls or whole regions of any name, an instance inside the region around it; no
     further than until `call` no longer waits for it, else as far as messages, requests and collectives allow. Then the next partner that
-    `call` waits for, if any. Raises UsageError if there is no such region. MPI_Win_post needs nothing
-    that its process computes: before anything else it moves ahead of the computation before it.
+    `call` waits for, if any. A send that moves does not hold its process until the receiver is there, as MPI_Isend. MPI_Win_post needs
+    nothing that its process computes: before anything else it moves ahead of the computation before it. Raises UsageError if there is no
+    such region.
     """
     reordered = try_earlier(weighted, call, region)
     moves = tuple(move for move in reordered.moves if move.end >= move.before)
@@ -81,7 +82,8 @@ class _Wait:
         waits = waiting(weighted, self.time)
         self.length = int(waits.time[self.call])
         self.partner = int(waits.partner[self.call]) if self.length > 0 else NONE
-        self._why: Callable[[], str] = lambda: "it is a call of the same process"
+        self.why: Callable[[], str] = lambda: "it is a call of the same process"
+        """Says why the partner's call runs no earlier."""
 
     def recorded_partner(self) -> int:
         return int(np.flatnonzero(self.weighted.call == self.partner)[0]) if self.partner >= 0 else NONE
@@ -92,7 +94,7 @@ class _Wait:
         if partner < 0:
             return ()
         location = int(self.weighted.trace.calls.location[self.partner])
-        return (Moved(partner, partner, partner, partner - 1, location, self._why()),)
+        return (Moved(partner, partner, partner, partner - 1, location, self.why()),)
 
     def fixed(self, region: str | None) -> _Wait | None:
         """Return what is left of the wait with the partner's block moved, None if that helps nothing."""
@@ -100,6 +102,11 @@ class _Wait:
         location = trace.calls.location
         if self.partner < 0 or location[self.partner] == location[self.call]:
             return None
+        free = unheld(self.weighted, np.array([self.partner]))
+        if free is not self.weighted:
+            wait = _Wait(free, int(np.flatnonzero(self.weighted.call == self.call)[0]))
+            after, self.why = wait.fixed(region), wait.why
+            return after
         first, last, around = self._block(region)
         program = Program(self.weighted)
         if region is None and trace.calls.op[self.partner] == _POST and (posted := self._posted(program)):
@@ -107,9 +114,9 @@ class _Wait:
         blocks = Blocks(program, int(location[self.partner]), np.arange(len(program.length)))
         begin = blocks.first if around < 0 else int(trace.regions.first_call[around])
         place, reason = self._place(blocks, (first, last), np.arange(begin, first))
-        self._why = reason or (lambda: "that would not help")
+        self.why = reason or (lambda: "that would not help")
         if around >= 0 and begin == first:
-            self._why = lambda: f"nothing is before it in region '{trace.names[trace.region_names[around]]}' around it"
+            self.why = lambda: f"nothing is before it in region '{trace.names[trace.region_names[around]]}' around it"
         if place is None or place.entered >= self.time[self.weighted.graph.entered[self.partner]]:
             return None
         return self._tried(program, blocks.swapped(place.ahead, place.behind), self._move(place))
@@ -122,7 +129,7 @@ class _Wait:
         try:
             result = reorder(program, order, (move,))
         except Cycle:
-            self._why = lambda: "would deadlock"
+            self.why = lambda: "would deadlock"
             return None
         after = _Wait(result, int(np.flatnonzero(self.weighted.call == self.call)[0]))
         return after if after.length < self.length else None

@@ -34,6 +34,8 @@ class Moved:
     """Why a block stays where it is, though somebody waits for it."""
     asked: str = ""
     """The hypothesis."""
+    region: str = ""
+    """The region ahead of which a send runs that passes no call."""
 
     def receives(self, trace: Trace) -> int:
         """Return how many of the calls that it passes receive a message in the recorded trace."""
@@ -115,6 +117,19 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
     )
     enter, leave = _distances(program, order, place, region, changed)
     return requeued(dataclasses.replace(result, region_enter=enter, region_leave=leave))
+
+
+def unheld(weighted: Reordered, sends: I8) -> Reordered:
+    """Return the graph in which sends, rows of its calls, do not hold their process until the receiver is there, as MPI_Isend."""
+    graph, messages = weighted.graph, weighted.trace.messages
+    own = np.isin(messages.send, sends) & (messages.send == messages.send_done)
+    edge = np.flatnonzero((graph.kind == RENDEZVOUS) & (weighted.weight != CUT))
+    edge = edge[own[graph.cause[edge]]]
+    if not len(edge):
+        return weighted
+    weight = weighted.weight.copy()
+    weight[edge] = CUT
+    return dataclasses.replace(weighted, weight=weight)
 
 
 def stays(weighted: Weighted) -> Mask:

@@ -54,7 +54,7 @@ def change_of(run: Run, hypothesis: Hypothesis) -> Change | None:
     if word in _OF_CALLS:
         calls = np.flatnonzero(selectors.calls(trace, argument))
     elif isinstance(hypothesis, Advance):
-        calls = np.array(hypothesis.asked(trace)[0], "i8")
+        calls = hypothesis.asked(trace).calls
     elif isinstance(hypothesis, ZeroTime):
         calls = np.flatnonzero(selectors.calls(trace, argument))
         kind = _of_time(trace.calls.op[calls])

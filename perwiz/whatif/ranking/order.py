@@ -10,12 +10,15 @@ from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
-from perwiz.trace.trace import named_call
+from perwiz.trace.arrays import I8
+from perwiz.trace.trace import Trace, named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.order.ahead import Places, sends_waited_for
 from perwiz.whatif.order.ordering_rules import why_fixed
-from perwiz.whatif.order.reorder import Reordered, receives
+from perwiz.whatif.order.reorder import Reordered, receives, recorded_rows
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
+from perwiz.whatif.ranking.situations import in_chains
 from perwiz.whatif.run import Run, swept_makespan
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.singles import singles
@@ -24,6 +27,12 @@ ROOM = 300_000
 """Vertices that the graphs of all orders tried may have together: each order is one of its own, and each call of a site asks for one."""
 SITE = 100
 """Calls of a site that are moved together at most."""
+AHEAD = 2_000_000
+"""Vertices that the graphs of all sends ahead of regions that are tried may have together."""
+_PLACES, _SENDS, _WAITING = 4, 5_000, 0.05
+"""Regions that are tried per site; sends of one that are looked at; part of all waiting from which on it is."""
+_REMAINS = 0.05
+"""Part of what is computed from a region to a send from which on what is computed before the region may make what is sent."""
 
 
 def changes(asker: Asker) -> list[Change]:
@@ -39,14 +48,15 @@ def changes(asker: Asker) -> list[Change]:
     best = best[np.argsort(promise[best], kind="stable")]
     if len(best) and run.graph.vertices > ROOM:
         calls = words.several(len(run.trace.calls), "call")
-        raise NotTriedError(f"{calls} are too many for it in this list; perwiz domino --question advance lists single calls (without -q)")
+        why = f"{calls} are too many for it in this list; perwiz domino --question advance lists single calls (without -q)"
+        raise NotTriedError(why, _aheads(asker))
     tries = min(worth.TRIED, ROOM // max(run.graph.vertices, 1))
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):
             if tries > 0:
                 out += _tried(asker, call, region)
                 tries -= 1
-    return out + _of_sites(asker, best.tolist())
+    return out + _of_sites(asker, best.tolist()) + _aheads(asker)
 
 
 def _around(run: Run, call: int) -> list[str]:
@@ -80,10 +90,10 @@ def gaining(run: Run, weighted: Weighted, change: Change) -> list[Change]:
 
 
 def _of_sites(asker: Asker, best: list[int]) -> list[Change]:
-    """Return what gains if what all calls of a site wait for runs earlier, of the sites of the calls that are worth most."""
+    """Return what gains if what all calls of a site wait for runs earlier, of the sites whose calls wait longest or are worth most."""
     run, out, room = asker.run, list[Change](), ROOM
     site_of, sites = selectors.sites(run.trace)
-    for site in dict.fromkeys(site_of[best].tolist()):
+    for site in dict.fromkeys([*_longest(run), *site_of[best].tolist()]):
         name, calls = selectors.site(*sites[site]), np.flatnonzero(site_of == site)
         asked = selectors.joined([f"site:{name}"])
         room -= len(calls) * run.graph.vertices
@@ -92,3 +102,65 @@ def _of_sites(asker: Asker, best: list[int]) -> list[Change]:
             what = f"what the {len(calls)} calls of {name} wait for runs earlier"
             out += gaining(run, weighted, Change("order", "site", f"advance {asked}", what, swept_makespan(weighted), calls))
     return out
+
+
+def _longest(run: Run) -> list[int]:
+    """Return the sites, rows, whose calls wait for a good part of all waiting, longest first."""
+    site_of, sites = selectors.sites(run.trace)
+    waited = np.bincount(site_of, run.waits.time, len(sites))
+    return [site for site in np.argsort(-waited, kind="stable").tolist() if waited[site] > _WAITING * waited.sum()]
+
+
+def _aheads(asker: Asker) -> list[Change]:
+    """Return what gains if the sends that calls of a site wait for run ahead of a region: where something before that may make what they
+    send, and processes do not wait in a chain, in which each makes it of what the one before has sent.
+    """
+    run, trace, out = asker.run, asker.run.trace, list[Change]()
+    tries = AHEAD // max(run.graph.vertices, 1)
+    if not len(trace.regions) or not tries:
+        return out
+    site_of, sites = selectors.sites(trace)
+    for site in _longest(run):
+        asked, calls = selectors.joined([f"site:{selectors.site(*sites[site])}"]), np.flatnonzero(site_of == site)
+        sends = sends_waited_for(recorded_rows(run.weighted), calls)
+        if not asked or not 0 < len(sends) <= _SENDS or in_chains(run, calls[run.waits.time[calls] > 0]):
+            continue
+        for region in _regions_before(trace, sends)[: min(_PLACES, tries)]:
+            tries -= 1
+            out += _before(asker, asked, calls, region)
+    return out
+
+
+def _regions_before(trace: Trace, sends: I8) -> list[str]:
+    """Return the regions that sends may run ahead of, what is computed longest there first."""
+    places, computed = Places(trace), dict[str, int]()
+    for send in sends.tolist():
+        for place in places.of(send):
+            name = trace.names[trace.region_names[place.instance]]
+            computed[name] = computed.get(name, 0) + _movable(trace, send, place.instance)
+    return sorted((name for name, took in computed.items() if took > 0), key=lambda name: -computed[name])
+
+
+def _movable(trace: Trace, send: int, instance: int) -> int:
+    """Return how long an instance of a region ahead of a send takes, ns; negative where nothing before it may make what is sent: what is
+    computed since the call before it, and collectives.
+    """
+    times, regions, location = trace.timeline.calls, trace.timeline.regions, int(trace.calls.location[send])
+    before = int(trace.regions.first_call[instance]) - 1
+    enter, took = int(regions.enter[instance]), int(regions.leave[instance] - regions.enter[instance])
+    if before < trace.first_calls[location] or operations.COLLECTIVE[trace.calls.op[before]]:
+        return took
+    return took if enter - int(times.leave[before]) >= _REMAINS * (int(times.enter[send]) - enter) else -took
+
+
+def _before(asker: Asker, asked: str, calls: I8, region: str) -> list[Change]:
+    """Return the change of sends that run ahead of a region, if it gains."""
+    run, trace, question = asker.run, asker.run.trace, f"advance {asked} before {region}"
+    weighted = asker.changed([parse(question)])
+    if not isinstance(weighted, Reordered) or (makespan := swept_makespan(weighted)) >= run.makespan:
+        return []
+    moved = np.array([move.first for move in weighted.moves if move.region], "i8")
+    sites = {selectors.site(*selectors.sites(trace)[1][site]) for site in selectors.sites(trace)[0][moved].tolist()}
+    where = sites.pop() if len(sites) == 1 else f"{len(moved)} sends"
+    part = "" if len(moved) == len(weighted.moves) else f" ({len(moved)} of {len(weighted.moves)} times)"
+    return [Change("order", "site", question, f"{where} before {region}{part}, if its data is ready by then", makespan, calls)]

@@ -103,6 +103,8 @@ def situation(run: Run, change: Change) -> str:
         return "imbalance of threads" if np.ptp(run.trace.locations.process) else "thread imbalance"
     if change.kind == "order" and change.calls is not None and _posts_late(run, change.calls):
         return "late post"
+    if change.kind == "order" and " before " in change.question:
+        return "late sender"
     if change.kind != "wait" or change.calls is None:
         return _OF_KIND.get(change.kind, "other wait")
     calls = change.calls[run.waits.time[change.calls] > 0]
@@ -112,7 +114,7 @@ def situation(run: Run, change: Change) -> str:
     keys, which = np.unique(key, return_inverse=True)
     longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
     found = _of_wait(*divmod(longest, len(operations.OPS)))
-    return "serialisation" if found == "late sender" and _in_chains(run, calls) else found
+    return "serialisation" if found == "late sender" and in_chains(run, calls) else found
 
 
 def cured(found: str, beside: Iterable[Change]) -> str:
@@ -167,7 +169,7 @@ def _one_alone(run: Run, region: str) -> bool:
     return bool(total.sum() - most.sum() <= _ALONE * total.sum())
 
 
-def _in_chains(run: Run, calls: I8) -> bool:
+def in_chains(run: Run, calls: I8) -> bool:
     """Return whether calls wait in chains: for a good part of the time what they wait for waits itself, for a third process.
 
         0 |--compute--| Send

@@ -55,6 +55,7 @@ def test_advance():
             "before": "e0",
             "ahead_of": "e0",
             "receives_passed": 1,
+            "region": None,
             "reason": None,
         }
     ]
@@ -93,6 +94,23 @@ def test_several_calls_and_a_wait_that_remains():
     ]
     facts = move_facts(document(b.trace(), "move e1..e2 before e0"))
     assert facts[0] == ("order", "e1..e2 (rank 0) run ahead of e0")
+
+
+def test_ahead_of_a_region():
+    """The send of rank 0 runs ahead of the 30 ns, that of rank 1 has no region before it."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for rank, name in ((0, "work"), (1, "rest")):
+        with b.region(rank, name):
+            b.compute(rank, 30 - 10 * rank)
+        b.send(rank, 1 - rank, 8)
+    b.recv(0, 1)
+    b.recv(1, 0)
+    why = "between 'work' and it is something that brings data, or 'work' is not before it or holds calls"
+    assert move_facts(document(b.trace(), "advance e1,e3 before work")) == [
+        ("order", "1 send (e0, rank 0) runs ahead of work, and holds nobody, as MPI_Isend"),
+        ("", "e2 (rank 1) is waited for and runs no earlier: " + why),
+        ("", "assumed: what is sent is ready before work"),
+    ]
 
 
 def test_many_moves_are_counted():

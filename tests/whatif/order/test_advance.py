@@ -454,8 +454,8 @@ def test_first_inside_its_region_then_with_it():
     [
         ("advance e4 by stp", "region 'stp': no such region, the trace has step; did you mean step?"),
         ("advance e9", "e9: no such call, the trace has calls e0 to e5"),
-        ("advance step", "advance step: must be like advance e123, or advance e123 by REGION"),
-        ("advance e4 by", "advance e4 by: must be like advance e123, or advance e123 by REGION"),
+        ("advance step", "advance step: must be like advance e123, advance e123 by REGION, or advance e123 before REGION"),
+        ("advance e4 by", "advance e4 by: must be like advance e123, advance e123 by REGION, or advance e123 before REGION"),
     ],
 )
 def test_refusals(text, message):
@@ -484,7 +484,8 @@ def test_applied_last():
 
 def test_several_calls():
     trace = two_partners()
-    assert parse("advance e0, e2").asked(trace) == ([0, 2], None)
+    asked = parse("advance e0, e2").asked(trace)
+    assert (asked.calls.tolist(), asked.by, asked.before) == ([0, 2], None, None)
     assert found(trace, "advance e0,e2").predicted.calls == found(trace, "advance e2").predicted.calls
 
 
@@ -636,22 +637,25 @@ def test_a_window_is_not_posted_outside_of_its_region():
 
 @pytest.mark.parametrize("held", [False, True])
 def test_what_was_sent_in_place_may_hold_its_sender(held):
-    """e0 is held until rank 1 is in its second call. Ahead of both, e5 would be waited for by that call, and e5 waits for rank 0.
+    """e0 is held until rank 1 is in its third call. Ahead of all, e7 would be waited for by that call, and e7 waits for rank 0.
 
-    rank 0  ==e0(send)~~~~~~~~~~e1(recv)~~~~~~~~~=e2(recv)      1000 ... 4020 .... 6052
-    rank 1  ==============e3=e4(send)====e5(send)=e6(recv)      3000 4000 .. 6000 6060
+    rank 0  ==e0(send)~~~~~~~~~~~~~e1(recv)~~~~~~~~~~~~~~~=e2(recv)              1000 ..... 4020 .... 6052
+    rank 1  ==========e3===e4====e5(send)====e6(isend)=e7(wait)=e8(recv)         3000 3500 4000 .. 6000 6010 6060
     """
     b = Builder(2)
     b.send(0, 1, 200, at=(1000, 4020))
     b.recv(0, 1, tag=2, at=(4020, 6052))
     b.recv(0, 1, tag=1, at=(6052, 6092))
-    b.call(1, "Wtime", at=(3000, 3001))
+    for enter in (3000, 3500):
+        b.call(1, "Wtime", at=(enter, enter + 1))
     b.send(1, 0, 4, tag=1, at=(4000, 4010))
-    b.send(1, 0, 9000, tag=2, at=(6000, 6060))
+    with b.region(1, "reply"):
+        b.wait(1, b.isend(1, 0, 9000, tag=2, at=(6000, 6010)), at=(6010, 6060))
     b.recv(1, 0, at=(6060, 6080))
     run = replayed(b.trace(), hand_model(S=5000, progress="in calls", inline_bytes=100), "none")
-    (move,) = try_earlier(dataclasses.replace(run.weighted, held=held), 1).moves[:1]
-    assert (move.first, move.before, move.note) == ((5, 5, "would deadlock") if held else (5, 3, ""))
+    weighted = dataclasses.replace(run.weighted, held=held)
+    (move,) = try_earlier(weighted, 1, "reply").moves[:1]
+    assert (move.first, move.before, move.note) == ((6, 6, "would deadlock") if held else (6, 3, ""))
 
 
 @pytest.mark.slow
