@@ -276,7 +276,7 @@ def head_of(path: str) -> bytes:
         return b""
 
 
-_FILES = 1 << 14
+MOST_FILES = 1 << 14
 """Files of a directory that are looked at."""
 
 
@@ -299,7 +299,7 @@ def files_of(path: str, named: Callable[[str], object], is_trace: Callable[[str]
     Of a directory only files that are `named` so are opened, to see whether each `is_trace`.
     """
     if os.path.isdir(path):
-        return [file for file in (os.path.join(path, name) for name in names_in(path, _FILES) if named(name)) if is_trace(file)]
+        return [file for file in (os.path.join(path, name) for name in names_in(path, MOST_FILES) if named(name)) if is_trace(file)]
     for files in ([path], path.split(os.pathsep)):
         if all(map(is_trace, files)):
             return files

@@ -203,7 +203,7 @@ class _Builder:
         cause, effect = (lanes.row_of[side] for side in self._order.pairs())
         apart = lanes.location[cause] != lanes.location[effect]
         cause, effect = (np.concatenate(pair) for pair in zip((cause[apart], effect[apart]), lanes.begins(), strict=True))
-        parts = [(tables.LAUNCH, cause, effect), (tables.EVENT, *self._guessed)]
+        parts = [(tables.LAUNCH, cause, effect), (tables.DONE, *self._guessed)]
         columns = np.concatenate(
             [np.stack([np.full(len(a), kind), row[did.behind[a]], row[did.before[b]]]) for kind, a, b in parts], axis=1
         )

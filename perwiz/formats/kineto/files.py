@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from perwiz.formats.source import files_of, head_of
+from perwiz.formats.source import MOST_FILES, files_of, head_of, names_in
 
 _NAMED = re.compile(r"\.json(\.gz|\.zst)?$")
 _BEGINS = re.compile(rb'(?s)\s*\{.*"(deviceProperties|distributedInfo|baseTimeNanoseconds|schemaVersion)"')
@@ -26,6 +26,13 @@ def is_trace(path: str) -> bool:
 def parts(path: str) -> list[str]:
     """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory."""
     return files_of(path, _NAMED.search, is_trace)
+
+
+def unread(path: str) -> list[str]:
+    """Return the files of a directory that are named like those of ranks and are none."""
+    names = names_in(path, MOST_FILES) if os.path.isdir(path) else []
+    files = [os.path.join(path, name) for name in names if _NAMED.search(name) and (rank_in(name) is not None or host_in(name))]
+    return [file for file in files if not is_trace(file)]
 
 
 def rank_in(path: str) -> int | None:

@@ -28,7 +28,9 @@ class Job:
     """The ranks, in their order, and what is wrong with their files in words."""
 
     def __init__(self, path: str, progress: Callable[[int, int], None] | None) -> None:
-        self.faults: list[str] = []
+        self.faults = [
+            f"{file}: no trace of the PyTorch profiler, though named like that of a rank: left out" for file in files.unread(path)
+        ]
         self.ranks: list[Rank] = []
         named = files.parts(path)
         done = itertools.count(1)
@@ -69,6 +71,7 @@ class Job:
     def _check(self) -> None:
         """Raise TraceError for files that are not of one job."""
         first = self.ranks[0]
+        hosts = {first.host: first}
         for one, other in zip(self.ranks, self.ranks[1:], strict=False):
             if one.rank == other.rank:
                 why = "both are" if one.sure and other.sure else "neither tells its rank, both are taken as"
@@ -77,9 +80,10 @@ class Job:
             if rank.world and first.world and rank.world != first.world:
                 sizes = f"of a job of {rank.world} ranks, {first.path} of one of {first.world}"
                 raise TraceError(f"{rank.path}: {sizes}: must be of one job")
-            apart = max(rank.start() - first.end(), first.start() - rank.end())
-            if apart > (0 if rank.host and rank.host == first.host else _APART):
-                raise TraceError(f"{rank.path}: {duration(apart)} from {first.path}: must be of one run")
+            for other in (first, hosts.setdefault(rank.host, rank)):
+                apart = max(rank.start() - other.end(), other.start() - rank.end())
+                if apart > (0 if rank.host and rank.host == other.host else _APART):
+                    raise TraceError(f"{rank.path}: {duration(apart)} from {other.path}: must be of one run")
 
     def _steps(self) -> None:
         """Leave out the steps that some ranks do not have: what they did among ranks there has no partner."""

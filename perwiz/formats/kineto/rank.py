@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.kineto import events, files, names
-from perwiz.formats.kineto.events import ANNOTATION, COPY, KERNEL, SET, SYNC, Recorded
+from perwiz.formats.kineto.events import ANNOTATION, COPY, DRIVER, KERNEL, RUNTIME, SET, SYNC, Recorded
 from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.trace.numbers import distinct_pairs
 from perwiz.trace.tables import NONE
@@ -62,8 +64,30 @@ class Rank:
             raise TraceError(f"{self.path}: no event of an operator, a kernel or a launch, must have some")
         if column["duration"].max() >= 1 << 61 or abs(self.enter).max() >= 1 << 61:
             raise TraceError(f"{self.path}: times beyond 70 years, must be of one run")
+        self._leave_out_silent()
         self._locations()
         self.steps = self._steps()
+
+    def _leave_out_silent(self) -> None:
+        """Leave out threads that only ask how far others are, as the one of NCCL does that watches over its collectives."""
+        column = self.recorded.columns
+        kind, on_device = column["kind"], _ON_DEVICE[column["kind"]]
+        known = np.array([self.texts.raw(k) in names.ROUTINES for k in range(len(self.texts))] + [False], bool)
+        on_host = np.flatnonzero(~on_device & (kind != SYNC))
+        pairs, which = distinct_pairs(column["process"][on_host], column["thread"][on_host])
+        does = ~np.isin(kind[on_host], (RUNTIME, DRIVER)) | known[column["name"][on_host]]
+        silent = np.bincount(which, does, len(pairs)) == 0
+        rows = on_host[silent[which]]
+        launched = column["correlation"][on_device & (column["correlation"] >= 0)]
+        launches = np.bincount(which[silent[which]], np.isin(column["correlation"][rows], launched), len(pairs)) > 0
+        rows = on_host[(silent & ~launches)[which]]
+        if 0 < len(rows) < len(kind):
+            self._keep(~np.isin(np.arange(len(kind)), rows))
+
+    def _keep(self, stays: Mask) -> None:
+        """Leave out all other events."""
+        self.recorded.columns = {name: values[stays] for name, values in self.recorded.columns.items()}
+        self.enter, self.leave = self.enter[stays], self.leave[stays]
 
     def _settle(self, beside: dict[str, Any], place: int) -> None:
         """Find out which rank this is, and which process groups there are."""
@@ -110,6 +134,8 @@ class Rank:
         streams = [(tuple(keys[1:, k].tolist()), int(told[k]), int(place[k])) for k in np.flatnonzero(device)]
         self._streams = {pair: where for pair, _, where in streams}
         numbers = [number for _, number, _ in streams]
+        self.numbers = numbered(self.hosts, [number for _, number, _ in sorted(streams, key=lambda stream: stream[2])])
+        """The number of each location in the rank."""
         self._numbered = {number: where for _, number, where in streams if numbers.count(number) == 1}
 
     def _named(self, prefix: bytes) -> Mask:
@@ -133,8 +159,7 @@ class Rank:
         """Leave out the events before and behind some steps; those of devices that begin in them stay whole."""
         column = self.recorded.columns
         stays = (self.enter >= begin) & np.where(_ON_DEVICE[column["kind"]], self.enter < end, self.leave <= end)
-        self.recorded.columns = {name: values[stays] for name, values in column.items()}
-        self.enter, self.leave = self.enter[stays], self.leave[stays]
+        self._keep(stays)
         self._locations()
 
     def chosen(self, *kinds: int) -> Columns:
@@ -175,6 +200,18 @@ class Rank:
     def end_of_first(self) -> int:
         """Return when the last event of the first thread ends: it waits for no stream behind that; the begin, without any."""
         return int(self.leave[self._row_of == 0].max(initial=self.start()))
+
+
+def numbered(threads: int, streams: Sequence[int]) -> I4:
+    """Return the numbers of some threads, and of streams that the profiler gives these numbers, 0 if none.
+
+    A stream has its own, if that is above 0 and no other's; else, as threads, it has the next that is free.
+
+    2 threads, streams 7 20   out 0 1 7 20        2 threads, streams 1 7 7 (of two devices)   out 0 2 1 3 4
+    """
+    own = [number if 0 < number < 1 << 31 and streams.count(number) == 1 else 0 for number in streams]
+    free = (number for number in itertools.count() if number == 0 or number not in own)
+    return np.array([number or next(free) for number in (*[0] * threads, *own)], "i4")
 
 
 def _is_rank(value: object) -> bool:

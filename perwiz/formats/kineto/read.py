@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.kineto import order
+from perwiz.formats.kineto import clocks, order
 from perwiz.formats.kineto.book import Book
 from perwiz.formats.kineto.comms import Ends, Kernels
 from perwiz.formats.kineto.device import Device
@@ -20,8 +20,9 @@ from perwiz.formats.kineto.workers import Workers
 from perwiz.formats.otf2.hybrid.threads import endings
 from perwiz.trace import defects, matching, matching_collectives, operations, roots, streams, tables
 from perwiz.trace.arrays import I4, I8
-from perwiz.trace.numbers import paths, running
-from perwiz.trace.tables import NONE, Calls, Labels, Links, Locations, Offsets, Paths, Regions, Times
+from perwiz.trace.matching_collectives import CollectiveInstances
+from perwiz.trace.numbers import distinct_pairs, paths, running
+from perwiz.trace.tables import NONE, Calls, Labels, Links, Locations, Paths, Regions, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
 from perwiz.words import several
 
@@ -131,6 +132,8 @@ class _Builder:
         found = matching_collectives.collectives(calls, done, process, column["sequence"], quiet, comms, times.enter)
         self.roots = roots.inferred(found, calls, times, locations.process, messages, comms) if found.rootless else roots.Roots(found)
         instances = self.roots.instances
+        moved, said = clocks.offsets(nodes, locations.node, calls, instances.collectives, instances.members, times)
+        self.job.faults = [*self._strangers(calls, instances, messages), *([said] if said else []), *self.job.faults]
         return Trace(
             path=self.path,
             format="PyTorch profiler",
@@ -150,20 +153,22 @@ class _Builder:
             labels=Labels.empty(),
             texts=(),
             nodes=nodes,
-            offsets=Offsets.empty(),
+            offsets=moved,
+            offsets_applied=not said,
             defects=self._defects(),
             counts=self._counts(calls, messages.receive, differs, column["sequence"]),
             properties=self._properties(column["sequence"], calls),
             faults=tuple(self.job.faults),
-            clocks_compared=len(nodes) < 2,
+            clocks_compared=len(nodes) < 2 or bool(said),
         )
 
     def _locations(self) -> tuple[Locations, tuple[str, ...]]:
         nodes, node = self.job.nodes()
         count = np.array([rank.locations for rank in self.job.ranks])
-        thread = np.concatenate([np.arange(one) for one in count]).astype("i4")
+        place = np.concatenate([np.arange(one) for one in count])
         hosts = np.repeat([rank.hosts for rank in self.job.ranks], count)
-        kind = np.where(thread == 0, tables.PROCESS, np.where(thread < hosts, tables.THREAD, tables.STREAM)).astype("u1")
+        kind = np.where(place == 0, tables.PROCESS, np.where(place < hosts, tables.THREAD, tables.STREAM)).astype("u1")
+        thread = np.concatenate([rank.numbers for rank in self.job.ranks])
         process = np.repeat(np.array([rank.rank for rank in self.job.ranks], "i4"), count)
         none = np.full(len(thread), NONE, "i4")
         return Locations(np.zeros(len(thread), "i4"), np.repeat(node, count), process, thread, none, kind), nodes
@@ -223,6 +228,18 @@ class _Builder:
         end[threads] = [rank.end_of_first() - self.start for rank in ranks]
         np.maximum.at(end, column["location"][last], column["leave"][last])
         self.instants = Times(begin, end)
+
+    def _strangers(self, calls: Calls, instances: CollectiveInstances, messages: tables.Messages) -> list[str]:
+        """Return in words which ranks do with others in a group what none of those does there: they may be of another job."""
+        rank = np.repeat([rank.rank for rank in self.job.ranks], [part.count for part in self.parts])
+        several = np.bincount(instances.members.collective)[instances.members.collective] > 1
+        met = np.unique(rank[np.concatenate([instances.members.call[several], messages.send, messages.receive])])
+        talks = np.flatnonzero(operations.DIST[calls.op] & operations.TALKS[calls.op])
+        pairs, _ = distinct_pairs(calls.comm[talks], rank[talks])
+        shared = np.isin(pairs[:, 0], pairs[np.isin(pairs[:, 1], met), 0])
+        lone = np.setdiff1d(pairs[shared, 1], met).tolist()
+        why = "nothing that it does with other ranks is done by them: must be of one job"
+        return [f"{rank.path}: {why}" for rank in self.job.ranks if rank.rank in lone]
 
     def _defects(self) -> tables.Defects:
         out = defects.DefectList()

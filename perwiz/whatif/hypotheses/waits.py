@@ -13,7 +13,8 @@ from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
-from perwiz.trace.tables import EVENT, JOIN, NONE, STREAM
+from perwiz.trace.numbers import distinct_pairs
+from perwiz.trace.tables import EVENT, JOIN, LAUNCH, NONE, STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
@@ -43,7 +44,9 @@ class ZeroWait(Hypothesis):
 
 
 class ZeroTime(Hypothesis):
-    """The selected calls take no time: they return when they are entered, or when what they begin is begun elsewhere."""
+    """The selected calls take no time: they return when they are entered, or when what they begin is begun elsewhere; a stream that idles
+    goes on when what it is ordered behind on other streams has ended.
+    """
 
     word, stage, priced, effects_may_precede_causes, of_parts, of_windows = "zero-time", 3, False, True, True, True
 
@@ -54,13 +57,14 @@ class ZeroTime(Hypothesis):
     @staticmethod
     def of(weighted: Weighted, calls: Mask) -> Weighted:
         """Return the graph in which these calls return at once; overwrites its weights."""
+        graph, links = weighted.graph, weighted.trace.links
+        stays = np.flatnonzero((graph.kind == START) | (graph.kind == LINK))
+        stays = stays[(graph.kind[stays] == START) | (links.kind[graph.cause[stays]] == EVENT)]
+        stays = stays[calls[graph.returning[graph.targets(stays)]]]
+        weight = np.minimum(weighted.weight[stays], 0)
         release(weighted, calls, START)
-        graph = weighted.graph
         weighted.weight[graph.start[graph.returned[calls]]] = 0
-        if len(weighted.trace.links):
-            begins = np.flatnonzero(graph.kind == START)
-            begins = begins[calls[graph.returning[graph.targets(begins)]]]
-            weighted.weight[begins] = np.minimum(weighted.weight[begins], 0)
+        weighted.weight[stays] = weight
         return weighted
 
 
@@ -123,7 +127,7 @@ class Eager(Hypothesis):
 
 class Alone(Hypothesis):
     """Nothing runs on other streams of a process while these calls of its streams do: what would run beside one begins behind it, or it
-    begins behind that, whichever came first in the recording. So communication does not overlap with computation.
+    begins behind that, whichever was launched first. So communication does not overlap with computation.
     """
 
     word, stage = "alone", 3
@@ -152,8 +156,9 @@ def _beside(trace: Trace, calls: Mask) -> tuple[I8, I8]:
     Between two calls that idle a stream does something, or calls: on stream 1 a call runs from 4 to 9, on stream 2 kernels from 2 to 6 and
     from 6 to 8. The call begins at 6, when the first kernel has ended, and the second one when the call has.
     """
-    location, times, first = trace.calls.location, trace.timeline.calls, trace.first_calls
+    location, first = trace.calls.location, trace.first_calls
     idles = trace.calls.op == operations.OP["device_idle"]
+    turn = _turns(trace, idles)
     row = np.flatnonzero(calls & ~idles & (trace.locations.kind == STREAM)[location])
     row = row[(row > first[location[row]]) & (row + 1 < first[location[row] + 1])]
     row = row[idles[row - 1] & idles[row + 1]]
@@ -161,12 +166,29 @@ def _beside(trace: Trace, calls: Mask) -> tuple[I8, I8]:
     for stream in np.flatnonzero(trace.locations.kind == STREAM).tolist():
         other = first[stream] + np.flatnonzero(idles[first[stream] : first[stream + 1]])
         mine = row[(trace.locations.process[location[row]] == trace.locations.process[stream]) & (location[row] != stream)]
-        place = np.searchsorted(times.leave[other], times.enter[mine])
+        place = np.searchsorted(turn[other], turn[mine - 1])
         mine, place = mine[place < len(other)], place[place < len(other)]
         before = other[place]
         pairs += [np.stack([mine + 1, before])[:, place + 1 < len(other)], np.stack([before, mine - 1])[:, place > 0]]
     found = np.concatenate(pairs, axis=1)
     return found[0], found[1]
+
+
+def _turns(trace: Trace, idles: Mask) -> I8:
+    """Return which comes first of what is done behind calls that idle, a number per call: what is launched first, of one launch what begins
+    first. A collective that waits for a late rank begins before much that is launched before the next one.
+
+    On a process of which not all launches were recorded what begins first comes first.
+    """
+    begin, links, location = trace.timeline.calls.leave, trace.links, trace.calls.location
+    launched = np.full(len(begin), NONE, "i8")
+    launch = links.kind == LAUNCH
+    launched[links.effect[launch]] = trace.timeline.calls.enter[links.cause[launch]]
+    process, last = trace.locations.process[location], np.append(location[1:] != location[:-1], True)
+    untold = np.unique(process[idles & ~last & (launched == NONE)])
+    turn = distinct_pairs(np.where(np.isin(process, untold), begin, launched), begin)[1].astype("i8")
+    turn[last] = len(turn)
+    return turn
 
 
 def held(weighted: Weighted, messages: Mask) -> I8:

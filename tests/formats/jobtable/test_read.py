@@ -99,7 +99,7 @@ def test_read__messages_and_what_comes_first(tmp_path):
     assert set(trace.messages.mode.tolist()) == {3}
     at = {(int(trace.processes_of_calls[c]), int(trace.locations.thread[trace.calls.location[c]])) for c in trace.links.effect}
     assert at == {(0, 0), (0, 1), (0, 2), (2, 0), (2, 2)}
-    guessed = np.flatnonzero(trace.links.kind == tables.EVENT)
+    guessed = np.flatnonzero(trace.links.kind == tables.DONE)
     times, cause, effect = trace.timeline.calls, trace.links.cause[guessed], trace.links.effect[guessed]
     assert (times.enter[cause].tolist(), times.leave[effect].tolist()) == ([2_500_000_000], [2_750_000_000])
     assert len(trace.collectives) == 1

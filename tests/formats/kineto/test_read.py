@@ -11,8 +11,10 @@ from kinetos import Rank, hiding, put, two_ranks
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.kineto import names
+from perwiz.formats.kineto.rank import numbered
 from perwiz.trace import operations, tables
 from perwiz.trace.tied import processors
+from perwiz.whatif.health import health
 from perwiz.whatif.ranking import computation, devices
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.plan import plan
@@ -343,6 +345,10 @@ def test_read__files_of_several_kinds(tmp_path):
 
 
 REFUSALS = [
+    (
+        [Rank(0, 3).op("a", 1, 1), *(Rank(rank, 3, host_name="n").op("a", 1e6 * rank, 1) for rank in (1, 2))],
+        "/rank2.json: 1.000 s from {folder}/rank1.json: must be of one run",
+    ),
     ([Rank(0), Rank(1)], "no file can be read ({folder}/rank0.json: no event of an operator, a kernel or a launch, must have some)"),
     (
         [Rank(0).op("a", 1, 1), Rank(1, 4).op("a", 1, 1)],
@@ -457,6 +463,100 @@ def test_alone__nothing_beside_collectives(tmp_path):
         perwiz.PerwizError, match=r"^alone op:device_launch: must be calls of a stream, such as collectives, with others of"
     ):
         perwiz.predict(trace, "alone op:device_launch", clock="none")
+
+
+def test_alone__in_the_order_of_launches(tmp_path):
+    """Worked by hand: rank 0 has three kernels of 10 and two sums of 5; the first sum waits for rank 1, 60 later, whose kernels run beside it.
+
+    Alone: first, sum (ends at 85, as rank 1 comes at 80), second (95), sum (100), third (110). The second sum began behind the third kernel.
+    """
+    ranks = []
+    for number, at in ((0, 0), (1, 60)):
+        one = Rank(number).note("ProfilerStep#1", 0, 150).launch("first()", 5 + at, 10 + at, 10).nccl("AllReduce", 10 + at, 20 + at, 65 - at, 0)
+        one.launch("second()", 18 + at, 20 + at, 10).nccl("AllReduce", 22 + at, 91 if at else 85, 5 if at else 11, 1)
+        ranks.append(one.launch("third()", 30 + at, 30 + at + (1 if at else 0), 10))
+    trace = read(tmp_path, *ranks)
+    times = perwiz.predict(trace, "alone op:dist_all_reduce", clock="none", draws=0).predicted.calls
+    sums = np.flatnonzero((trace.calls.op == operations.OP["dist_all_reduce"]) & (trace.calls.location == 2))
+    idle = np.flatnonzero(trace.calls.location == 1)
+    assert times.leave[sums].tolist() == [85_000, 100_000]
+    assert [(times.leave[k] / 1000, times.enter[k + 1] / 1000) for k in idle[:3]] == [(10, 20), (85, 95), (100, 110)]
+
+
+def test_zero_time__streams_wait_for_each_other_still(tmp_path):
+    """Worked by hand: no launch is late, so `gemm` begins at 10, the sum behind it at 40 and `next` behind that at 68, 13 sooner."""
+    trace = read(tmp_path, hiding())
+    assert perwiz.predict(trace, "zero-time op:device_idle", draws=0).gain == 13_000
+
+
+def test_read__threads_that_only_ask(tmp_path):
+    """A thread of NCCL asks whether events are over: it is no thread of the job, which is complete without it."""
+    trace = read(tmp_path, *(one.call("cudaEventQuery", 30, 1, 9) for one in two_ranks()))
+    assert (len(trace.locations), health(trace).incomplete) == (6, False)
+    (tmp_path / "alone").mkdir()
+    assert len(read(tmp_path / "alone", Rank(0, 1).call("cudaEventQuery", 1, 1)).locations) == 1
+
+
+@pytest.mark.parametrize(
+    ("threads", "streams", "numbers"),
+    [(2, [7, 20], [0, 1, 7, 20]), (2, [1, 7, 7], [0, 2, 1, 3, 4]), (1, [0, 7], [0, 1, 7]), (1, [1 << 31], [0, 1])],
+)
+def test_numbered(threads, streams, numbers):
+    assert numbered(threads, streams).tolist() == numbers
+
+
+def test_read__streams_have_their_numbers(tmp_path):
+    assert read(tmp_path, *two_ranks()).locations.thread.tolist() == [0, 7, 20] * 2
+
+
+def test_read__what_is_no_trace_is_named(tmp_path):
+    path = put(tmp_path / "job", *two_ranks())
+    for name, text in (("rank2.json", ""), ("rank3.json.gz", "x"), ("settings.json", "{}")):
+        (tmp_path / "job" / name).write_text(text)
+    why = "no trace of the PyTorch profiler, though named like that of a rank: left out"
+    assert files.read(path).faults == tuple(f"{path}/{name}: {why}" for name in ("rank2.json", "rank3.json.gz"))
+
+
+def test_read__a_rank_of_another_job(tmp_path):
+    """Three ranks of one size: two sum in step 5, one in step 9."""
+    path = put(tmp_path / "job", *two_ranks(), two_ranks(numbers=(5, 9))[1])
+    third = json.loads((tmp_path / "job" / "rank1.json").read_text())
+    put(tmp_path / "job", two_ranks()[1])
+    third["distributedInfo"]["rank"] = 2
+    (tmp_path / "job" / "rank2.json").write_text(json.dumps(third).replace("[0, 1]", "[0, 1, 2]"))
+    for rank in (0, 1):
+        file = tmp_path / "job" / f"rank{rank}.json"
+        file.write_text(file.read_text().replace("[0, 1]", "[0, 1, 2]").replace('"world_size": 2', '"world_size": 3'))
+    file = tmp_path / "job" / "rank2.json"
+    file.write_text(file.read_text().replace('"world_size": 2', '"world_size": 3'))
+    why = "nothing that it does with other ranks is done by them: must be of one job"
+    assert files.read(path).faults == (f"{path}/rank2.json: {why}",)
+
+
+@pytest.mark.parametrize("ahead", [5_000, 3_000_000_000])
+def test_read__clocks_of_hosts(tmp_path, ahead):
+    """The second host's clock is ahead, by 5 ms or most of an hour: both ranks leave the collective at 125, so it is put back by that."""
+    one, other = two_ranks()
+    one.beside["host_name"], other.beside["host_name"] = "n0", "n1"
+    for event in other.events:
+        event["ts"] += ahead
+    trace = files.read(put(tmp_path / "job", one, other))
+    took = "5.000 ms" if ahead == 5_000 else "3000 s"
+    assert trace.faults == (f"clocks against n0: n1 {took} ahead; moved by the ends of 1 collective",)
+    assert trace.offsets.offset.tolist() == [0, 0, 0, -ahead, -ahead, -ahead]
+    right = replayed(files.read(put(tmp_path / "right", *two_ranks())))
+    assert replayed(trace).makespan == right.makespan
+    assert replayed(trace, clock="none").makespan == right.makespan + 1000 * ahead
+
+
+def test_read__clocks_of_hosts_that_may_be_right(tmp_path):
+    """A host that leaves 3 later, and never before the other one has entered, keeps its clock."""
+    one, other = two_ranks()
+    one.beside["host_name"], other.beside["host_name"] = "n0", "n1"
+    for event in other.events:
+        event["ts"] += 3
+    trace = files.read(put(tmp_path / "job", one, other))
+    assert (trace.faults, len(trace.offsets)) == ((), 0)
 
 
 def test_hide__full_overlap(tmp_path):

@@ -1,0 +1,97 @@
+"""Clocks of different hosts, by what their ranks do together: no rank leaves before the last has entered, all at about one time."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8
+from perwiz.trace.tables import Calls, Collectives, Members, Offsets, Times
+from perwiz.words import duration, several
+
+_NAMED = 3
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Met:
+    """What the ranks of a host do in a collective of several hosts: rows, in order of (collective, host)."""
+
+    collective: I8
+    host: I8
+    entered: I8
+    """When the last of them enters, ns."""
+    left: I8
+    """When the first of them leaves, ns."""
+
+
+def offsets(
+    nodes: tuple[str, ...], node: I4, calls: Calls, collectives: Collectives, members: Members, times: Times
+) -> tuple[Offsets, str]:
+    """Return by how much each location is to be moved, and in words which hosts that are; nothing if no clock is proven wrong.
+
+    `node` is the host of each location, those of unknown ones stay. A host is moved by the median by which it leaves collectives before
+    another one, or as near to that as lets no rank leave before the last has entered.
+    """
+    met = _met(node, calls, collectives, members, times)
+    if not _wrong(met):
+        return Offsets.empty(), ""
+    moved, seen = _moved(met, len(nodes)), len(np.unique(met.collective))
+    by = np.append(moved, 0)[node] / 1e3
+    zero = np.zeros(len(node))
+    told = [f"{nodes[k]} {duration(abs(ns))} {'behind' if ns > 0 else 'ahead'}" for k, ns in enumerate(moved.tolist()) if ns]
+    more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
+    said = f"clocks against {nodes[0]}: {', '.join(told[:_NAMED])}{more}; moved by the ends of {several(seen, 'collective')}"
+    return Offsets(np.arange(len(node), dtype="i4"), np.zeros(len(node), "i8"), by, zero, zero), said
+
+
+def _met(node: I4, calls: Calls, collectives: Collectives, members: Members, times: Times) -> _Met:
+    """Return what hosts do in collectives in which all wait for all."""
+    meets = (operations.KIND[collectives.op] == operations.N_TO_N) & operations.OF_PROCESSES[collectives.op]
+    host = node[calls.location[members.call]].astype("i8")
+    row = np.flatnonzero(meets[members.collective] & (members.done >= 0) & (host >= 0))
+    row = row[np.lexsort((host[row], members.collective[row]))]
+    collective, host = members.collective[row].astype("i8"), host[row]
+    first = np.flatnonzero((np.diff(collective, prepend=-1) != 0) | (np.diff(host, prepend=-1) != 0))
+    if not len(first):
+        return _Met(*np.zeros((4, 0), "i8"))
+    entered = np.maximum.reduceat(times.enter[members.call[row]], first)
+    left = np.minimum.reduceat(times.leave[members.done[row]], first)
+    collective, host = collective[first], host[first]
+    several_hosts = np.bincount(collective)[collective] > 1
+    return _Met(*(column[several_hosts] for column in (collective, host, entered, left)))
+
+
+def _wrong(met: _Met) -> bool:
+    """Return whether a host leaves a collective before another one has entered."""
+    begin = np.flatnonzero(np.diff(met.collective, prepend=-1))
+    if not len(begin):
+        return False
+    own = np.repeat(np.arange(len(begin)), np.diff(np.append(begin, len(met.host))))
+    latest, soonest = np.maximum.reduceat(met.entered, begin), np.minimum.reduceat(met.left, begin)
+    late, soon = np.full((2, len(begin)), -1)
+    late[own[met.entered == latest[own]]] = met.host[met.entered == latest[own]]
+    soon[own[met.left == soonest[own]]] = met.host[met.left == soonest[own]]
+    return bool(((latest > soonest) & (late != soon)).any())
+
+
+def _moved(met: _Met, hosts: int) -> I8:
+    """Return by how much each host is to be moved, ns: the first one stays, each other goes by one that has its place already."""
+    out, placed = np.zeros(hosts, "i8"), [0]
+    for known in placed:
+        beside = np.isin(met.collective, met.collective[met.host == known])
+        for other in np.setdiff1d(met.host[beside], placed).tolist():
+            out[other] = out[known] + _between(met, known, other)
+            placed.append(other)
+    return out
+
+
+def _between(met: _Met, known: int, other: int) -> int:
+    """Return by how much a host is to be moved against one that is known, ns."""
+    one, two = met.host == known, met.host == other
+    both = np.intersect1d(met.collective[one], met.collective[two])
+    one, two = (which & np.isin(met.collective, both) for which in (one, two))
+    least, most = (met.entered[one] - met.left[two]).max(), (met.left[one] - met.entered[two]).min()
+    usual = int(np.median(met.left[one] - met.left[two]))
+    return int(np.clip(usual, least, most)) if least <= most else usual
