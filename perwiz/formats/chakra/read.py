@@ -8,8 +8,7 @@ from perwiz.formats.chakra import nodes
 from perwiz.formats.chakra.job import GATHER, RECV, SCATTER, SEND, Job
 from perwiz.formats.chakra.lanes import Lanes
 from perwiz.formats.kineto import names
-from perwiz.formats.kineto.between import Between, idle
-from perwiz.formats.kineto.book import Book
+from perwiz.formats.kineto.book import Between, Book, idle
 from perwiz.kernels import chakra
 from perwiz.trace import defects, matching, matching_collectives, operations, roots, tables
 from perwiz.trace.arrays import I8

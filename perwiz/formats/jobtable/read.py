@@ -10,8 +10,7 @@ from perwiz.formats.jobtable.columns import Operations
 from perwiz.formats.jobtable.groups import Groups
 from perwiz.formats.jobtable.lanes import BARRIER, Lanes
 from perwiz.formats.jobtable.order import Order
-from perwiz.formats.kineto.between import idle
-from perwiz.formats.kineto.book import Book
+from perwiz.formats.kineto.book import Book, idle
 from perwiz.trace import matching, matching_collectives, operations, tables
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import paths, running

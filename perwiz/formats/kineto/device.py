@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.formats.kineto import names
-from perwiz.formats.kineto.between import idle
-from perwiz.formats.kineto.book import Book
+from perwiz.formats.kineto.book import Book, idle
 from perwiz.formats.kineto.events import COPY, DRIVER, KERNEL, RUNTIME, SET, SYNC
 from perwiz.formats.kineto.rank import Columns, Rank
 from perwiz.trace import operations, streams

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.formats.kineto import names
-from perwiz.formats.kineto.between import idle
-from perwiz.formats.kineto.book import Book
+from perwiz.formats.kineto.book import Book, idle
 from perwiz.formats.kineto.comms import RECV, SEND, Ends
 from perwiz.formats.kineto.events import ANNOTATION, DRIVER, OPERATOR, RUNTIME
 from perwiz.formats.kineto.groups import Groups

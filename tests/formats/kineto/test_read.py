@@ -466,13 +466,14 @@ def test_alone__nothing_beside_collectives(tmp_path):
 
 
 def test_alone__in_the_order_of_launches(tmp_path):
-    """Worked by hand: rank 0 has three kernels of 10 and two sums of 5; the first sum waits for rank 1, 60 later, whose kernels run beside it.
+    """Worked by hand: rank 0 has three kernels of 10 and two sums of 5; the first sum waits for rank 1, 60 later, beside kernels.
 
-    Alone: first, sum (ends at 85, as rank 1 comes at 80), second (95), sum (100), third (110). The second sum began behind the third kernel.
+    Alone: first, sum (ends at 85, as rank 1 comes at 80), second (95), sum (100), third (110). The second sum began behind it.
     """
     ranks = []
     for number, at in ((0, 0), (1, 60)):
-        one = Rank(number).note("ProfilerStep#1", 0, 150).launch("first()", 5 + at, 10 + at, 10).nccl("AllReduce", 10 + at, 20 + at, 65 - at, 0)
+        one = Rank(number).note("ProfilerStep#1", 0, 150).launch("first()", 5 + at, 10 + at, 10)
+        one.nccl("AllReduce", 10 + at, 20 + at, 65 - at, 0)
         one.launch("second()", 18 + at, 20 + at, 10).nccl("AllReduce", 22 + at, 91 if at else 85, 5 if at else 11, 1)
         ranks.append(one.launch("third()", 30 + at, 30 + at + (1 if at else 0), 10))
     trace = read(tmp_path, *ranks)
