@@ -125,9 +125,11 @@ def read_part(path: str, team: Team, progress: Progress | None = None) -> Trace 
 
     path = _named(path)
     form = agreed(team, lambda: next(form for form in FORMATS if form.looks_like(path)))
-    seen = texts(team, form.name)
+    seen = texts(team, form.name if form is not ALOG or os.path.exists(path) else "nothing")
     if other := next((rank for rank, name in enumerate(seen) if name != seen[0]), 0):
-        raise TraceError(f"{path}: {seen[0]} as process 0 sees it, {seen[other]} as process {other} does; all must see the same files")
+        paths = texts(team, path)
+        there = f"{paths[other]}: {seen[other]} as process {other} sees it"
+        raise TraceError(f"{there}, {paths[0]} {seen[0]} as process 0 does; must be parts of one run")
     return form.read_part(path, team, progress)
 
 

@@ -65,6 +65,10 @@ class DefectList:
 
     def table(self) -> Defects:
         """Return all, sorted by line, location and reason."""
-        lines, locations, reasons = np.concatenate(self._lines), np.concatenate(self._locations), np.concatenate(self._reasons)
-        order = np.lexsort((reasons, locations, lines))
-        return Defects(lines[order], locations[order], reasons[order])
+        return in_order(Defects(np.concatenate(self._lines), np.concatenate(self._locations), np.concatenate(self._reasons)))
+
+
+def in_order(found: Defects) -> Defects:
+    """Return defects sorted by line, location and reason."""
+    order = np.lexsort((found.reason, found.location, found.line))
+    return Defects(found.line[order], found.location[order], found.reason[order])

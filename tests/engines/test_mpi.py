@@ -66,17 +66,27 @@ def test_command__the_same_answer_once(mpiexec, capsys, ranks, words):
     assert (done.returncode, done.stdout) == (code, alone), done.stderr
 
 
-CORRECT, INFO = ["correct"], ["info"]
+@pytest.mark.slow
+def test_command__an_archive_is_read_in_parts(mpiexec, capsys):
+    archive = str(TRACES / "npb-is.S-4")
+    code = main(["correct", archive, "--json"])
+    alone = capsys.readouterr().out
+    done = mpiexec(2, "-m", "perwiz", "correct", archive, "--json")
+    assert (done.returncode, done.stdout, said(done)) == (code, alone, [])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "words"), [(2, CORRECT), (3, INFO)])
-def test_command__an_archive_is_read_in_parts(mpiexec, capsys, ranks, words):
-    archive = str(TRACES / "npb-is.S-4")
-    code = main([*words, archive, "--json"])
-    alone = capsys.readouterr().out
-    done = mpiexec(ranks, "-m", "perwiz", *words, archive, "--json")
-    assert (done.returncode, done.stdout, said(done)) == (code, alone, [])
+def test_command__a_directory_per_machine(mpiexec, capsys, tmp_path):
+    """Ranks 2 and 3 were recorded on a machine that is named first and has two processes: the answer is that of the archive with all."""
+    for name, others in (("traces", "01"), ("other", "23")):
+        shutil.copytree(TRACES / "npb-is.S-4", tmp_path / name)
+        for file in (tmp_path / name / "traces").glob(f"[{others}].*"):
+            file.unlink()
+    code = main(["info", str(TRACES / "npb-is.S-4"), "--json"])
+    alone = json.loads(capsys.readouterr().out) | {"trace": "traces"}
+    command = ["-m", "perwiz", "info"]
+    done = mpiexec(2, *command, "traces", "--json", ":", "-n", "1", sys.executable, "-P", *command, "other", "--json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout), said(done)) == (code, alone, [])
 
 
 @pytest.mark.slow

@@ -479,7 +479,7 @@ def test_bounds__neighbours_together_and_even():
     for rank, calls in enumerate([1, 1, 1, 30, 30]):
         for _ in range(calls):
             b.call(rank, "Wtime")
-    places, weight = b.trace().locations, np.array([4, 4, 4, 62, 62])
+    places, weight = b.trace().locations.process, np.array([4, 4, 4, 62, 62])
     assert bounds_of(places, weight, 2).tolist() == [0, 4, 5]
     many = bounds_of(places, weight, 9)
     assert (len(many), many[0], many[-1], (np.diff(many) >= 0).all()) == (10, 0, 5, True)
@@ -499,7 +499,7 @@ def test_refused__another_trace():
 
 def test_bounds__threads_stay_with_their_process():
     trace = build.CATALOGUE["threads"]()
-    bounds = bounds_of(trace.locations, np.ones(len(trace.locations)), 2).tolist()
+    bounds = bounds_of(trace.locations.process, np.ones(len(trace.locations)), 2).tolist()
     own = [set(trace.locations.process[low:high].tolist()) for low, high in itertools.pairwise(bounds)]
     assert not own[0] & own[1]
 

@@ -25,6 +25,11 @@ def anchor_of(path: str) -> str:
     return os.path.realpath(anchor) if os.path.islink(anchor) else anchor
 
 
+def definitions_of(anchor: str) -> str:
+    """Return the path of the definitions beside an anchor file."""
+    return f"{anchor.removesuffix('.otf2')}.def"
+
+
 def is_anchor(path: str) -> bool:
     """Return whether a file is an anchor file. Raises OSError if there is none."""
     if not stat.S_ISREG(os.stat(path).st_mode):

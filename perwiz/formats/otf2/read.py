@@ -11,7 +11,7 @@ import os
 import pathlib
 import stat
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -21,7 +21,7 @@ from perwiz import allowed
 from perwiz.errors import TraceError
 from perwiz.formats.foreign import refusal
 from perwiz.formats.otf2.definitions import Definitions, Location
-from perwiz.formats.otf2.files import anchor_of, is_anchor
+from perwiz.formats.otf2.files import anchor_of, definitions_of, is_anchor
 from perwiz.formats.otf2.library.packed import Arrays, Asked, Task, consumer_class, in_memory
 from perwiz.formats.otf2.library.process import Process
 
@@ -70,8 +70,8 @@ class Recording:
     """Returns the state of all locations, given that of those that were read here, and these."""
 
 
-Kept = Callable[[Definitions, Mapping[str, int]], Container[int]]
-"""Returns the locations to be read, given the sizes of event files by name."""
+Kept = Callable[[Definitions], Container[int]]
+"""Returns the locations to be read."""
 
 
 def record(
@@ -84,11 +84,11 @@ def record(
     A location whose events cannot be read, or not to their end, says so; what could be read is there.
     Raises TraceError for an archive whose definitions, or none of whose events, can be read, and LibraryError without the library.
     """
-    with _Workers(_checked(path), consumer, kept, others) as workers:
+    with _Workers(checked(path), consumer, kept, others) as workers:
         return workers.run(progress or (lambda done, total: None))
 
 
-def _checked(path: str) -> str:
+def checked(path: str) -> str:
     """Return the path of an anchor file that can be one, with definitions beside it. Raises TraceError else."""
     try:
         anchor = anchor_of(path)
@@ -100,7 +100,7 @@ def _checked(path: str) -> str:
             raise TraceError(f"{anchor}: {size} bytes, must be the anchor file of an OTF2 archive")
         if not anchor.endswith(".otf2"):
             raise TraceError(f"{anchor}: a name without .otf2, must have it for the other files of the archive to be found")
-        definitions = f"{anchor.removesuffix('.otf2')}.def"
+        definitions = definitions_of(anchor)
         if not os.path.lexists(definitions):
             raise TraceError(f"{anchor}: an anchor file without its definitions, must have {os.path.basename(definitions)} beside it")
         _regular(definitions)
@@ -122,7 +122,7 @@ def _regular(path: str) -> int:
     return status.st_size
 
 
-def _event_files(anchor: str) -> dict[str, int]:
+def event_files(anchor: str) -> dict[str, int]:
     """Return the sizes of the event files beside an anchor file, by name."""
     folder = pathlib.Path(anchor.removesuffix(".otf2"))
     if not folder.is_dir():
@@ -135,11 +135,11 @@ class _Workers:
     """The processes that read one archive, each some locations at a time, and what they found."""
 
     def __init__(self, anchor: str, consumer: str, kept: Kept | None, others: int) -> None:
-        self._anchor, self._sizes, self._kept = anchor, _event_files(anchor), kept
+        self._anchor, self._sizes, self._kept = anchor, event_files(anchor), kept
         self._passed_over: set[int] = set()
         self._bytes = sum(self._sizes.values())
         self._most = max(1, min(allowed.processors() // (others + 1), len(self._sizes), self._bytes // _WORTH))
-        size = self._bytes + os.stat(f"{anchor.removesuffix('.otf2')}.def").st_size
+        size = self._bytes + os.stat(definitions_of(anchor)).st_size
         self._asked = Asked(anchor, size, consumer, definitions=True)
         self._definitions: Definitions | None = None
         self._left: list[Task] = []
@@ -199,7 +199,7 @@ class _Workers:
         if defined.resolution < 1:
             raise TraceError(f"{self._anchor}: no clock resolution is defined, must have ticks per second")
         self._definitions = defined
-        kept = self._kept(defined, self._sizes) if self._kept else None
+        kept = self._kept(defined) if self._kept else None
         locations = [location for location in defined.locations if kept is None or location.ref in kept]
         self._passed_over = {location.ref for location in defined.locations} - {location.ref for location in locations}
         self._left = sorted(self._tasks(locations) if locations else [], key=lambda task: task.bytes, reverse=True)[::-1]

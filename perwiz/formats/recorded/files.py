@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -99,9 +99,11 @@ def _processes(folder: str) -> Iterator[Process]:
     threads = Counter(int(match[1]) for name in names if (match := re.fullmatch(r"calls-(\d+)\.\d+\.npy", name)))
     for name in names:
         if match := re.fullmatch(r"definitions-(\d+)\.jsonl", name):
-            about, definitions, fault = _definitions(os.path.join(folder, name), int(match[1]))
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                about, definitions, fault = _definitions(file, path, int(match[1]))
             if about:
-                yield _process(os.path.join(folder, name), about, definitions, threads[about.process], fault)
+                yield _process(path, about, definitions, threads[about.process], fault)
 
 
 def _process(path: str, about: About, definitions: list[Definition], threads: int, fault: str) -> Process:
@@ -116,26 +118,33 @@ def _process(path: str, about: About, definitions: list[Definition], threads: in
     return Process(path, about, definitions, [_used(records) for records in calls], parts, counts, fault)
 
 
-def _definitions(path: str, rank: int) -> tuple[About | None, list[Definition], str]:
+def elsewhere(path: str, text: str, rank: int, threads: int) -> Process:
+    """Return a process that recorded elsewhere, of which the text of its definitions is known, and no call."""
+    about, definitions, _ = _definitions(text.splitlines(keepends=True), path, rank)
+    assert about, "whoever tells of a process has read what it is"
+    calls, parts = ([_no_rows(dtype)] * threads for dtype in (CALL, PART))
+    return Process(path, about, definitions, calls, parts, [], "")
+
+
+def _definitions(lines: Iterable[str], path: str, rank: int) -> tuple[About | None, list[Definition], str]:
     """Return the first definition and those after it, up to a line that is no JSON, and which that is, or nothing. Raises TraceError."""
     about: About | None = None
     out: list[Definition] = []
     comms, left = 0, MOST_RANKS
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                found = definition(line)
-                if not about:
-                    about = _about(found, rank)
-                    continue
-                if isinstance(found, Communicator):
-                    left -= found.count(comms, about.end, left)
-                    comms += 1
-            except NoJson:
-                return about, out, f"{path}:{number}: no JSON: this and what follows in the file is left out"
-            except Mistyped as error:
-                raise TraceError(f"{path}:{number}: {error}") from None
-            out += [found] if found else []
+    for number, line in enumerate(lines, 1):
+        try:
+            found = definition(line)
+            if not about:
+                about = _about(found, rank)
+                continue
+            if isinstance(found, Communicator):
+                left -= found.count(comms, about.end, left)
+                comms += 1
+        except NoJson:
+            return about, out, f"{path}:{number}: no JSON: this and what follows in the file is left out"
+        except Mistyped as error:
+            raise TraceError(f"{path}:{number}: {error}") from None
+        out += [found] if found else []
     return about, out, ""
 
 
@@ -154,6 +163,10 @@ def rows(name: str, dtype: np.dtype[Any]) -> Rows:
                 if file.read(6) != b"\x93NUMPY":
                     raise TraceError(f"{name}: no .npy file")
             return np.memmap(name, dtype, "r", _HEADER, (count,)).view(np.recarray)
+    return _no_rows(dtype)
+
+
+def _no_rows(dtype: np.dtype[Any]) -> Rows:
     return np.recarray(0, dtype)
 
 

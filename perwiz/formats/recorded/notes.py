@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from perwiz import words
 from perwiz.formats.recorded.files import Process
@@ -12,22 +14,32 @@ _MOST = 4
 """Places of calls, or nodes, that are named."""
 _RANKS = 8
 """Ranks that are named of each."""
-_Call = tuple[str, str]
-"""Routine and place."""
 
 
-def unreturned(processes: list[Process], sites: Sites, silent: int = 0) -> str:
-    """Return which ranks were still in a call of MPI or OpenSHMEM when the run ended, and in which, most of them first; nothing if none.
+class Call(NamedTuple):
+    """A call that a process was still in when the run ended."""
+
+    routine: str
+    place: str
+
+
+def still_in(processes: list[Process], sites: Sites) -> dict[int, Call]:
+    """Return the calls of MPI or OpenSHMEM that ranks were still in when the run ended."""
+    return {process.rank: call for process in processes if (call := _open(process, sites))}
+
+
+def unreturned(still: Mapping[int, Call], heard: int, silent: int = 0) -> str:
+    """Return which ranks were still in a call, given these, when the run of so many processes that were heard of ended, and in which, most
+    of them first; nothing if none.
 
     If all were, and none of the run is `silent`, it may be a deadlock.
     """
-    inside: dict[_Call, list[int]] = {}
-    for process in processes:
-        if call := _open(process, sites):
-            inside.setdefault(call, []).append(process.rank)
+    inside: dict[Call, list[int]] = {}
+    for rank, call in sorted(still.items()):
+        inside.setdefault(call, []).append(rank)
     if not inside:
         return ""
-    count, several = sum(map(len, inside.values())), len(processes) + silent
+    count, several = len(still), heard + silent
     every = count == several > 1
     ended = not any(routine == "MPI_Abort" for routine, _ in inside)
     doubt = ": deadlock?" if every and ended else ""
@@ -41,18 +53,18 @@ def unreturned(processes: list[Process], sites: Sites, silent: int = 0) -> str:
     return f"{who} were still in MPI when the run ended{doubt or ':'} {'; '.join(named + others)}"
 
 
-def _open(process: Process, sites: Sites) -> _Call | None:
+def _open(process: Process, sites: Sites) -> Call | None:
     """Return the call that a process never returned from, of its first thread that is in one; None if there is none."""
     names = process.about.operations
     for calls in process.calls:
         if len(calls) and not calls[-1]["leave"]:
             routine = names[op] if (op := int(calls[-1]["op"])) < len(names) else ""
             if routine.startswith(("MPI_", "shmem_")):
-                return routine, sites.of(process, calls["site"][-1:])[0]
+                return Call(routine, sites.of(process, calls["site"][-1:])[0])
     return None
 
 
-def _named(call: _Call) -> str:
+def _named(call: Call) -> str:
     routine, place = call
     return f"{routine} ({place})" if place else routine
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from perwiz.formats.recorded.definitions import Comparison
 from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.regions import RegionInstances
 from perwiz.formats.recorded.shmem import Shmem
-from perwiz.formats.recorded.sites import Sites
+from perwiz.formats.recorded.sites import Sites, told_of
 from perwiz.formats.recorded.threads import Threads
 from perwiz.formats.recorded.windows import Windows
 from perwiz.trace import defects, matching, matching_collectives, operations
@@ -42,7 +43,8 @@ def read(path: str, *more: str) -> Trace:
 
     Raises TraceError when there is no such run, or nothing in it.
     """
-    return Builder(processes([path, *more]), [path, *more]).trace()
+    folders = [path, *more]
+    return Builder(processes(folders), folders, told_of(folders)).trace()
 
 
 def model_of(folders: list[str]) -> str:
@@ -56,7 +58,8 @@ class Builder:
     team: Team | None = None
     """Processes that have a run together, each with what it read."""
 
-    def __init__(self, recorded: list[Process], folders: list[str]) -> None:
+    def __init__(self, recorded: list[Process], folders: list[str], told: Mapping[str, str]) -> None:
+        """`told`: the files of places of calls, by path."""
         self.path, self.processes, self.folders = folders[0], recorded, folders
         worlds: dict[int, int] = {}
         for about in (process.about for process in recorded):
@@ -68,14 +71,15 @@ class Builder:
             raise TraceError(f"{self.path}: a recorded run without records")
         begun = [process.about.begun for process in recorded]
         self.start = self._earliest(begun + firsts)
-        self.columns = Columns(recorded, self.comms, Sites(folders), self.start)
+        self.columns = Columns(recorded, self.comms, Sites(told), self.start)
         self.faults = [*(process.fault for process in recorded if process.fault), *self.columns.sites.faults]
         self.begun = np.array(begun, "i8")[self.columns.process]
-        self.notes = self._notes(recorded)
+        self.notes = self._notes(notes.still_in(recorded, self.columns.sites))
 
-    def _notes(self, recorded: list[Process]) -> dict[str, str]:
-        """Return what the run tells of itself, as properties of the trace."""
-        said = {UNRETURNED: notes.unreturned(recorded, self.columns.sites, self.silent), SHARED: notes.shared_processors(recorded)}
+    def _notes(self, inside: dict[int, notes.Call]) -> dict[str, str]:
+        """Return what the run tells of itself, as properties of the trace, given the calls that ranks were still in when it ended."""
+        told = notes.unreturned(inside, len(self.processes), self.silent)
+        said = {UNRETURNED: told, SHARED: notes.shared_processors(self.processes)}
         return {key: text for key, text in said.items() if text}
 
     def _earliest(self, times: list[int]) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -91,14 +93,14 @@ def _words(function: str, place: str, plain: str) -> str:
 class Sites:
     """Numbers the places that calls were made from, in order of first occurrence. What differs in nothing that is known is one place."""
 
-    def __init__(self, folders: list[str]) -> None:
+    def __init__(self, told: Mapping[str, str]) -> None:
+        """`told`: the texts of the files that were written right after the run, by path."""
         self._known: dict[tuple[_Module, int], str] = {}
         self.faults: list[str] = []
         """What could not be read, in words."""
-        for folder in folders:
-            file = os.path.join(folder, FILE)
+        for file, text in told.items():
             try:
-                self._known |= _told(file)
+                self._known |= _places(text)
             except NoJson:
                 self.faults.append(f"{file}: no JSON, must be what perwiz record wrote")
             except Mistyped as error:
@@ -128,13 +130,18 @@ class Sites:
         return self._number.setdefault(self._text(module, offset), len(self._number))
 
 
-def _told(file: str) -> dict[tuple[_Module, int], str]:
-    """Return the texts that were found out right after the run, none if there is no such file. Raises what `parsed` and `typed` raise."""
-    try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as stream:
-            modules = typed(parsed(stream.read()), list[Places])
-    except FileNotFoundError:
-        return {}
+def told_of(folders: list[str]) -> dict[str, str]:
+    """Return the texts of the files in directories that tell places, by path."""
+    out = {}
+    for file in (os.path.join(folder, FILE) for folder in folders):
+        with contextlib.suppress(FileNotFoundError), open(file, encoding="utf-8", errors="surrogateescape") as stream:
+            out[file] = stream.read()
+    return out
+
+
+def _places(text: str) -> dict[tuple[_Module, int], str]:
+    """Return the texts of places. Raises what `parsed` and `typed` raise."""
+    modules = typed(parsed(text), list[Places])
     return {((module.module, module.build_id), offset): text for module in modules for offset, text in module.places.items()}
 
 

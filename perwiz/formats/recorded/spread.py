@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import zlib
+import json
 
 import numpy as np
 
-from perwiz.formats.recorded.files import Process, processes, token_of
+from perwiz.errors import TraceError
+from perwiz.formats.recorded import notes
+from perwiz.formats.recorded.apart import Run, known_to_all
+from perwiz.formats.recorded.files import Process, processes
 from perwiz.formats.recorded.read import Builder
 from perwiz.trace import matching, operations
 from perwiz.trace.arrays import I4, I8, U1
 from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.spread.assembled import AskedWholeError, alike, assembled, totals
-from perwiz.trace.spread.cut import bounds_of
 from perwiz.trace.spread.matched import Places, matched_collectives, matched_messages
-from perwiz.trace.spread.team import Team, agreed, check_alike, gathered
-from perwiz.trace.tables import Locations, Messages, Times
+from perwiz.trace.spread.team import Team, agreed, gathered, texts
+from perwiz.trace.tables import Messages, Times
 from perwiz.trace.trace import Counts, Trace
 
 
@@ -26,10 +28,14 @@ def read(team: Team, folders: list[str]) -> Trace | None:
     None, on all, for one that is to be read whole: of OpenSHMEM, with one-sided communication, or with collectives that do not come in one
     order. Raises TraceError as `perwiz.formats.recorded.read.read`.
     """
+    run = known_to_all(team, agreed(team, lambda: processes(folders)), folders)
     try:
-        return _Builder(team, agreed(team, lambda: processes(folders)), folders).part()
+        return _Builder(run).part()
     except AskedWholeError:
-        return None
+        if not run.apart:
+            return None
+    what = "one-sided communication, or collectives in no one order, are matched where all directories are seen"
+    raise TraceError(f"{folders[0]}: {what}; must be asked of one process (without mpiexec)")
 
 
 _FAR = operations.ON_WINDOWS | np.array([name.startswith("shmem_") for name in operations.OPS])
@@ -46,17 +52,15 @@ def _without_calls(process: Process) -> Process:
 class _Builder(Builder):
     """Builds the part of a trace that a process has."""
 
-    def __init__(self, team: Team, recorded: list[Process], folders: list[str]) -> None:
-        self.team = self._team = team
-        weight = np.array([len(calls) + 1 for process in recorded for calls in process.calls], "i8")
+    def __init__(self, run: Run) -> None:
+        self.team = self._team = team = run.dealt.team
+        self._bounds = run.dealt.bounds
+        recorded = run.processes
         rank = np.repeat(np.array([process.rank for process in recorded], "i4"), [len(process.calls) for process in recorded])
-        zero = np.zeros(len(rank), "i4")
-        self._bounds = bounds_of(Locations(zero, zero, rank, zero, zero, zero.astype("u1")), weight, team.size)
-        told = token_of(folders[0]).encode(errors="surrogateescape") + rank.tobytes() + weight.tobytes()
-        check_alike(team, folders[0], zlib.crc32(told))
         own = set(rank[self._own].tolist())
-        super().__init__([process if process.rank in own else _without_calls(process) for process in recorded], folders)
-        self.notes = self._notes(recorded)
+        super().__init__([process if process.rank in own else _without_calls(process) for process in recorded], run.folders, run.told)
+        if team.rank < team.size - 1:  # what is wrong with files that all know the last one says
+            self.faults = [process.fault for process in self.processes if process.fault]
         calls = np.diff(self.columns.first)[self._own]
         first = np.append(0, np.cumsum(np.concatenate(gathered(team, calls)))).astype("i8")
         self.places = Places(team, self.columns.rank(), self._bounds, first)
@@ -64,6 +68,10 @@ class _Builder(Builder):
     @property
     def _own(self) -> slice:
         return slice(*self._bounds[self._team.rank : self._team.rank + 2].tolist())
+
+    def _notes(self, inside: dict[int, notes.Call]) -> dict[str, str]:
+        every = [json.loads(told) for told in texts(self._team, json.dumps([*inside.items()]))]
+        return super()._notes({rank: notes.Call(*call) for told in every for rank, call in told})
 
     def _earliest(self, times: list[int]) -> int:
         return int(self._team.reduce(np.array([min(times)], "i8"), "min")[0])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from perwiz.trace.arrays import I8
+from perwiz.trace.defects import in_order
 from perwiz.trace.spread.matched import Instances, Places
 from perwiz.trace.spread.part import LINK_ENDS, Piece, Tied, joined
 from perwiz.trace.spread.team import Team, gathered, texts
@@ -48,8 +49,10 @@ def assembled(places: Places, own: Trace, messages: Tied, found: Instances) -> T
     }
     totals = team.reduce(np.array([*counted.values()], "i8"), "sum").tolist()
     faults = (fault for each in texts(team, _APART.join(own.faults)) for fault in each.split(_APART) if fault)
-    defects = Defects(*(np.concatenate(gathered(team, getattr(own.defects, field.name))) for field in dataclasses.fields(Defects)))
-    own = dataclasses.replace(own, links=Links.empty(), messages=Messages.empty(), defects=defects, faults=tuple(faults))
+    columns = (np.concatenate(gathered(team, getattr(own.defects, field.name))) for field in dataclasses.fields(Defects))
+    own = dataclasses.replace(
+        own, links=Links.empty(), messages=Messages.empty(), defects=in_order(Defects(*columns)), faults=tuple(faults)
+    )
     count = dict(zip(counted, totals, strict=True))
     return joined(team, Piece(own, places.bounds, places.first, messages, links, instances, sizes, order, count))
 

@@ -14,21 +14,21 @@ from perwiz.trace.parts.rows import ENDS
 from perwiz.trace.spread.part import LINK_ENDS, Piece, Tied, joined
 from perwiz.trace.spread.team import Team, check_alike
 from perwiz.trace.table import Table
-from perwiz.trace.tables import NONE, Collectives, Links, Locations, Members, Messages, Records
+from perwiz.trace.tables import NONE, Collectives, Links, Members, Messages, Records
 from perwiz.trace.trace import Timeline, Trace
 
 T = TypeVar("T", bound=Table)
 
 
-def bounds_of(locations: Locations, weight: Ints, size: int) -> I8:
-    """Return the first location of each process, and the end of the last: neighbours together, about as much weight each.
+def bounds_of(process_of: Ints, weight: Ints, size: int) -> I8:
+    """Return the first location of each process of a team, and the end of the last: neighbours together, about as much weight each.
 
-    Threads and streams stay with their process.
+    Threads and streams stay with their process, `process_of` per location.
 
     Worked example, locations of 1, 1, 1, 30 and 30 calls for two processes:
         weight  4 4 4 62 62    middle  2 6 10 43 105    process  0 0 0 0 1, so from 0 and from 4 on
     """
-    process, row = np.unique(locations.process, return_inverse=True)
+    process, row = np.unique(process_of, return_inverse=True)
     last = np.zeros(len(process), "i8")
     np.maximum.at(last, row, np.arange(len(row)))
     reach = np.maximum.accumulate(last[row]) if len(row) else last
@@ -45,7 +45,7 @@ def cut(trace: Trace, team: Team) -> Trace:
     count = {name: len(getattr(trace, name)) for name in ("calls", "messages", "collectives", "members", "regions", "links")}
     told = np.concatenate([[*count.values()], first, trace.locations.process, ends.enter, ends.leave]).astype("i8")
     check_alike(team, trace.path, zlib.crc32(told.tobytes()))
-    bounds = bounds_of(trace.locations, 2 * np.diff(first) + 2, team.size)
+    bounds = bounds_of(trace.locations.process, 2 * np.diff(first) + 2, team.size)
     low, high = (int(first[bounds[team.rank + end]]) for end in (0, 1))
     messages = _tied(trace.messages, ENDS, low, high)
     links = _tied(trace.links, LINK_ENDS, low, high)

@@ -41,6 +41,46 @@ class Team(Protocol):
         """Wait until all that was sent is on its way."""
 
 
+class Ordered:
+    """The processes of a team in another order."""
+
+    def __init__(self, team: Team, order: Sequence[int]) -> None:
+        """`order`: the ranks in the team, of the first, the second ..."""
+        self._team, self._order, self.size = team, order, team.size
+        self._place = [order.index(rank) for rank in range(team.size)]
+        self.rank = self._place[team.rank]
+
+    @property
+    def stage(self) -> str:
+        """What they are at."""
+        return self._team.stage
+
+    @stage.setter
+    def stage(self, stage: str) -> None:
+        self._team.stage = stage
+
+    def exchange(self, data: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return what each process has for this one, given what this one has for each."""
+        came = self._team.exchange([data[place] for place in self._place])
+        return [came[rank] for rank in self._order]
+
+    def reduce(self, values: NDArray[Any], how: How) -> NDArray[Any]:
+        """Return, on every process, the sums or extremes of the values of all, element by element."""
+        return self._team.reduce(values, how)
+
+    def send(self, to: int, data: NDArray[Any]) -> None:
+        """Send an array without waiting; it must not change before `wait_for_sends`."""
+        self._team.send(self._order[to], data)
+
+    def receive(self, source: int, data: NDArray[Any]) -> None:
+        """Wait for an array of this length and type, and fill it."""
+        self._team.receive(self._order[source], data)
+
+    def wait_for_sends(self) -> None:
+        """Wait until all that was sent is on its way."""
+        self._team.wait_for_sends()
+
+
 def gathered(team: Team, data: NDArray[Any]) -> list[NDArray[Any]]:
     """Return what every process has, in their order, on each of them."""
     return team.exchange([data] * team.size)

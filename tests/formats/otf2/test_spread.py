@@ -2,6 +2,8 @@
 
 import dataclasses
 import pathlib
+import re
+import shutil
 
 import numpy as np
 import pytest
@@ -16,9 +18,11 @@ from perwiz.trace.spread import cut as cutting
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
 
 
-def check_parts(monkeypatch, path, size):
-    """Check that each of so many processes has its part; return the whole."""
-    parts = threaded.together(size, lambda team: files.read_part(path, team))
+def check_parts(monkeypatch, path, size, path_of=None):
+    """Check that each of so many processes has its part, told `path_of(rank)` or all the same; return the whole."""
+    parts = threaded.together(size, lambda team: files.read_part(path_of(team.rank) if path_of else path, team))
+    if path_of:
+        parts = [dataclasses.replace(part, path=path) for part in sorted(parts, key=lambda part: part.share.team.rank)]
     whole, bounds = files.read(path), parts[0].share.bounds
     monkeypatch.setattr(cutting, "bounds_of", lambda *_: bounds)
     cuts = threaded.parts(size, whole, lambda part: part)
@@ -37,9 +41,42 @@ def test_parts__as_cut(monkeypatch, name, size):
 @pytest.mark.parametrize("names", [("npb-is.S-4", "npb-mg.S_timens-4"), ("halo-before", "halo-after")])
 def test_refused__another_archive(names):
     """Of as many locations, one with files of other sizes, one of the same program."""
-    why = "process 1 sees other files of it than process 0; all must see the same"
-    with pytest.raises(TraceError, match=f"{why}$"):
+    one, other = (TRACES / name for name in names)
+    why = f"{other}: process 1 sees another run than process 0 in {one}, must be a part of the same"
+    with pytest.raises(TraceError, match=f"^{re.escape(why)}$"):
         threaded.together(3, lambda team: files.read_part(str(TRACES / names[team.rank % 2]), team))
+
+
+def divided(folder, archive, owners):
+    """Return copies of an archive, each with the event files of its locations alone."""
+    anchor = next(archive.glob("*.otf2"))
+    out = []
+    for owner in sorted(set(owners)):
+        path = folder / f"host{owner}"
+        shutil.copytree(archive, path)
+        for location, holds in enumerate(owners):
+            if holds != owner:
+                for kind in ("def", "evt"):
+                    (path / anchor.stem / f"{location}.{kind}").unlink()
+        out.append(str(path))
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", [(0, 1), (1, 0, 1), (0, 1, 1, 0, 0, 0, 0)])
+def test_parts__a_directory_per_machine(monkeypatch, tmp_path, given):
+    """Ranks 0 to 2 recorded on one machine, rank 3 on another; processes of these in any order, and more than locations."""
+    archive = TRACES / "npb-is.S-4"
+    paths = divided(tmp_path, archive, [0, 0, 0, 1])
+    check_parts(monkeypatch, str(archive), len(given), lambda rank: paths[given[rank]])
+
+
+@pytest.mark.slow
+def test_refused__ranks_by_turns(tmp_path):
+    paths = divided(tmp_path, TRACES / "npb-is.S-4", [0, 1, 0, 1])
+    why = f"{paths[0]}: its ranks are in 2 rows, from 0, 2 on: read by 1 of perwiz, must be by 2 at least"
+    with pytest.raises(TraceError, match=f"^{re.escape(why)}$"):
+        threaded.together(2, lambda team: files.read_part(paths[team.rank], team))
 
 
 def told_beside():

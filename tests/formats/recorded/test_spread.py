@@ -1,5 +1,11 @@
 """Recorded runs read by several processes, each its calls alone: the parts are those cut out of what one process reads."""
 
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+
 import pytest
 
 import threaded
@@ -46,6 +52,60 @@ def test_parts__as_cut(tmp_path, monkeypatch, size):
     assert [threaded.differing(*pair) for pair in zip(parts, cuts, strict=True)] == [[]] * size
 
 
+def divided(path, owners):
+    """Let the ranks of a run be in several directories; return these."""
+    out = [f"{path}.{owner}" for owner in sorted(set(owners))]
+    for folder in out:
+        os.mkdir(folder)
+        shutil.copy(f"{path}/run.json", folder)
+    for file in sorted(pathlib.Path(path).glob("*-*")):
+        file.rename(f"{path}.{owners[int(re.findall('[0-9]+', file.name)[0])]}/{file.name}")
+    return out
+
+
+@pytest.mark.parametrize(("owners", "given"), [((0, 1, 0), (0, 1, 0)), ((0, 0, 1), (1, 0, 1, 0, 0))])
+def test_parts__a_directory_per_machine(tmp_path, monkeypatch, owners, given):
+    """Each process is told its own directory, in any order: the parts are those of one that is told all. Rank 1 never came back."""
+    path = ring(tmp_path / "run")
+    last = Run(tmp_path / "other", 3).process(1, [call("MPI_Barrier", 1010, 1020, comm=0), call("MPI_Recv", 1030, 0, comm=0, peer=0)])
+    shutil.copy(last.path / "calls-000001.0.npy", path)
+    folders = divided(path, owners)
+    (tmp_path / f"run.{owners[1]}" / "sites.json").write_text("[", encoding="utf-8")
+    whole = files.read(":".join(folders))
+    assert whole.properties["unreturned"] == "rank 1 was still in MPI_Recv when the run ended"
+    parts = threaded.together(len(given), lambda team: files.read_part(folders[given[team.rank]], team))
+    parts = [dataclasses.replace(part, path=whole.path) for part in sorted(parts, key=lambda part: part.share.team.rank)]
+    monkeypatch.setattr(cutting, "bounds_of", lambda *_: parts[0].share.bounds)
+    cuts = threaded.parts(len(given), whole, lambda part: part)
+    assert [threaded.differing(*pair) for pair in zip(parts, cuts, strict=True)] == [[]] * len(given)
+
+
+def test_refused__what_is_one_sided_in_several_directories(tmp_path):
+    run = Run(tmp_path / "run", 2)
+    for rank in range(2):
+        run.process(rank, [call("MPI_Win_fence", 1010, 1020 + rank, comm=0, tag=0)])
+    folders = divided(str(run.path), (0, 1))
+    what = "one-sided communication, or collectives in no one order, are matched where all directories are seen"
+    why = {f"{folder}: {what}; must be asked of one process (without mpiexec)" for folder in folders}
+    assert refused(2, lambda rank: folders[rank]) == why
+
+
+@pytest.mark.parametrize("models", [("a", ""), ("a", "b")])
+def test_refused__other_models(tmp_path, models):
+    folders = divided(ring(tmp_path / "run"), (0, 0, 1))
+    for folder, model in zip(folders, models, strict=True):
+        if model:
+            pathlib.Path(folder, "model.toml").write_text(model, encoding="utf-8")
+    what = "process 1 sees another model.toml in its directory than process 0, or only one of them sees one"
+    assert refused(2, lambda rank: folders[rank]) == {f"{folder}: {what}; must lie in the directories of all" for folder in folders}
+
+
+def test_refused__ranks_by_turns(tmp_path):
+    folders = divided(ring(tmp_path / "run"), (0, 1, 0))
+    why = f"{folders[0]}: its ranks are in 2 rows, from 0, 2 on: read by 1 of perwiz, must be by 2 at least"
+    assert refused(2, lambda rank: folders[rank]) == {why}
+
+
 def test_parts__what_is_one_sided_is_read_whole(tmp_path):
     run = Run(tmp_path / "run", 2)
     for rank in range(2):
@@ -74,18 +134,18 @@ def test_refused__directories_of_other_runs(tmp_path):
 
 def test_refused__what_one_process_does_not_see(tmp_path):
     one, none = ring(tmp_path / "one"), str(tmp_path / "none")
-    why = "recorded run as process 0 sees it, ALOG as process 1 does; all must see the same files"
-    assert {line.partition(": ")[2] for line in refused(3, lambda rank: none if rank == 1 else one)} == {why}
+    why = f"{none}: nothing as process 1 sees it, {one} recorded run as process 0 does; must be parts of one run"
+    assert refused(3, lambda rank: none if rank == 1 else one) == {why}
 
 
 def test_refused__another_run(tmp_path):
     one, other = ring(tmp_path / "one"), ring(tmp_path / "other", token="u")
-    told = refused(2, lambda rank: other if rank else one)
-    assert {line.partition(": ")[2] for line in told} == {"process 1 sees other files of it than process 0; all must see the same"}
+    why = f"{other}: process 1 sees another run than process 0 in {one}, must be a part of the same"
+    assert refused(2, lambda rank: other if rank else one) == {why}
 
 
 def test_refused__files_that_one_process_does_not_see(tmp_path):
     one, other = ring(tmp_path / "one"), ring(tmp_path / "other")
     next(path for path in (tmp_path / "other").iterdir() if "2" in path.name).rename(tmp_path / "away")
-    told = refused(3, lambda rank: other if rank == 2 else one)
-    assert {line.partition(": ")[2] for line in told} == {"process 2 sees other files of it than process 0; all must see the same"}
+    why = f"{other}: process 2 sees some of the files that one before it sees, and not the same; must see the same, or none of them"
+    assert refused(3, lambda rank: other if rank == 2 else one) == {why}
