@@ -57,6 +57,7 @@ class Ordered:
 
     @stage.setter
     def stage(self, stage: str) -> None:
+        """Say what they are at."""
         self._team.stage = stage
 
     def exchange(self, data: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
