@@ -234,17 +234,20 @@ def refuse(given: Mapping[str, object], team: Team | None = None, windows: Windo
 def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | None = None, command: str = "") -> tuple[Trace, Start]:
     """Return the trace in a file, or that of some of its iterations, and what questions on it start from.
 
+    A run of which some processes have no records up to its end is cut where the first of these ends, but by a team.
     A part has its clock offsets applied. The machine is that of the whole run: all of its messages tell what it is. Each process of a team
     has its part.
     """
     from perwiz.clock import offsets
-    from perwiz.trace.parts.cut import restricted
+    from perwiz.trace.parts.cut import before_records_end, end_early, restricted
     from perwiz.whatif.run import machine_of
 
     trace = read(path, model, team, command)
-    if chosen is None:
+    if chosen is None and (team is not None or not end_early(trace).any()):
         return trace, model
     trace = offsets.apply(trace)
+    if chosen is None:
+        return before_records_end(trace), model
     return restricted(trace, chosen), machine_of(model, trace, part=True)
 
 

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    replay = replayed(files.read(args.trace), model, args.clock)
+    replay = replayed(*files.part(args.trace, None, model), args.clock)
     document = report.document(over_time(replay, search(replay.trace), args.windows))
     drawing = partial(plot, replay.trace, document, width=args.size)
     return files.finish(args, document, text, document.health.incomplete, {args.plot: drawing})

@@ -181,7 +181,7 @@ def _measured(args: argparse.Namespace, paths: Sequence[str]) -> tuple[list[Reco
 def _replayed(args: argparse.Namespace, path: str) -> Run:
     from perwiz.whatif.run import replayed
 
-    return replayed(files.read(path), options.machine(args), args.clock)
+    return replayed(*files.part(path, None, options.machine(args)), args.clock)
 
 
 def _drawn(args: argparse.Namespace, series: Series) -> tuple[Drawn | None, Drawn | None]:

@@ -56,8 +56,13 @@ def mark(state: Health | whatif.Health) -> str:
     ]
     without = f", its {' and '.join(left_out)} left out" if left_out else ""
     loose = f", {words.several(counts.loose_threads, 'thread')} without start and end" if counts.loose_threads else ""
-    inferred = "" if state.holes or state.faults else ", completed by inference"
+    inferred = ", completed by inference" if _only_inferred(state) else ""
     return f"  (INCOMPLETE trace{without}{loose}{inferred})" if state.incomplete else ""
+
+
+def _only_inferred(state: Health | whatif.Health) -> bool:
+    """Return whether all that an incomplete trace lacks is inferred from what it has."""
+    return not (state.holes or state.faults or state.ends_early)
 
 
 def lacking(state: Health, run: str = "") -> Facts:
@@ -65,7 +70,7 @@ def lacking(state: Health, run: str = "") -> Facts:
 
     `run` says of which run that is, where there are several.
     """
-    told, ranks = unreturned(state), state.missing_ranks
+    told, ranks = [*unreturned(state), *([state.ends_early] if state.ends_early else [])], state.missing_ranks
     if ranks:
         nothing = (
             f"nothing of rank{'s' * (len(ranks) > 1)} {listed(ranks)}: waiting for {'them' if len(ranks) > 1 else 'it'} in collectives"
@@ -180,6 +185,7 @@ def health(value: whatif.Health) -> Health:
         not_modelled_most=round(value.not_modelled_most, 6),
         calls_not_modelled=value.calls_not_modelled,
         unreturned=value.unreturned or msgspec.UNSET,
+        ends_early=value.ends_early or msgspec.UNSET,
         shared=value.shared or msgspec.UNSET,
     )
 
@@ -218,8 +224,8 @@ def health_facts(state: Health, clocks: bool = True, shared: bool = True) -> Fac
     """Return the same as labels and what is to be said under them."""
     counts, told = state.counts, "complete"
     if state.incomplete:
-        waits = "what is left out or missing waits for nobody here and delays nobody"
-        told = f"INCOMPLETE: {waits if state.holes or state.faults else 'nothing is left out, but what is inferred may be otherwise'}"
+        lost = "what is left out or missing waits for nobody here and delays nobody"
+        told = f"INCOMPLETE: {'nothing is left out, but what is inferred may be otherwise' if _only_inferred(state) else lost}"
     facts = [("health", f"{told}; {words.several(counts.records, 'record')} read")]
     facts += [("left out", f"{reason}: {number}") for reason, number in state.defects.items()]
     facts += [("", words.shown(fault)) for fault in state.faults[:_FAULTS]]
@@ -231,7 +237,8 @@ def health_facts(state: Health, clocks: bool = True, shared: bool = True) -> Fac
     facts += [("not modelled", _not_modelled(state))] if state.calls_not_modelled or counts.silent_processes else []
     facts += shared_processors(state) if shared else []
     if lost := _cut(counts):
-        facts.append(("cut off", f"{lost} reach beyond the iterations: what waited for them counts as work"))
+        what = "end of the run as it is cut" if state.ends_early else "iterations"
+        facts.append(("cut off", f"{lost} reach beyond the {what}: what waited for them counts as work"))
     if counts.size_differs:
         facts.append(("sizes", f"messages whose ends name different ones: {counts.size_differs}; the receiver's counts"))
     if counts.placed_streams:

@@ -15,7 +15,7 @@ from perwiz.trace.defects import CUT_OFF, REASONS, UNREADABLE
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.tally import Tally
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import SHARED, UNRETURNED, Counts, Trace
+from perwiz.trace.trace import ENDS_EARLY, SHARED, UNRETURNED, Counts, Trace
 from perwiz.trace.unrecorded import unrecorded
 
 _STARTS = (operations.OP["MPI_Start"], operations.OP["MPI_Startall"])
@@ -85,6 +85,8 @@ class Health:
     """The times are those of a prediction in which waits or calls were zeroed."""
     unreturned: str = ""
     """Who was still in which calls when the run ended, in words."""
+    ends_early: str = ""
+    """Where the run is cut, as the records of some processes end there, in words."""
     shared: str = ""
     """How many processes shared how many processors, in words."""
 
@@ -133,7 +135,7 @@ class Health:
     @property
     def incomplete(self) -> bool:
         """Whether an answer from this trace must be marked incomplete."""
-        return bool(self.holes or self.repairs or self.faults)
+        return bool(self.holes or self.repairs or self.faults or self.ends_early)
 
 
 @remembered(2)
@@ -204,6 +206,7 @@ def state(
         own_clocks=len(np.unique(trace.locations.process)) if disagreed and unsynchronised(trace) else 0,
         predicted=trace.timeline.origin.effects_may_precede_causes,
         unreturned=trace.properties.get(UNRETURNED, ""),
+        ends_early=trace.properties.get(ENDS_EARLY, ""),
         shared=trace.properties.get(SHARED, ""),
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=remaining,

@@ -1,4 +1,4 @@
-"""The trace of some iterations alone."""
+"""The trace of a part of a run: of some iterations, or up to where the records of all processes go."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import dataclasses
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
+from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.parts.rows import ENDS, Kept, part, whole, whole_collectives
 from perwiz.trace.tables import ANY, NONE, Calls, Times
-from perwiz.trace.trace import Timeline, Trace
+from perwiz.trace.trace import ENDS_EARLY, Timeline, Trace
 
 _TIMED = ("offsets", "readings", "records")
 """Tables with a column of times."""
+_RANKS = 4
+"""How many ranks are named."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,11 +56,70 @@ def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
         calls     a a b b b a b b b a     iterations a b b b, the second:
         messages    >-> >--->-> >->       one is inside, one begins before it
     """
-    begin, stop = iterations.begin[first], iterations.stop[end - 1]
-    times, window = trace.timeline, Times(begin, stop)
+    span = _Span(Times(iterations.begin[first], iterations.stop[end - 1]), iterations.first[first], iterations.end[end - 1])
+    return _from_its_start(_within(trace, span))
+
+
+def before_records_end(trace: Trace) -> Trace:
+    """Return the trace up to the first instant at which the records of a process end though it has not called MPI_Finalize.
+
+    Such a run was killed, or its files were cut. Behind that instant nobody knows who would have waited for whom: what others recorded
+    there would count as work that nothing holds up, and who has the longest records would be the slowest. Calls that last longer are cut
+    there. The trace as it is if there is no such process, or nothing behind. Its times are to be those of one clock.
+
+        rank 0  Init a b a b|                  ends here, and so does the run
+        rank 1  Init a b a b|a b a b Finalize
+    """
+    location, ends, early = trace.calls.location, trace.timeline.locations, end_early(trace)
+    last = int(ends.leave.max(initial=0))
+    stop = int(ends.leave[early].min(initial=last))
+    if stop == last:
+        return trace
+    ranks = np.unique(trace.locations.process[early & (ends.leave == stop)]).tolist()
+    begin, everywhere = np.minimum(ends.enter, stop), np.full(len(ends), stop)
+    stays = np.bincount(location, trace.timeline.calls.enter < stop, len(ends)).astype("i8")
+    first = trace.first_calls[:-1]
+    properties = {**trace.properties, ENDS_EARLY: _ends_early(ranks, stop, last)}
+    return dataclasses.replace(_within(trace, _Span(Times(begin, everywhere), first, first + stays)), properties=properties)
+
+
+def end_early(trace: Trace) -> Mask:
+    """Return of which processes the records end before MPI_Finalize, though they have MPI_Init; bool per location."""
+    out = np.zeros(len(trace.locations), bool)
+    out[trace.calls.location[np.isin(trace.calls.op, operations.INITS)]] = True
+    out[trace.calls.location[np.isin(trace.calls.op, operations.FINALIZES)]] = False
+    return out
+
+
+def _ends_early(ranks: list[int], stop: int, last: int) -> str:
+    """Return in words where the run is cut, as the records of these ranks end there, ns, and others only later."""
+    more = f" and {len(ranks) - _RANKS} more" if len(ranks) > _RANKS else ""
+    who = f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks[:_RANKS]))}{more}"
+    return (
+        f"records of {who} end at {words.duration(stop)} without MPI_Finalize: nothing behind that counts,"
+        f" though others have records up to {words.duration(last)}"
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Span:
+    """A part of a run, per location."""
+
+    window: Times
+    """When it begins and ends, ns;"""
+    first: I8
+    """its first call;"""
+    end: I8
+    """behind its last."""
+
+
+def _within(trace: Trace, span: _Span) -> Trace:
+    """Return the trace of a part of a run, as `cut` says, with the times as they are."""
+    times, window = trace.timeline, span.window
+    begin, stop = window.enter, window.leave
     start = np.clip(times.locations.enter, begin, stop)
     ends = Times(start, np.clip(times.locations.leave, start, stop))
-    calls, entered, returned = _calls(trace, iterations.first[first], iterations.end[end - 1], ends)
+    calls, entered, returned = _calls(trace, span.first, span.end, ends)
     done = trace.requests.completed_by
     requests = calls[trace.requests.posted_by] & (calls[done] | (done == NONE))
     records, parameters = trace.records, trace.parameters
@@ -81,7 +144,7 @@ def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
         _clipped(times.calls, trace.calls.location, ends), _clipped(times.regions, trace.regions.location, ends), ends, times.origin
     )
     without = dataclasses.replace(trace, calls=_alone(trace, lost, calls, requests), timeline=clipped, counts=counts)
-    return _from_its_start(part(without, kept))
+    return part(without, kept)
 
 
 def _from_its_start(trace: Trace) -> Trace:

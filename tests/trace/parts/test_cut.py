@@ -14,10 +14,12 @@ from build import Builder, hand_model, table
 from perwiz.errors import UsageError
 from perwiz.patterns.analysis import efficiency
 from perwiz.trace import operations, tables
-from perwiz.trace.parts.cut import Chosen, cut, restricted
+from perwiz.trace.parts.cut import Chosen, before_records_end, cut, end_early, restricted
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.tables import FORK, JOIN, NONE, THREAD
 from perwiz.whatif import selectors
+from perwiz.whatif.hypotheses.computation import Speed
+from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 
 
@@ -258,3 +260,59 @@ def test_law__parts_next_to_each_other_have_all_calls(times, data):
     assert (crossing, one.counts.cut_messages, other.counts.cut_messages) == (1, 1, 1)
     assert (both.counts.cut_messages, len(one.collectives) + len(other.collectives)) == (0, times)
     assert [replayed(part, hand_model(), "none").replay_error for part in (both, one, other)] == [0, 0, 0]
+
+
+def killed(last, finalize=False):
+    """Return a run whose rank 0 has records up to 400 and rank 1 up to `last`; the message of 350 is the last that both have."""
+    b = Builder(2)
+    for rank in range(2):
+        b.call(rank, "MPI_Init", at=(0, 50))
+    b.send(0, 1, at=(350, 360))
+    b.compute(0, 40)
+    b.recv(1, 0, at=(300, 370))
+    b.compute(1, 30)
+    if last > 400:
+        b.call(1, "MPI_Send", at=(last - 20, last))
+    if finalize:
+        b.call(0, "MPI_Finalize", at=(400, 400))
+    return b.trace("run.alog")
+
+
+def test_before_records_end__by_hand():
+    """Behind 400 nothing counts: a rank that has longer records is no slower one, and what makes it faster gains nothing there."""
+    whole = killed(9_000)
+    assert rows(whole.timeline.locations) == [(0, 400), (0, 9_000)]
+    part = before_records_end(whole)
+    assert rows(part.timeline.locations) == [(0, 400), (0, 400)]
+    assert rows(part.timeline.calls) == [(0, 50), (350, 360), (0, 50), (300, 370)]
+    assert len(part.messages) == 1
+    run = replayed(part, hand_model(), "none")
+    assert (run.makespan, run.replay_error) == (400, 0)
+    told = "records of rank 0 end at 400 ns without MPI_Finalize: nothing behind that counts, though others have records up to 9.000 us"
+    state = run.health()
+    assert (state.ends_early, state.incomplete) == (told, True)
+    gains = [predict(trace, [Speed("rank:1=2")], hand_model(), clock="none", draws=0).gain for trace in (whole, part)]
+    assert gains[0] > 4_000
+    assert gains[1] == 0
+
+
+def test_before_records_end__a_call_that_lasts_longer_is_cut_there():
+    """Rank 1 waits until 900 for a message that is sent behind 500, where the records of rank 2 end."""
+    b = Builder(3)
+    for rank in range(3):
+        b.call(rank, "MPI_Init", at=(0, 50))
+    b.send(0, 1, at=(850, 860))
+    b.recv(1, 0, at=(300, 900))
+    b.compute(2, 450)
+    part = before_records_end(b.trace("run.alog"))
+    assert rows(part.timeline.calls) == [(0, 50), (0, 50), (300, 500), (0, 50)]
+    assert (len(part.messages), part.counts.cut_messages, part.calls.peer.tolist()) == (0, 1, [NONE] * 4)
+
+
+@pytest.mark.parametrize(("last", "finalize"), [(9_000, True), (400, False)])
+def test_before_records_end__nothing_is_missing(last, finalize):
+    """Who has called MPI_Finalize ends there; where all end together, nothing is behind."""
+    trace = killed(last, finalize)
+    if finalize:
+        assert end_early(trace).tolist() == [False, True]
+    assert before_records_end(trace) is trace
