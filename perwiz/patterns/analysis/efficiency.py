@@ -18,11 +18,13 @@ A region's ideal time is what the longest process spends in it in the ideal run;
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
 from perwiz.engines.sweep import sweep
 from perwiz.graph.graph import LOCAL
+from perwiz.loggps.model import Costs
 from perwiz.loggps.weigh import CUT, timeline_of
 from perwiz.patterns.analysis import counters, delays
 from perwiz.patterns.analysis.counters import NOT_COUNTED, Counted, Work, counted
@@ -254,9 +256,17 @@ def no_network(run: Run) -> I8:
     """Return the weights of the run in which no cost of the model is paid, neither of the network nor overheads: what is left in calls
     is what no parameter explains. Eager limits stay.
     """
-    model = run.weighted.model
-    free = dataclasses.replace(model, costs=tuple(row.times(0.0) for row in model.costs))
-    return changed_weights(run.weighted, free, run.weighted.size)
+    return _of_costs(run, [row.times(0.0) for row in run.weighted.model.costs])
+
+
+def no_bytes(run: Run) -> I8:
+    """Return the weights of the run in which no cost per byte is paid. Eager limits stay."""
+    return _of_costs(run, [dataclasses.replace(row, G=0.0, O_s=0.0, O_r=0.0) for row in run.weighted.model.costs])
+
+
+def _of_costs(run: Run, costs: Sequence[Costs]) -> I8:
+    model = dataclasses.replace(run.weighted.model, costs=tuple(costs))
+    return changed_weights(run.weighted, model, run.weighted.size)
 
 
 def estimate(severity: Severity) -> int:

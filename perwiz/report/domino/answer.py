@@ -234,18 +234,32 @@ def _ranks(ranks: Sequence[int]) -> str:
 
 
 def _transfer(limits: Limits) -> dict[str, int]:
-    """Return what calls and the network cost, ns, by whose they are, if that is known; where that is much, by what the model explains."""
+    """Return what calls and the network cost, ns, by whose they are, if that is known, and where the network is much of it by what it is
+    paid for; what no cost of the model explains, where that is much, apart.
+    """
     talking = [caller for caller in limits.transfer_of if caller in _TALKING]
-    unexplained = limits.transfer_ns - limits.network_ns
+    unexplained, paid = limits.transfer_ns - limits.network_ns, _paid(limits)
     if not talking:
         name = f"overhead (in calls of {_named(limits.transfer_of)})" if limits.transfer_of else "transfer"
     elif unexplained < _MUCH * limits.time_ns:
-        name = f"transfer ({_named([*talking, 'network', *(caller for caller in limits.transfer_of if caller not in _TALKING)])})"
+        of = [*talking, "network", *(caller for caller in limits.transfer_of if caller not in _TALKING)]
+        name = f"transfer ({paid or _named(of)})"
     else:
         calls = f"inside {_named(limits.transfer_of)}"
         inside = f"mostly polling ({calls})" if 2 * limits.polling_ns > unexplained else f"{UNEXPLAINED} ({calls})"
-        return {inside: unexplained, "transfer (network and overheads)": limits.network_ns}
+        return {inside: unexplained, f"transfer ({paid or 'network and overheads'})": limits.network_ns}
     return {name: limits.transfer_ns}
+
+
+def _paid(limits: Limits) -> str:
+    """Return how much of the run the network takes per message and per byte, the larger first; empty where nothing tells, or little is."""
+    if limits.per_byte_ns is None or limits.network_ns < _MUCH * limits.time_ns:
+        return ""
+    parts = {"per message": limits.network_ns - limits.per_byte_ns, "per byte": limits.per_byte_ns}
+    first, second = sorted(parts.items(), key=lambda part: -part[1])
+    if blocks.negligible(second[1], limits.time_ns):
+        return first[0]
+    return ", ".join(f"{_share(spent, limits.time_ns)} {name}" for name, spent in (first, second))
 
 
 def _named(names: Sequence[str]) -> str:

@@ -54,6 +54,7 @@ def limits(critical: Critical, shares_of: int) -> Limits:
     devices = min(on_devices, max(whole.ideal - most - start, 0))
     transfer = whole.time - whole.ideal
     network = whole.time - efficiency.shortest(run, efficiency.no_network(run))
+    network = max(min(network, transfer), min(transfer, 0))
     return Limits(
         after_init=started,
         time_ns=shares_of,
@@ -65,13 +66,21 @@ def limits(critical: Critical, shares_of: int) -> Limits:
         devices_ns=devices,
         serialisation_ns=whole.ideal - most - start - devices,
         transfer_ns=transfer,
-        network_ns=max(min(network, transfer), min(transfer, 0)),
+        network_ns=network,
+        per_byte_ns=_per_byte(run, whole, network),
         transfer_of=_callers(run.trace),
         polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
         processes=processes,
         lanes=int(hosts.sum()) + processes - len(np.unique(run.trace.locations.process[hosts])),
         **asdict(blocks.location(run.trace, int(np.flatnonzero(hosts)[whole.useful.argmax()]))),
     )
+
+
+def _per_byte(run: Run, whole: efficiency.Efficiency, network: int) -> int | None:
+    """Return what of the network is paid per byte, ns; None where the trace does not tell what a byte takes."""
+    if any(key.endswith("G_ns_per_byte") for key in run.weighted.model.assumed):
+        return None
+    return min(max(whole.time - efficiency.shortest(run, efficiency.no_bytes(run)), 0), max(network, 0))
 
 
 def _after_finalize(trace: Trace) -> int:

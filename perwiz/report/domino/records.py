@@ -285,6 +285,10 @@ class Limits(Record):
     """What calls themselves and the network add."""
     network_ns: int
     """Of transfer_ns: what goes if no cost of the model is paid, of the network and overheads; the rest no parameter explains."""
+    per_byte_ns: Natural | None
+    """Of network_ns: what goes if no cost per byte is paid (G and O); the rest is paid per message (L, o and g). Null where the trace does
+    not tell what a byte takes.
+    """
     transfer_of: list[Annotated[str, choice("MPI", "OpenSHMEM", "threads", "devices")]]
     """Whose calls these are."""
     end_ns: int

@@ -811,7 +811,7 @@ def test_limits__overhead_is_of_those_that_call():
 
     def said(name):
         found = document(CATALOGUE[name]()).limits
-        return str(answer.parts(replace(found, network_ns=found.transfer_ns)))
+        return str(answer.parts(replace(found, network_ns=found.transfer_ns, per_byte_ns=None)))
 
     assert "transfer (OpenSHMEM and network)" in said("shmem")
     assert "transfer (MPI and network)" in said("late_sender")
@@ -832,7 +832,7 @@ def test_limits__what_no_cost_explains():
     b.recv(1, 0, at=(0, 112))
     block = document(b.trace())
     assert (block.limits.transfer_ns, block.limits.network_ns) == (112, 14)
-    assert lines(block, "limited by") == ("unexplained (inside MPI) 87.5 %, transfer (network and overheads) 12.5 %")
+    assert lines(block, "limited by") == ("unexplained (inside MPI) 87.5 %, transfer (per message) 12.5 %")
     said = "by no cost of the model; waiting for a processor, copies, the library, or a slower network; to do: {}"
     calibrate = "measure its costs with perwiz calibrate (--model FILE); a sampling profiler shows the rest"
     assert sure(block, "unexplained") == said.format(calibrate)
@@ -840,7 +840,21 @@ def test_limits__what_no_cost_explains():
     assert sure(shared, "unexplained") == said.format("record with a core for each process first")
     of = replace(block.limits, time_ns=280)
     assert "unexplained (inside MPI) 5.0 %" in answer.limits(replace(of, network_ns=98))[0][1]
-    assert answer.limits(replace(of, network_ns=99)) == [("limited by", "transfer (MPI and network) 40.0 %")]
+    assert answer.limits(replace(of, network_ns=99)) == [("limited by", "transfer (per message) 40.0 %")]
+
+
+def test_limits__of_the_network_per_message_and_per_byte():
+    """A message of 101 bytes takes 114: o + L + o = 14, and 100 G. Where nothing tells what a byte takes, no such part is told."""
+    b = Builder(2)
+    b.send(0, 1, 101, at=(0, 2))
+    b.recv(1, 0, at=(0, 114))
+    model = hand_model(G=1, S=1000)
+    found = document(b.trace(), model=model)
+    assert (found.limits.network_ns, found.limits.per_byte_ns) == (114, 100)
+    assert lines(found, "limited by") == "transfer (87.7 % per byte, 12.3 % per message) 100.0 %"
+    untold = document(b.trace(), model=dataclasses.replace(model, assumed=("between-nodes:G_ns_per_byte",)))
+    assert untold.limits.per_byte_ns is None
+    assert lines(untold, "limited by") == "transfer (MPI and network) 100.0 %"
 
 
 def test_limits__polling_explains_what_no_cost_does():
@@ -851,7 +865,7 @@ def test_limits__polling_explains_what_no_cost_does():
     block = document(b.trace())
     few, many = (replace(block, limits=replace(block.limits, polling_ns=polling)) for polling in (49, 50))
     assert "unexplained (inside MPI) 87.5 %" in lines(few, "limited by")
-    assert lines(many, "limited by") == "mostly polling (inside MPI) 87.5 %, transfer (network and overheads) 12.5 %"
+    assert lines(many, "limited by") == "mostly polling (inside MPI) 87.5 %, transfer (per message) 12.5 %"
     assert sure(many, "polling").startswith("44.6 % is polling (tests and probes in vain)")
     assert (sure(few, "unexplained") != "", sure(many, "unexplained")) == (True, "")
 
