@@ -2,34 +2,14 @@
    Rank 1 receives it late; before, it waits once for a word of rank 2, so that it is in a call and messages may move. A message above the
    eager limit holds rank 0 until its receive is posted; one below only until rank 1 waits for the word, or not at all.
 
-   eager [bytes:N] [limit:N]    messages of N bytes; the limit is N, as mpiexec --mca btl_sm_eager_limit N does, or under MPICH
-   MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD and MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE */
+   eager [bytes:N]    messages of N bytes */
 #include "study.h"
 
-enum { STEPS = 10, MAKE = 3000, OWN = 2000, GO_ON = 20000, FIRST = 6000, WORD = 10000, THEN = 12000, CELL = 8192, HEADER = 1024 };
-
-static void limit_is(int argc, char **argv)
-{
-    char bytes[16], above[16], cell[16], packed[16];
-    int limit = 0;
-    for (int k = 1; k < argc; k++)
-        sscanf(argv[k], "limit:%d", &limit);
-    if (!limit)
-        return;
-    snprintf(bytes, sizeof bytes, "%d", limit);
-    snprintf(above, sizeof above, "%d", limit + 1);
-    snprintf(cell, sizeof cell, "%d", limit + HEADER < CELL ? CELL : limit + HEADER);
-    snprintf(packed, sizeof packed, "%d", 2 * (limit + HEADER < CELL ? CELL : limit + HEADER));
-    setenv("OMPI_MCA_btl_sm_eager_limit", bytes, 1);
-    setenv("MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD", above, 1);
-    setenv("MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", cell, 1);
-    setenv("MPIR_CVAR_CH4_PACK_BUFFER_SIZE", packed, 1);
-}
+enum { STEPS = 10, MAKE = 3000, OWN = 2000, GO_ON = 20000, FIRST = 6000, WORD = 10000, THEN = 12000 };
 
 int main(int argc, char **argv)
 {
     char word = 0;
-    limit_is(argc, argv);
     begin(&argc, &argv, 3);
     int bytes = message_bytes(argc, argv, 1 << 14);
     char *block = message(bytes);

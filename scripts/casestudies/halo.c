@@ -3,6 +3,7 @@
 
    halo [balanced]       every process computes the mean
    halo [fast]           the straggler computes 1.6 times as fast
+   halo [uneven]         instead all compute longer in turn, those of even number and those of odd
    halo [bytes:N]        messages have N bytes, usually 128 */
 #include "study.h"
 
@@ -19,7 +20,10 @@ int main(int argc, char **argv)
         times = (size + 0.6) / size;
     if (given(argc, argv, "fast"))
         times = 1;
+    int uneven = given(argc, argv, "uneven");
     for (int step = 0; step < STEPS; step++) {
+        if (uneven)
+            times = (step + rank) % 2 ? 1.6 : 1;
         MPI_Request requests[4];
         PRGN_BEGIN("step");
         MPI_Irecv(in[0], bytes, MPI_CHAR, left, 0, MPI_COMM_WORLD, &requests[0]);

@@ -1,4 +1,5 @@
-/* What all case studies share. Computation is a sleep: 16 processes run truthfully on a few cores, and take the same time in every run. Its
+/* What all case studies share, and that any of them can be run with another eager limit (limit:N), or with messages that move while their
+   receiver computes (moving). Computation is a sleep: 16 processes run truthfully on a few cores, and take the same time in every run. Its
    last part is spent awake, for who is woken is late by as long as others have the processor. */
 #ifndef STUDY_H
 #define STUDY_H
@@ -14,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const long SECOND = 1000000000, AWAKE = 300000;
-static int rank, size;
+static const long SECOND = 1000000000, AWAKE = 300000, LOOKS = 250000;
+static int rank, size, moving;
 static double began;
 
 static long now(void)
@@ -25,15 +26,30 @@ static long now(void)
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
+static void sleep_until(long time)
+{
+    struct timespec wake = {.tv_sec = time / SECOND, .tv_nsec = time % SECOND};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL))
+        ;
+}
+
+/* Let messages move, unseen by the recorder: so does hardware, or a thread on a processor of its own. */
+static void let_move(void)
+{
+    int there;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+}
+
 /* Compute for so many microseconds. */
 static void compute(long microseconds)
 {
-    long end = now() + microseconds * 1000, early = end - AWAKE;
-    struct timespec wake = {.tv_sec = early / SECOND, .tv_nsec = early % SECOND};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL))
-        ;
+    long end = now() + microseconds * 1000;
+    for (; moving && now() + LOOKS < end - AWAKE; let_move())
+        sleep_until(now() + LOOKS);
+    sleep_until(end - AWAKE);
     while (now() < end)
-        ;
+        if (moving)
+            let_move();
 }
 
 /* Be woken in time: timers to a microsecond, and, where the kernel can, turns of 0.1 ms, so that nobody who wakes waits long for his own. */
@@ -50,9 +66,47 @@ static void be_punctual(void)
     syscall(SYS_sched_setattr, 0, &turns, 0);
 }
 
+/* Whether a word is among the arguments: each switches one modification on. */
+static inline int given(int argc, char **argv, const char *word)
+{
+    for (int k = 1; k < argc; k++)
+        if (!strcmp(argv[k], word))
+            return 1;
+    return 0;
+}
+
+/* Have the MPI run with another eager limit, of the argument limit:N: what mpiexec --mca btl_sm_eager_limit N says to Open MPI, and these
+   variables to MPICH, whose cells have to hold an eager message. */
+static void set_mpi(int argc, char **argv)
+{
+    enum { CELL = 8192, HEADER = 1024 };
+    char text[16];
+    int limit = 0;
+    for (int k = 1; k < argc; k++)
+        sscanf(argv[k], "limit:%d", &limit);
+    if (!limit)
+        return;
+    int cell = limit + HEADER < CELL ? CELL : limit + HEADER;
+    struct {
+        const char *name;
+        int value;
+    } said[] = {
+        {"OMPI_MCA_btl_sm_eager_limit", limit},
+        {"MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD", limit + 1},
+        {"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", cell},
+        {"MPIR_CVAR_CH4_PACK_BUFFER_SIZE", 2 * cell},
+    };
+    for (size_t k = 0; k < sizeof said / sizeof *said; k++) {
+        snprintf(text, sizeof text, "%d", said[k].value);
+        setenv(said[k].name, text, 1);
+    }
+}
+
 /* Begin on all processes at once; there must be `needed` of them, if that is not 0. */
 static void begin(int *argc, char ***argv, int needed)
 {
+    set_mpi(*argc, *argv);
+    moving = given(*argc, *argv, "moving");
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -76,15 +130,6 @@ static void finish(void)
     if (rank == 0)
         printf("elapsed %.6f\n", all);
     MPI_Finalize();
-}
-
-/* Whether a word is among the arguments: each switches one modification on. */
-static inline int given(int argc, char **argv, const char *word)
-{
-    for (int k = 1; k < argc; k++)
-        if (!strcmp(argv[k], word))
-            return 1;
-    return 0;
 }
 
 /* How many bytes the messages have: of the argument bytes:N, else as many as is usual. */

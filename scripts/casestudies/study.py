@@ -237,19 +237,49 @@ THREADED: dict[str, tuple[int, str, Callable[[Trace], str]]] = {
 """Per program with threads: its processes, the word that changes it, and the question that the change is."""
 LIMITS = ((1000, 512), (2000, 1024), (4000, 2048), (16384, 65536), (65536, 262144), (262144, 1048576))
 """Sizes of messages, and limits that the MPI is run with: below and above that of Open MPI and MPICH in shared memory, 4 and 8 KiB."""
+HELD: dict[str, tuple[int, list[str]]] = {"eager": (3, []), "halo": (2, ["uneven"]), "pipeline": (2, ["uneven"])}
+"""Programs whose messages hold their sender above the limit: processes and arguments."""
+LATER: dict[str, tuple[int, list[str]]] = {"halo": (2, ["uneven"]), "pipeline": (2, ["uneven", "ahead"])}
+"""Programs that post their receives in time, and compute while messages may move."""
+LONG_MESSAGES = (16384, 65536, 262144)
+"""Sizes of messages that hold their sender."""
 
 
 def eager_case(lab: Lab, pictures: Callable[..., None]) -> Case:
     """Return the case of an MPI with another eager limit: messages hold their sender no more, or do now."""
     case = Case("eager", "eager: another eager limit")
+    changes = []
+    for program, (ranks, words) in HELD.items():
+        for bytes_, limit in LIMITS:
+            own = [*words, f"bytes:{bytes_}"]
+            changes.append((program, str(bytes_), f"eager {limit}", *lab.runs(program, ranks, own, [*own, f"limit:{limit}"])))
+    return settings_told(case, changes)
+
+
+def progress_case(lab: Lab, pictures: Callable[..., None]) -> Case:
+    """Return the case of messages that move while their receiver computes, and of such that do not."""
+    case = Case("progress", "progress: messages move always, or in calls only")
+    changes = []
+    for program, (ranks, words) in LATER.items():
+        for bytes_ in LONG_MESSAGES:
+            own = [*words, f"bytes:{bytes_}"]
+            in_calls, always = lab.runs(program, ranks, own, [*own, "moving"])
+            changes.append((program, str(bytes_), "progress always", in_calls, always))
+            changes.append((program, str(bytes_), "progress in calls", always, in_calls))
+    return settings_told(case, changes)
+
+
+def settings_told(case: Case, changes: list[tuple[str, str, str, Runs, Runs]]) -> Case:
+    """Return a case of settings of an MPI: program, bytes, question, runs before and after."""
     cells = []
-    for size, limit in LIMITS:
-        before, after = lab.runs("eager", 3, [f"bytes:{size}"], [f"bytes:{size}", f"limit:{limit}"])
-        one = row("made", before, after, [f"eager {limit}"])
-        cells.append([str(size), one.question, ms(before.time), *told(one.expected), measured(one), signed(one.error), noise(one.noise)])
+    for program, bytes_, question, before, after in changes:
+        one = row("made", before, after, [question])
+        change = signed((one.expected.time - before.time) / (one.measured - before.time) - 1) if one.measured != before.time else ""
+        seen = [measured(one), signed(one.error), noise(one.noise), change]
+        cells.append([program, bytes_, question, ms(before.time), *told(one.expected), *seen])
         case.rows.append(one)
-        case.figures[str(size)] = {"before": before.document(), "question": one.document()}
-    case.lines += table(("bytes", HEAD[0], "before", *HEAD[1:]), cells, left=(1,))
+        case.figures[f"{program} {bytes_} {question}"] = {"before": before.document(), "question": one.document()}
+    case.lines += table(("program", "bytes", HEAD[0], "before", *HEAD[1:], "of the change"), cells, left=(0, 2))
     return case
 
 
@@ -263,6 +293,7 @@ CASES = {
     "remedies": remedies_case,
     "hybrid": hybrid_case,
     "eager": eager_case,
+    "progress": progress_case,
 }
 SIZED: dict[str, Callable[..., Case]] = {"pipeline": pipeline_case, "halo": halo_case}
 """Cases of programs that take the size of their messages."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from perwiz.errors import ModelError, UsageError
 from perwiz.loggps import interfaces, model_file
-from perwiz.loggps.keys import LIMITS, PAIRS, POSTED, changed_pairs
+from perwiz.loggps.keys import ALL_PAIRS, LIMITS, PAIRS, POSTED, SENDS, changed_pairs
 from perwiz.loggps.machine import Machine
-from perwiz.loggps.model import Model
+from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.weigh import CUT, Weighted, measured, reweigh
 from perwiz.trace.arrays import I8, chunks
@@ -105,16 +105,26 @@ UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9} | {
     name: 1 << 10 * power for power, letter in enumerate("KMG", 1) for name in (letter, f"{letter}iB")
 }
 """Bytes of each unit of a size. A letter alone is binary, as in variables of MPIs, dd and ls; KB is none, as both are meant by it."""
+_OF_ALL_CLASSES = Sent(1, sends=np.arange(len(SENDS)), pairs=np.arange(ALL_PAIRS + 1)[:, None])
+"""A message of each class of pairs and kind of send."""
 _SIZE = re.compile(rf"(?:({'|'.join(PAIRS)}):)?([0-9]{{1,12}})({'|'.join(UNITS)})")
 
 
 class EagerLimit(Network):
     """`64KiB`, or `within-node:4096,between-nodes:64KiB`: another eager limit.
 
-    Messages up to that size are eager, longer ones hold their sender until the receiver is there.
+    Messages up to that size are eager, longer ones hold their sender until the receiver is there. Where the limit is lower, and nothing
+    tells when messages that hold their sender move, they do only while their receiver is in calls, as usual without hardware for it.
     """
 
     word = "eager"
+
+    def model(self, recorded: Model) -> Model:
+        """Return the model with the other limit, given the one the run was recorded under. Raises ModelError, UsageError."""
+        model = super().model(recorded)
+        lower = bool(np.any(model.limit(_OF_ALL_CLASSES) < recorded.limit(_OF_ALL_CLASSES)))
+        untold = model.progress == "always" and "progress" in model.assumed
+        return model.with_changes("progress=in calls") if lower and untold else model
 
     @property
     def changes(self) -> str:
