@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -241,7 +242,9 @@ def training_devices(trace: Trace) -> Mask:
 
 
 def _stragglers(asker: Asker) -> list[tuple[str, str, str]]:
-    """Return (by, selector, in words) of the ranks of a training job, and of its process groups, whose devices compute longest."""
+    """Return (by, selector, in words) of the ranks of a training job whose devices compute longest, and of its process groups, nodes, and
+    those that are slow together.
+    """
     segments, trace = asker.segments, asker.run.trace
     device = training_devices(trace)
     if not trace.share.any(device.any()):
@@ -254,14 +257,41 @@ def _stragglers(asker: Asker) -> list[tuple[str, str, str]]:
     computed = np.bincount(place, segments.length[within]).astype("f8")
     one = np.ones(len(ranks), "i8")
     asked = [("rank", f"rank:{ranks[row]}", f"rank {ranks[row]}") for row, _ in _slow(computed, one)] if len(ranks) > 1 else []
-    comms = trace.communicators
-    groups = [np.isin(ranks, comms.members(row)) for row in range(len(comms))]
-    named = [row for row, own in enumerate(groups) if 1 < own.sum() < len(ranks) and comms.names.count(comms.names[row]) == 1]
-    sums, count = (np.array([values[groups[row]].sum() for row in named]) for values in (computed, one))
-    mean = computed.mean() * count if named else sums
-    longest = [named[k] for k in np.argsort(mean - sums, kind="stable")[:_TRIED].tolist() if sums[k] > mean[k]]
-    asked += [("class", f"group:{comms.names[row]}", f"the {groups[row].sum()} ranks of {comms.names[row]}") for row in longest]
-    return asked
+    several = [part for part in _parts_of_job(trace, ranks, computed) if 1 < part.ranks.sum() < len(ranks)]
+    beyond = np.array([(computed[part.ranks] - computed.mean()).sum() for part in several])
+    longest = [several[k] for k in np.argsort(-beyond, kind="stable")[:_TRIED].tolist() if beyond[k] > 0]
+    return asked + [(part.by, part.text, part.what) for part in longest]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _PartOfJob:
+    """Some ranks of a training job: a word of families.FAMILIES, as it is asked for, and in words."""
+
+    by: str
+    text: str
+    what: str
+    ranks: Mask
+
+
+def _parts_of_job(trace: Trace, ranks: I4, computed: F8) -> list[_PartOfJob]:
+    """Return process groups, nodes, and the ranks that compute longer than the middle between the longest and the shortest."""
+    comms, out = trace.communicators, list[_PartOfJob]()
+    for row, name in enumerate(comms.names):
+        if comms.names.count(name) == 1:
+            own = np.isin(ranks, comms.members(row))
+            out.append(_PartOfJob("class", f"group:{name}", f"the {own.sum()} ranks of {name}", own))
+    if not _ambiguous(trace.nodes):
+        for row, name in enumerate(trace.nodes):
+            out.append(
+                _PartOfJob("node", f"node:{name}", f"node {name}", np.isin(ranks, trace.locations.process[trace.locations.node == row]))
+            )
+    slow = computed > (computed.max() + computed.min()) / 2
+    if 0 < 3 * slow.sum() <= 2 * len(ranks):
+        first, last = ranks[slow][0], ranks[slow][-1]
+        runs = [f"{first}-{last}"] if last - first + 1 == slow.sum() else list(map(str, ranks[slow].tolist()))
+        if len(runs) <= _TRIED:
+            out.append(_PartOfJob("class", ",".join(f"rank:{run}" for run in runs), f"ranks {', '.join(runs)}", slow))
+    return out
 
 
 def _slow(computed: F8, count: I8) -> list[tuple[int, str]]:

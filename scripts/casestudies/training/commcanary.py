@@ -63,7 +63,7 @@ def put(folder: Path, work: list[list[float]], alone: float) -> None:
             one.launch(
                 at + 0.02, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 20, ready[rank], end - ready[rank]
             )
-            one.launch(at + 0.03, f"gemm_rank{rank}", 7, ready[rank], took[rank])
+            one.launch(at + 0.03, "gemm", 7, ready[rank], took[rank])
             one.routine(at + 0.04, "cudaStreamWaitEvent")
             ready[rank] = max(end, ready[rank] + took[rank])
     folder.mkdir()
@@ -75,7 +75,7 @@ def predicted(folder: Path, work: list[list[float]]) -> dict[str, float]:
     """Return what perwiz says of each variant, us."""
     trace = perwiz.read(str(folder))
     sums = [sum(took[rank] for took in work) for rank in range(RANKS)]
-    balanced = [f"scale gemm_rank{rank}={sums[0] / sums[rank]}" for rank in range(RANKS)]
+    balanced = [f"scale gemm@rank:{rank}={sums[0] / sums[rank]}" for rank in range(RANKS)]
     asked = {RECORDED: [], BALANCED: balanced, APART: ["alone op:dist_all_reduce"]}
     return {name: perwiz.predict(trace, one, clock="none", draws=0).predicted.makespan / 1000 for name, one in asked.items()}
 

@@ -602,3 +602,19 @@ def test_domino__a_straggling_device(tmp_path):
     asked = {change.question: change.makespan for change in found}
     assert asked["typical rank:1"] == min(asked.values())
     assert "typical rank:0" not in asked
+
+
+@pytest.mark.parametrize(("slow", "question"), [((2, 3), "rank:2-3"), ((0, 3), "rank:0,rank:3")])
+def test_domino__devices_that_are_slow_together(tmp_path, slow, question):
+    """A kernel takes 90 on two of four ranks, 30 on the others, 60 in the mean: one alone gains nothing, both 30. So does their node."""
+    ranks = []
+    for number in range(4):
+        more = 60 if number in slow else 0
+        one = Rank(number, 4, host_name=f"n{int(number in slow)}").launch("gemm(int)", 2, 20, 30 + more)
+        one.call("cudaEventRecord", 6, 1).call("cudaStreamWaitEvent", 8, 1)
+        one.nccl("AllReduce", 12, 50 + more, 70 - more, 0, ranks="[0, 1, 2, 3]")
+        ranks.append(one.call("cudaDeviceSynchronize", 18, 102))
+    run = replayed(read(tmp_path, *ranks), clock="none")
+    asked = {change.question: run.makespan - change.makespan for change in computation.slowest(Asker(run))}
+    assert {asked[f"typical {question}"], asked["typical node:n1"]} == {30_000}
+    assert not {"typical rank:0", "typical rank:3"} & set(asked)
