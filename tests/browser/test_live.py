@@ -84,6 +84,19 @@ def test_rehearsal__makes_what_ticks_need_and_shows_nothing(browser, tmp_path):
     assert browser.run("+document.getElementById('panel-live').dataset.makespan") == run.makespan
 
 
+def test_rehearsal__ends_where_a_tick_comes_first(browser, tmp_path):
+    """What is rehearsed later does not write over the run that is shown."""
+    run = replayed(perwiz.read(str(TRACES / "srtest.alog")))
+    opened(browser, tmp_path, run)
+    answered = "new Promise((done) => { perwiz.live.question.ticked.calls.add(25); perwiz.live.update(); done(perwiz.live.rehearsed()); })"
+    assert browser.run(answered) is False
+    browser.until("perwiz.live.rehearsed()")
+    said = predict(run.trace, ["zero-wait e25"], clock="none", draws=0, keep_matches=True)
+    times = said.predicted.calls
+    shown = browser.run("[...perwiz.view.data.timelines[1].leave]")
+    assert shown == (times.leave - run.trace.timeline.locations.enter.min()).tolist()
+
+
 def test_choices__keep_what_receives_took(browser, tmp_path):
     """A farm hears whoever comes first: perwiz predict would match anew, the page does not, and its command says so."""
     path = str(TRACES / "farm.alog.gz")

@@ -23,7 +23,6 @@ function liveChanges(changes) {
 // A question: what does not wait, how fast ranks compute, what regions take, and the network.
 function liveQuestion(data, run) {
   const ticked = {sites: new Set(), regions: new Set(), ranks: new Set(), calls: new Set()}, speeds = new Map(), scales = new Map(), network = {};
-  const inside = new Map();
   // Hypotheses, as `perwiz predict` takes them behind its shell.
   const texts = () => {
     const changes = [...(network.L === undefined ? [] : ["L_ns=" + network.L]), ...(network.G === undefined ? [] : ["G_ns_per_byte=" + network.G])], out = [];
@@ -40,22 +39,9 @@ function liveQuestion(data, run) {
     const word = text.split(" ", 1)[0];
     return "--" + word + " " + liveQuoted(text.slice(word.length).trim());
   });
-  // Paths inside a region, at any depth.
-  const paths = (name) => {
-    if (!inside.has(name)) {
-      const within = [];
-      run.doc.path_parents.forEach((parent, k) => { within[k] = run.doc.path_names[k] === name || (parent >= 0 && within[parent]); });
-      inside.set(name, within);
-    }
-    return inside.get(name);
-  };
   const waits = () => {
-    if (![...Object.values(ticked)].some((some) => some.size)) return null;
-    const mask = new Uint8Array(run.count), sites = new Set([...ticked.sites].map((row) => row.number)), places = run.doc.processes.map((rank) => ticked.ranks.has(rank));
-    const regions = [...ticked.regions].map((row) => paths(row.row));
-    for (let call = 0; call < run.count; call++) {
-      mask[call] = sites.has(data.siteOf[call]) || places[run.location[call]] || regions.some((within) => within[run.path[call]]) ? 1 : 0;
-    }
+    if (!Object.values(ticked).some((some) => some.size)) return null;
+    const mask = liveMask(run, data, ticked);
     for (const call of ticked.calls) mask[call] = 1;
     return mask;
   };
@@ -73,6 +59,16 @@ function liveQuestion(data, run) {
   return made;
 }
 
+// Per call 1 if it does not wait: its site is one of these, or its rank, or it is made inside one of these regions, at any depth.
+function liveMask(run, data, {sites = [], regions = [], ranks = []}) {
+  const {doc, count, location, path} = run, {siteOf} = data, mask = new Uint8Array(count), rows = new Set(Array.from(regions, (one) => one.row)), some = new Set(ranks);
+  const bySite = new Uint8Array(data.sites.length + 1), byPath = new Uint8Array(doc.path_names.length + 1), byPlace = Uint8Array.from(doc.processes, (rank) => some.has(rank) ? 1 : 0);
+  for (const {number} of sites) bySite[number] = 1;
+  doc.path_parents.forEach((parent, k) => { byPath[k + 1] = rows.has(doc.path_names[k]) || byPath[parent + 1] ? 1 : 0; });
+  for (let call = 0; call < count; call++) mask[call] = bySite[siteOf[call]] | byPlace[location[call]] | byPath[path[call] + 1];
+  return mask;
+}
+
 async function livePanel(box, data) {
   const {node, time, share} = page, {unit, run, line, copy: copied, add, changed, replace} = await page.timeline;
   if (unit !== 1 && !page.served) return liveNone(box, data, "its times had to be rounded to fit into it");
@@ -84,6 +80,7 @@ async function livePanel(box, data) {
   const more = page.served ? node("input", {type: "search", class: "further", placeholder: "balance-time all", "aria-label": "another question",
     title: "what perwiz predict asks with an option, without the two dashes; several with ; between", onchange: () => { question.further = more.value; soon(); }}) : null;
   let mine = null, due = 0, asking = 0;
+  const spare = copied("predicted here"), second = () => mine = mine || add(spare);  // rehearsed in until it is shown
 
   const update = () => {
     due = 0;
@@ -92,8 +89,7 @@ async function livePanel(box, data) {
     asking++;
     const swept = liveSwept(graph, question.asked()), makespan = liveMakespan(graph, swept.time);
     if (options.length || mine) {
-      mine = mine || add("predicted here");
-      liveShow(graph, swept, mine);
+      liveShow(graph, swept, second());
       changed(mine, named(options));
     }
     return told(options, makespan, began, data.keep);
@@ -108,8 +104,7 @@ async function livePanel(box, data) {
     if (turn !== asking) return;
     if (error) return void answer.replaceChildren(node("span", {role: "alert"}, error));
     if (options.length || mine) {
-      mine = mine || add("predicted here");
-      await replace(mine, timeline, named(options));
+      await replace(second(), timeline, named(options));
     }
     told(options, makespan, began, note);
   };
@@ -148,9 +143,9 @@ async function livePanel(box, data) {
   const list = (title, said, rows) => rows.length ? node("section", {}, node("h3", {}, title), node("p", {class: "quiet"}, said), node("div", {class: "ticks"}, ...rows)) : null;
   const short = (factor) => +factor.toPrecision(3);
   const row = (...cells) => node("div", {}, ...cells);
-  const later = liveLater(), alone = graph ? liveAlone(graph, data.siteOf, later) : () => null;
+  const later = liveLater(), alone = graph ? liveAlone(graph, run, data, later) : () => null;
   let rehearsing = 1;
-  if (graph) [...liveRehearsed(graph, data, copied()), () => { rehearsing = 0; }].forEach(later);
+  if (graph) [...liveRehearsed(graph, run, data, spare).map((one) => () => mine || one()), () => { rehearsing = 0; }].forEach(later);
 
   const sites = data.sites.map((one) => row(node("label", {}, tick(ticked.sites, one, one.name + " does not wait"), one.name),
     node("span", {class: "quiet"}, one.calls + (one.calls === 1 ? " call waits " : " calls wait ") + time(one.waits) + " in all"), alone(one)));
@@ -192,22 +187,20 @@ function liveLater() {
 }
 
 // Ticks and drags before the first one: what is kept between sweeps is made, and the browser has compiled what it runs often.
-function liveRehearsed(graph, data, line) {
-  const nothing = {speeds: [], scales: []}, asked = [{...nothing, waits: new Uint8Array(graph.calls)}];
-  if (data.bounded) asked.push({...nothing, speeds: [{rank: data.ranks[0], factor: 2}]});
-  if (!data.graph.network.why) asked.push({...nothing, G: 1});
-  return [...asked, ...asked, ...asked].map((one) => () => liveShow(graph, liveSwept(graph, one), line));
+function liveRehearsed(graph, run, data, line) {
+  const nothing = {speeds: [], scales: []}, asked = [() => ({...nothing, waits: liveMask(run, data, {})})];
+  if (data.bounded) asked.push(() => ({...nothing, speeds: [{rank: data.ranks[0], factor: 2}]}));
+  if (!data.graph.network.why) asked.push(() => ({...nothing, G: 1}));
+  return [...asked, ...asked, ...asked].map((one) => () => liveShow(graph, liveSwept(graph, one()), line));
 }
 
 // What each site gains alone.
-function liveAlone(graph, siteOf, later) {
+function liveAlone(graph, run, data, later) {
   const {node, time} = page;
   return (one) => {
     const out = node("span", {class: "quiet"}, "");
     later(() => {
-      const mask = new Uint8Array(graph.calls);
-      for (let call = 0; call < graph.calls; call++) mask[call] = siteOf[call] === one.number ? 1 : 0;
-      const gain = graph.line.makespan - liveMakespan(graph, liveSwept(graph, {waits: mask, speeds: [], scales: []}).time);
+      const gain = graph.line.makespan - liveMakespan(graph, liveSwept(graph, {waits: liveMask(run, data, {sites: [one]}), speeds: [], scales: []}).time);
       out.textContent = gain > 0 ? "alone gains " + time(gain) : "alone gains nothing";
     });
     return out;

@@ -63,9 +63,9 @@ page.panel("timeline", {async draw(box, doc) {
   Object.assign(tl, tlTeller(tl), tlLink(tl));
   // A timeline that a panel makes of the first run: a copy of the recorded one, to be written over.
   const copy = (name) => tlCopy(lines[0], name);
-  const add = (name) => {
-    const one = copy(name), index = lines.push(one) - 1;
-    panes.forEach((some) => some.choice.append(node("option", {value: index}, name)));
+  const add = (one) => {
+    const index = lines.push(one) - 1;
+    panes.forEach((some) => some.choice.append(node("option", {value: index}, one.name)));
     set(panes[1], index);
     return one;
   };
