@@ -3,7 +3,7 @@ const page = window.perwiz = (function () {
   const panels = {}, listeners = {}, drawn = new Set(), resizers = [];
   let base = 0, answering;
   const timeline = new Promise((done) => { answering = done; });
-  const FEW = 8;  // rows that need no filter
+  const FEW = 8, LONG = 24;  // rows that need no filter, letters of a cell that paper may break anywhere
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
   const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
@@ -99,14 +99,18 @@ const page = window.perwiz = (function () {
   }
 
   // head: texts; rows: {cells: [text or node], go: f, title: text}; options: {left: [columns], caption: text, stacked: whether a narrow
-  // screen has the cells behind the fifth below each other}. Heads sort; what has more
+  // screen, and paper, has the cells behind the fifth below each other}. Heads sort; what has more
   // than FEW rows has a field that filters them; a table is copied as lines of cells with tabs between.
   function table(head, rows, options) {
     const left = new Set((options || {}).left || [0]), side = (k) => left.has(k) ? "left" : "";
     const body = node("tbody", {});
     for (const row of rows) {
       const line = node("tr", row.go ? {tabindex: "0", class: "go", title: row.title} : {title: row.title});
-      row.cells.forEach((cell, k) => line.append(node("td", {class: side(k)}, cell)));
+      row.cells.forEach((cell, k) => {
+        const made = node("td", {class: side(k)}, cell);
+        made.classList.toggle("long", made.textContent.length > LONG);
+        line.append(made);
+      });
       if (row.go) {
         const go = () => {
           body.querySelectorAll("[aria-current]").forEach((other) => other.removeAttribute("aria-current"));

@@ -160,8 +160,7 @@ page.panel("timeline", {async draw(box, doc) {
   function layout(one) {
     const top = places.get(one.timeline.run), shut = closed.get(one.timeline.run), room = one.canvas.clientHeight - TL_AXIS - 4;
     const {run} = one.timeline, stack = stacked(run), deepest = stack ? Math.min(5, Math.max(...run.depth) + 1) : 0;
-    const count = tlRows(top, shut, 1).rows.filter((row) => row.kind !== "open").length;
-    const heads = tlRows(top, shut, 0).height;
+    const {rows} = tlRows(top, shut, 1), count = rows.filter((row) => row.kind !== "open").length, heads = TL_HEAD * (rows.length - count);
     const fit = Math.max(2, Math.min(stack ? 20 + TL_STRIP * Math.max(2, deepest) : 36, Math.floor((room - Math.min(heads, room / 3)) / Math.max(1, count))));
     one.layout = tlRows(top, shut, view.lane || fit, stack);
   }

@@ -1,5 +1,5 @@
 // Paints a pane of the timeline: bars as pixels, whatever the zoom; over them bands, messages, paths, names and marks as lines.
-const TL_AXIS = 20, TL_HEAD = 16, TL_STRIP = 12, TL_STACKED = 26, TL_FONT = "11px system-ui, sans-serif", TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
+const TL_AXIS = 20, TL_HEAD = 16, TL_LABEL = 13, TL_STRIP = 12, TL_STACKED = 26, TL_FONT = "11px system-ui, sans-serif", TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
 
 function tlPixel(name) {
   const [r, g, b] = page.colour(name).match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
@@ -22,7 +22,7 @@ function tlRows(top, closed, height, stack) {
   const walk = (at, depth) => {
     for (const kid of at.kids) {
       if (kid.place !== undefined) add({...kid, kind: "lane", depth}, height);
-      else if (closed.has(kid.key)) add({...kid, kind: "closed", depth}, Math.max(height, 18));
+      else if (closed.has(kid.key)) add({...kid, kind: "closed", depth}, Math.max(height, TL_LABEL));
       else { add({...kid, kind: "open", depth}, TL_HEAD); walk(kid, depth + 1); }
     }
   };
@@ -292,15 +292,15 @@ function tlLabels(pane, view, size) {
   let free = 0;
   context.fillStyle = view.ink.paperCss;
   context.fillRect(0, TL_AXIS, view.gutter - 2, size.height);
-  const place = (row) => Math.max(TL_AXIS + 7, pane.y(row) + row.height / 2 - 1), marked = pane.seen.find((row) => row.key === view.current);
+  const place = (row) => Math.max(TL_AXIS + 6, pane.y(row) + row.height / 2 - 1), marked = pane.seen.find((row) => row.key === view.current);
   for (const row of pane.seen) {
     const y = place(row), current = row === marked;
     if (current) {
       context.fillStyle = view.ink.chosenCss;
       context.fillRect(0, pane.y(row), 3, Math.max(2, row.height - 2));
     }
-    if (!current && (y < free || (marked && Math.abs(y - place(marked)) < 13))) continue;
-    free = Math.max(free, y + 13);
+    if (!current && (y < free || (marked && Math.abs(y - place(marked)) < TL_LABEL))) continue;
+    free = Math.max(free, y + TL_LABEL - 0.5);
     const sign = row.kind === "closed" ? "\u25b8 " : row.kind === "open" ? "\u25be " : "";
     context.fillStyle = row.kind === "lane" && !current ? view.ink.quietCss : view.ink.textCss;
     const left = 6 + 8 * row.depth;
