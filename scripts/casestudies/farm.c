@@ -1,9 +1,9 @@
 /* A farm of tasks: few long and many short ones. Rank 0 hands them out and computes nothing itself.
 
-   farm [static] [requests] [ahead] [growing] [slow:RANK] [fast:RANK] [balanced] [short] [tasks:N]
+   farm [static] [requests] [ahead[:N]] [growing] [slow:RANK] [fast:RANK] [balanced] [short] [tasks:N]
      as it is     whoever brings a result gets the next task, long ones come anywhere
      requests     likewise, but the master posts a receive for each worker, and waits for any of them
-     ahead        likewise, but the master posts a receive for anybody before it answers, and waits for it behind
+     ahead:N      likewise, but the master posts N receives for anybody before it answers (one without :N), and waits for them behind
      growing      a task brings up to three others while it is worked at, and the master lets workers wait until there are any
      static       worker w gets tasks w, w + workers, ...: who is done early waits
      slow:RANK    that worker computes twice as long, fast:RANK half as long
@@ -51,18 +51,21 @@ static void master(int fixed)
     }
 }
 
-/* The same by a receive that is there before whoever asks next. */
-static void master_ahead(void)
+/* The same by some receives for anybody that are there before whoever asks next. */
+static void master_ahead(int posted)
 {
-    int given = 0, none = -1, result;
-    MPI_Request request;
-    MPI_Irecv(&result, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
-    for (int left = tasks + size - 1; left > 0; left--) {
+    enum { MOST = 16 };
+    int none = -1, result[MOST], asked = tasks + size - 1;
+    posted = posted > MOST ? MOST : posted;
+    MPI_Request request[MOST];
+    for (int k = 0; k < posted && k < asked; k++)
+        MPI_Irecv(&result[k], 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request[k]);
+    for (int task = 0; task < asked; task++) {
+        int slot = task % posted;
         MPI_Status status;
-        MPI_Wait(&request, &status);
-        if (left > 1)
-            MPI_Irecv(&result, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
-        int task = given++;
+        MPI_Wait(&request[slot], &status);
+        if (task + posted < asked)
+            MPI_Irecv(&result[slot], 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request[slot]);
         MPI_Send(task < tasks ? &task : &none, 1, MPI_INT, status.MPI_SOURCE, 2, MPI_COMM_WORLD);
     }
 }
@@ -148,15 +151,18 @@ int main(int argc, char **argv)
 {
     char slow[32], fast[32];
     begin(&argc, &argv, 0);
-    for (int k = 1; k < argc; k++)
+    int posted = given(argc, argv, "ahead");
+    for (int k = 1; k < argc; k++) {
         sscanf(argv[k], "tasks:%d", &tasks);
+        sscanf(argv[k], "ahead:%d", &posted);
+    }
     snprintf(slow, sizeof slow, "slow:%d", rank);
     snprintf(fast, sizeof fast, "fast:%d", rank);
     double factor = (given(argc, argv, slow) ? 2 : 1) * (given(argc, argv, fast) ? 0.5 : 1) * (given(argc, argv, "short") ? 0.5 : 1);
     if (rank == 0 && given(argc, argv, "requests"))
         master_of_requests();
-    else if (rank == 0 && given(argc, argv, "ahead"))
-        master_ahead();
+    else if (rank == 0 && posted > 0)
+        master_ahead(posted);
     else if (rank == 0 && given(argc, argv, "growing"))
         master_of_queues();
     else if (rank == 0)

@@ -184,7 +184,8 @@ def farm_case(lab: Lab, pictures: Callable[..., None]) -> Case:
         "short": "scale task=0.5",
         "balanced": "balance-time task",
     }
-    farms = [("farm", [], ""), *(("farm", [word], f"{word}: ") for word in ("requests", "ahead", "growing")), ("counter", [], "counter: ")]
+    kinds = ("requests", "ahead", "ahead:2", "growing")
+    farms = [("farm", [], ""), *(("farm", [word], f"{word}: ") for word in kinds), ("counter", [], "counter: ")]
     for program, words, told in farms:
         before, *after = lab.runs(program, 5, words, *([*words, word] for word in changes))
         case.table([row("made", before, runs, [text], f"{told}{text}") for runs, text in zip(after, changes.values(), strict=True)], before)
