@@ -28,7 +28,8 @@ from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NoneThereError, NotTriedError
 from perwiz.whatif.ranking.serving import HALF
 from perwiz.whatif.rematch.turned import chooses, most, turned
-from perwiz.whatif.run import Run
+from perwiz.whatif.run import Run, run_of
+from perwiz.whatif.sure.alone import alone
 from perwiz.whatif.sure.swept import passed
 from perwiz.whatif.waits import waiting_time
 from perwiz.whatif.worth.families import FAMILIES
@@ -47,6 +48,12 @@ ANEW = 5
 """Lines of what somebody can do, so many of the first, that are asked again where receives take other messages; of bounds one."""
 _BESIDE = 4
 """Lines of bounds that changes are looked for beside."""
+
+
+_OF_PROGRAM = ("serving", "threads", "balance", "slowest", "order", "protocol")
+"""Kinds of changes of a program that are looked for once more where processes shared processors."""
+_UNSHARED, _LEAST = 4, 100
+"""Lines of what gains without that which are told; the part of the run from which on, its inverse."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,11 +151,52 @@ def rank(
     asker = Asker(run)
     changes, not_tried = find(asker, kinds, by, tell)
     lines, bounds = _lines(asker, changes, apart=by == "step")
+    for line in _unshared(asker, [kind for kind in _OF_PROGRAM if kind in kinds], by):
+        lines = _chosen(lines, line)
     if chooses(run.trace):
         again = dict[Change, Change]()
         lines, bounds = (_as_matched(run, some, first, again) for some, first in ((lines, ANEW), (bounds, 1)))
         changes = sorted((again.get(change, change) for change in changes), key=lambda change: (change.makespan, *simple(change)))
     return Ranking(asker, tuple(changes), tuple(lines), tuple(bounds), not_tried, kinds, by)
+
+
+def _unshared(asker: Asker, kinds: Sequence[str], by: str | None) -> list[Line]:
+    """Return the first lines of what gains if each process had a processor of its own, where processes shared some; their changes have the
+    makespan as recorded, in which they may gain nothing.
+    """
+    run = asker.recorded
+    weighted = alone(run) if kinds and run.trace.share.team is None else None
+    if weighted is None:
+        return []
+    other = Asker(run_of(run.clocks, run.machine, weighted, run.origin))
+    found = _lines(other, find(other, kinds, by)[0], apart=by == "step")[0][:_UNSHARED]
+    lines = [line for line in found if _LEAST * (other.run.makespan - line.change.makespan) >= other.run.makespan]
+    return [dataclasses.replace(line, change=_asked(asker, line.change)) for line in lines]
+
+
+def _asked(asker: Asker, change: Change) -> Change:
+    """Return a change with what it is worth in the run of an asker."""
+    return dataclasses.replace(change, makespan=asker.makespan(change.hypothesis))
+
+
+def _chosen(lines: list[Line], other: Line) -> list[Line]:
+    """Return lines of what gains as recorded, with one of what gains more if processes share no processor: it takes the place of those that
+    say the same then, if it gains at all as recorded.
+    """
+    asked, same = other.change.question, {change.question for change in (*other.includes, *other.more)}
+    if any(line.change.question == asked for line in lines):
+        return lines
+    gains = any(asked == change.question for line in lines for change in (*line.includes, *line.more))
+    held = [line for line in lines if gains and line.change.question in same]
+    beside = [change for line in held for change in (line.change, *line.more, *line.includes)]
+    left = [_without(line, asked) for line in lines if line not in held]
+    return [*left, _around(other.change, [change for change in beside if change.question != asked])]
+
+
+def _without(line: Line, asked: str) -> Line:
+    """Return a line without what is asked so."""
+    includes, more = (tuple(change for change in some if change.question != asked) for some in (line.includes, line.more))
+    return dataclasses.replace(line, includes=includes, more=more)
 
 
 def check(kinds: Sequence[str], by: str | None) -> None:
