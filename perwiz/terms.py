@@ -370,7 +370,7 @@ TERMS = (
     Term("call path", "regions from the outside in, and the routine called there, joined by /", plain=True),
     Term("waits there", "how long all calls of those call sites wait, whatever it is for: what the gain beside it takes away"),
     Term("instances", "how often it happens", plain=True),
-    Term("of all", "part of the time of all processes, without that in MPI_Init", plain=True),
+    Term("of all", "part of the time of all processes, from when the last has left MPI_Init", plain=True),
     Term("of waiting", "part of all waiting that comes from there", plain=True),
     Term("worst rank", "the process with most of it, and how much", plain=True),
     Term("short term", "delay cost of a process late by itself; 'long term' is that of one late because it had to wait", ("long term",)),

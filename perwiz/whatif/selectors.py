@@ -16,7 +16,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.resources import remembered
-from perwiz.trace.tables import NONE, STREAM, Times
+from perwiz.trace.tables import NONE, PROCESS, STREAM, Times
 from perwiz.trace.trace import Timeline, Trace
 
 _KINDS = ("region", "step", "site", "rank", "node", "group", "pair", "tag", "lock", "op")
@@ -443,7 +443,40 @@ def after_init(trace: Trace) -> int | None:
     """
     if trace.part:
         return longest(trace.timeline.locations)
+    begin = inits_left(trace)
+    return None if begin is None else int(trace.timeline.locations.leave.max()) - begin
+
+
+def inits_left(trace: Trace) -> int | None:
+    """Return the instant, ns, at which the last process has left MPI_Init; None if the trace does not show it, or is a part of a run."""
     left = trace.timeline.calls.leave[init_calls(trace)]
-    if not trace.share.any(len(left)):
+    if trace.part or not trace.share.any(len(left)):
         return None
-    return int(trace.timeline.locations.leave.max() - trace.share.most(int(left.max(initial=np.iinfo("i8").min))))
+    return trace.share.most(int(left.max(initial=np.iinfo("i8").min)))
+
+
+def after_finalize(trace: Trace) -> int:
+    """Return how long the run goes on, ns, when the last process has left MPI_Finalize; 0 if none enters it."""
+    left, end = trace.timeline.calls.leave[finalize_calls(trace)], int(trace.timeline.locations.leave.max(initial=0))
+    return max(end - trace.share.most(int(left.max(initial=0))), 0) if trace.share.any(len(left)) else 0
+
+
+def before_inits_left(trace: Trace) -> I8:
+    """Return how long each call lasts before the last process has left MPI_Init, ns; 0 where the trace does not show it."""
+    times, begin = trace.timeline.calls, inits_left(trace)
+    return np.zeros(len(times), "i8") if begin is None else np.maximum(np.minimum(times.leave, begin) - times.enter, 0)
+
+
+def since_inits(trace: Trace) -> tuple[int, int]:
+    """Return what shares of all processes' time are of, ns, and how much of that is behind the last instant of each process.
+
+    Of each process it is what is behind the instant at which the last has left MPI_Init, to the end of the run; of each thread what it has
+    behind it. Where the trace does not show it, all that each has.
+    """
+    ends, begin = trace.timeline.locations, inits_left(trace)
+    if begin is None:
+        return int((ends.leave - ends.enter)[trace.locations.kind != STREAM].sum()), 0
+    lasts = np.maximum(ends.leave - np.maximum(ends.enter, begin), 0)
+    process = trace.locations.kind == PROCESS
+    beyond = int(process.sum()) * (int(ends.leave.max()) - begin) - int(lasts[process].sum())
+    return int(lasts[trace.locations.kind != STREAM].sum()) + beyond, beyond

@@ -59,7 +59,7 @@ def limits(critical: Critical, shares_of: int) -> Limits:
         after_init=started,
         time_ns=shares_of,
         end_ns=shares_of - whole.time,
-        exit_ns=min(_after_finalize(run.trace), max(shares_of - whole.time, 0)),
+        exit_ns=min(selectors.after_finalize(run.trace), max(shares_of - whole.time, 0)),
         computation_ns=mean,
         imbalance_ns=most - mean - entered,
         start_ns=start + entered,
@@ -81,12 +81,6 @@ def _per_byte(run: Run, whole: efficiency.Efficiency, network: int) -> int | Non
     if any(key.endswith("G_ns_per_byte") for key in run.weighted.model.assumed):
         return None
     return min(max(whole.time - efficiency.shortest(run, efficiency.no_bytes(run)), 0), max(network, 0))
-
-
-def _after_finalize(trace: Trace) -> int:
-    """Return how long the run goes on, ns, when the last process has left MPI_Finalize; 0 if none enters it."""
-    left, end = trace.timeline.calls.leave[selectors.finalize_calls(trace)], int(trace.timeline.locations.leave.max())
-    return max(end - int(left.max()), 0) if len(left) else 0
 
 
 def _entered_late(run: Run, whole: efficiency.Efficiency) -> int:
@@ -153,12 +147,13 @@ def waiting_of(run: Run) -> list[str]:
 
 
 def spending(run: Run) -> list[Spending]:
-    """Return the call sites in which most time is spent."""
+    """Return the call sites in which most time is spent from when the last process has left MPI_Init."""
     trace, times = run.trace, run.trace.timeline.calls
+    lasts = times.leave - times.enter - selectors.before_inits_left(trace)
     chosen = ~np.isin(trace.calls.op, (*operations.INITS, *operations.FINALIZES))
     which, sites = selectors.sites(trace)
-    spent = np.bincount(which[chosen], (times.leave - times.enter)[chosen], len(sites)) / max(len(trace.locations), 1)
-    waiting = np.bincount(which[chosen], run.waits.time[chosen], len(sites)) / max(len(trace.locations), 1)
+    spent = np.bincount(which[chosen], lasts[chosen], len(sites)) / max(len(trace.locations), 1)
+    waiting = np.bincount(which[chosen], np.minimum(run.waits.time, lasts)[chosen], len(sites)) / max(len(trace.locations), 1)
     longest = [site for site in np.argsort(-spent, kind="stable")[:_SITES].tolist() if spent[site]]
     return [Spending(selectors.site(*sites[site]), round(spent[site]), round(waiting[site])) for site in longest]
 

@@ -33,6 +33,8 @@ _SAID = 1000
 """Columns of what was inferred."""
 _KINDS, _KIND = 4, 30
 """Kinds of other records that are named, and columns of their names."""
+_MUCH = 1000
+"""A thousandth of the run is told apart."""
 _INITS = tuple(operations.OPS[op] for op in operations.INITS)
 
 
@@ -57,7 +59,7 @@ class Routine(Record):
     calls: Positive
     time_ns: Natural
     init_ns: Natural
-    """Of it, while the process was in MPI_Init: also what threads and streams are idle meanwhile."""
+    """Of it, before the last process has left MPI_Init: also what threads and streams are idle meanwhile."""
     streams_ns: Natural
     """Of it, on streams of devices."""
     waiting_ns: Natural
@@ -90,7 +92,14 @@ class InfoDocument(TraceDocument, kw_only=True):
     processes_ns: Natural
     """From the first to the last instant of each process and thread, all together."""
     init_ns: Natural
-    """Of them in calls while their process was in MPI_Init, all together: percentages are without it."""
+    """Of them in calls before the last process has left MPI_Init, all together."""
+    after_init_ns: Natural
+    """What percentages are of: of each process from the instant on at which the last has left MPI_Init, to the end of the run, of each
+    thread what it has behind that; processes_ns if the trace does not show MPI_Init."""
+    shares_of_ns: Makespan
+    """From that instant to the end of the run; the makespan if the trace does not show it."""
+    exit_ns: Natural
+    """Of it, behind the instant at which the last process has left MPI_Finalize."""
     processes: Natural
     locations: Natural
     """Processes, threads and streams of devices: what has calls of its own."""
@@ -102,6 +111,8 @@ class InfoDocument(TraceDocument, kw_only=True):
     """In calls, all processes and threads together."""
     waiting_ns: Natural
     """Part of it waited for partners."""
+    waiting_after_init_ns: Natural
+    """Of that, from the instant on at which the last process has left MPI_Init."""
     streams_ns: Natural
     """From the first to the last instant of each stream, all together."""
     idle_ns: Natural
@@ -160,6 +171,9 @@ def document(
         makespan_ns=trace.timeline.makespan,
         processes_ns=int(spans[~stream].sum()),
         init_ns=told["init"],
+        after_init_ns=selectors.since_inits(trace)[0],
+        shares_of_ns=blocks.shares_of(trace, trace.timeline.makespan),
+        exit_ns=selectors.after_finalize(trace),
         processes=len(np.unique(trace.locations.process)),
         locations=len(trace.locations),
         streams=int((trace.locations.kind == STREAM).sum()),
@@ -167,6 +181,7 @@ def document(
         calls=told["calls"],
         time_ns=told["time"],
         waiting_ns=told["waiting"],
+        waiting_after_init_ns=told["waiting_after"],
         streams_ns=int(spans[stream].sum()),
         idle_ns=told["idle"],
         model=machine.model.name,
@@ -189,16 +204,17 @@ def document(
 
 def tally(trace: Trace, waits: Waits) -> Tally:
     """Return what the rows of this process, or of a window of time, come to of what `document` tells."""
-    times, own, in_init = trace.timeline.calls, trace.share.calls, _in_init(trace)[trace.share.calls]
+    times, own, before = trace.timeline.calls, trace.share.calls, selectors.before_inits_left(trace)[trace.share.calls]
     lasts, waiting, received = (times.leave - times.enter)[own], waits.time[own], trace.messages.bytes[trace.share.messages]
     routine, of_process = trace.calls.op[own], trace.locations.kind[trace.calls.location[own]] != STREAM
     on_stream = np.where(of_process, 0, lasts)
-    values = (np.ones(len(lasts), "i8"), lasts, in_init, on_stream, waiting, trace.calls.bytes_sent[own])
+    values = (np.ones(len(lasts), "i8"), lasts, before, on_stream, waiting, trace.calls.bytes_sent[own])
     sums = {
-        "init": in_init[of_process].sum(),
+        "init": before[of_process].sum(),
         "calls": len(lasts),
         "time": lasts[of_process].sum(),
         "waiting": waiting[of_process].sum(),
+        "waiting_after": np.minimum(waiting, lasts - before)[of_process].sum(),
         "idle": on_stream[routine == operations.OP["device_idle"]].sum(),
         "messages": len(received),
         "bytes": received.sum(),
@@ -212,17 +228,6 @@ def _other_records(trace: Trace) -> dict[str, int]:
     kinds = np.bincount(trace.records.kind, minlength=len(trace.texts))
     of_all = Tally.of({"kinds": kinds}).of_all(trace.share).sums["kinds"].tolist()
     return {trace.texts[kind]: of_all[kind] for kind in sorted(range(len(of_all)), key=lambda kind: -of_all[kind]) if of_all[kind]}
-
-
-def _in_init(trace: Trace) -> I8:
-    """Return how long each call lasts while its process is in MPI_Init, ns."""
-    times, process = trace.timeline.calls, trace.locations.process
-    begin, end = np.zeros((2, int(process.max(initial=0)) + 1), "i8")
-    rows = selectors.init_calls(trace)
-    at = process[trace.calls.location[rows]]
-    begin[at], end[at] = times.enter[rows], times.leave[rows]
-    of = process[trace.calls.location]
-    return np.maximum(np.minimum(times.leave, end[of]) - np.maximum(times.enter, begin[of]), 0)
 
 
 def _routines(sums: I8) -> list[Routine]:
@@ -305,13 +310,13 @@ def text(info: InfoDocument, regions: bool, waits: bool, counters: bool = False)
 
 
 def _facts(info: InfoDocument, regions: bool) -> Facts:
-    off, whole = info.health.off_ns, info.processes_ns - info.init_ns
+    off, whole = info.health.off_ns, info.after_init_ns
     processes, *others = words.lanes(info.processes, info.locations - info.streams, info.streams).split(", ")
     maker, communicators = info.properties.get("made_by", "measured"), len(info.communicators)
     return [
         *blocks.lacking(info.health),
         *([("made by", words.shown(maker))] if maker != "measured" else []),
-        ("makespan", words.duration(info.makespan_ns)),
+        ("makespan", _makespan(info)),
         *([("switched off", f"{words.duration(off)}, {words.percent(off, whole)} {_of(info)}")] if off else []),
         ("processes", ", ".join([processes.split()[0], *others])),
         *_traffic(info),
@@ -328,8 +333,7 @@ def _traffic(info: InfoDocument) -> Facts:
     if not info.calls:
         return [("calls", "none of MPI, so nothing waits; only regions can be asked about")]
     inside = info.time_ns - info.init_ns
-    share, waiting = (words.percent(part, info.processes_ns - info.init_ns) for part in (inside, info.waiting_ns))
-    begun = f", and {words.duration(info.init_ns)} in MPI_Init" if info.init_ns else ""
+    share, waiting = (words.percent(part, info.after_init_ns) for part in (inside, info.waiting_after_init_ns))
     idle = f"idle {words.duration(info.idle_ns)} ({words.percent(info.idle_ns, info.streams_ns)} of theirs)"
     on_streams = sum(row.waiting_ns for row in info.routines) - info.waiting_ns
     beside = f" of the processes, {words.duration(on_streams)} of the streams," if info.streams and on_streams > 0 else ""
@@ -338,7 +342,7 @@ def _traffic(info: InfoDocument) -> Facts:
     messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     size = words.size(messages.bytes) if messages.bytes else "their sizes 0 or not told"
     return [
-        ("calls", f"{info.calls}, {words.duration(inside)} in them ({share} {_of(info)}){begun}"),
+        ("calls", f"{info.calls}, {words.duration(inside)} in them ({share} {_of(info)})"),
         (
             "waiting",
             f"{words.duration(info.waiting_ns)}{over} ({waiting}){beside} under model {words.shown(info.model)}{unknown}",
@@ -372,8 +376,16 @@ def _beside(info: InfoDocument) -> Facts:
     ]
 
 
+def _makespan(info: InfoDocument) -> str:
+    """Return how long the run takes, and how much of it is before and behind what the program does with MPI."""
+    before = info.makespan_ns - info.shares_of_ns
+    apart = [f"{words.duration(before)} until the last process has left MPI_Init"] if before else []
+    apart += [f"{words.duration(info.exit_ns)} after MPI_Finalize"] if info.exit_ns * _MUCH > info.makespan_ns else []
+    return f"{words.duration(info.makespan_ns)}{', ' * bool(apart)}{' and '.join(apart)}"
+
+
 def _of(info: InfoDocument) -> str:
-    return f"of the processes' time{' without that in MPI_Init' if info.init_ns else ''}"
+    return f"of the processes' time{' after MPI_Init' if info.shares_of_ns != info.makespan_ns else ''}"
 
 
 def _region_fact(regions: list[Region], listed: bool) -> str:
@@ -391,7 +403,7 @@ def _routine_lines(info: InfoDocument) -> list[str]:
             words.duration(told := _told(row.routine, row.time_ns, row.init_ns)),
             "-"
             if row.routine in _INITS or row.streams_ns == row.time_ns > 0
-            else words.percent(max(told - row.streams_ns, 0), info.processes_ns - info.init_ns),
+            else words.percent(max(told - row.streams_ns, 0), info.after_init_ns),
             words.duration(row.waiting_ns),
             words.size(row.bytes_sent),
         ]

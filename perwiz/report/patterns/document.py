@@ -16,7 +16,8 @@ from perwiz.loggps.weigh import synchronous
 from perwiz.patterns.analysis.causes import NAMES, Explained
 from perwiz.patterns.analysis.worth import Sites, Worth
 from perwiz.patterns.library import grid
-from perwiz.patterns.metrics import NS, Metric
+from perwiz.patterns.library.basics import metric_of
+from perwiz.patterns.metrics import NS, Metric, ancestors
 from perwiz.patterns.pattern import Pattern
 from perwiz.patterns.search import Findings
 from perwiz.patterns.severity import full
@@ -24,7 +25,10 @@ from perwiz.report import blocks, misfit, spans
 from perwiz.report.patterns import causes, hybrid, tables
 from perwiz.report.patterns.records import Instance, MetricTotal, PatternsDocument, ProcessTimes, WaitingPath
 from perwiz.report.records import Span
+from perwiz.trace import operations
 from perwiz.trace.spread.team import texts
+from perwiz.trace.tables import STREAM
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
 from perwiz.whatif.worth import worth as fixes
@@ -49,7 +53,7 @@ def document(
     cube = findings.severity
     chosen = _below(findings, pattern)
     base = blocks.shares_of(run.trace, run.makespan)
-    part = _shares(run, findings, base)
+    part = _shares(run, findings)
     every = _call_paths(findings, worth, run.makespan, chosen)
     listed = [name for name in chosen if name in findings.waits] if pattern is None else chosen[:1]
     paths, severe = every[:rows], _instances(run, findings, listed, rows)
@@ -111,18 +115,37 @@ def _refines(findings: Findings, parent: str) -> bool:
     return parent in findings.instances or parent in (grid.BETWEEN, grid.WITHIN)
 
 
-def _shares(run: Run, findings: Findings, base: int) -> dict[str, float]:
-    """Return what part each time is of all processes' time, where shares are of the time after MPI_Init without that in it.
+def _shares(run: Run, findings: Findings) -> dict[str, float]:
+    """Return what part each time is of all processes' time (`selectors.since_inits`); of what is told of them the same is left out.
 
     What threads and streams are idle while their process is in MPI_Init is left out as well: nothing could be given to them.
     """
     cube, inits = findings.severity, findings.severity.tree.of_calls(run.trace, selectors.init_calls(run.trace))
     inits = run.trace.share.distinct(inits)
     after = {metric.name: cube.total(metric.name) for metric in cube.metrics if metric.unit == NS and metric.name not in NAMES}
-    if base != run.makespan:
+    begin = selectors.inits_left(run.trace)
+    if begin is not None:
         after.pop("mpi_init_completion", None)
         after = {name: total - int(full(cube, name)[inits].sum()) for name, total in after.items()}
+        tree = {metric.name: metric for metric in cube.metrics}
+        for leaf, time in _before(run.trace, begin, cube.total("time") - after["time"]):
+            for name in ancestors(leaf, tree):
+                after[name] -= time
+        after["time"] += selectors.since_inits(run.trace)[1]
     return {name: total / after["time"] for name, total in after.items() if after["time"] > 0}
+
+
+def _before(trace: Trace, begin: int, in_init: int) -> list[tuple[str, int]]:
+    """Return (metric, ns) of what processes and threads did before an instant, but for the ns that they were in MPI_Init."""
+    ends, stream = trace.timeline.locations, trace.locations.kind == STREAM
+    calls = np.zeros(len(trace.calls), bool)
+    calls[trace.share.calls] = True
+    calls &= ~stream[trace.calls.location] & ~np.isin(trace.calls.op, operations.INITS)
+    sums = np.bincount(trace.calls.op[calls], selectors.before_inits_left(trace)[calls], len(operations.OPS)).astype("i8")
+    sums = trace.share.reduced(sums, "sum")
+    outside = int(np.maximum(np.minimum(ends.leave, begin) - ends.enter, 0)[~stream].sum()) - in_init - int(sums.sum())
+    by_metric = [(metric_of(op), int(sums[op])) for op in np.flatnonzero(sums).tolist()]
+    return [("comp", max(outside, 0)), *((name, time) for name, time in by_metric if name)]
 
 
 def _eager(run: Run, findings: Findings) -> int:

@@ -45,7 +45,7 @@ class MetricTotal(Record):
     meaning: str
     total: int
     share: float | None
-    """Of times: part of all processes' time; both without that in MPI_Init if shares_of_ns is not the makespan; null for other metrics,
+    """Of times: part of all processes' time; both from when the last process has left MPI_Init, if the trace shows it; null for others,
     those of causes, and what lies in MPI_Init."""
     instances: int | None
     """Null for what needs no search."""

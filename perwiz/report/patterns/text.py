@@ -56,7 +56,7 @@ def _answer(document: PatternsDocument) -> Facts:
         ),
     ]
     shares = blocks.share_facts(document.shares_of_ns, document.makespan_ns, document.part)
-    facts += [(label, text if document.part else f"{text}; `of all` leaves MPI_Init out") for label, text in shares]
+    facts += [(label, text if document.part else f"{text}; `of all` is of that of all processes") for label, text in shares]
     gain = _gain(document, document.makespan_ns - document.bound_ns)
     facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if no call waited{known}: --zero-wait all"))
     facts += spans.facts(document.bound_span, document.bound_ns) if document.bound_span else [("", _UNTOLD)]

@@ -56,6 +56,9 @@ def test_document__by_hand():
         "makespan_ns": 300,
         "processes_ns": 410,
         "init_ns": 0,
+        "after_init_ns": 410,
+        "shares_of_ns": 300,
+        "exit_ns": 0,
         "processes": 2,
         "locations": 2,
         "streams": 0,
@@ -63,6 +66,7 @@ def test_document__by_hand():
         "calls": 2,
         "time_ns": 160,
         "waiting_ns": 112,
+        "waiting_after_init_ns": 112,
         "streams_ns": 0,
         "idle_ns": 0,
         "model": "by hand",
@@ -124,7 +128,7 @@ def test_routines__those_with_most_time_first():
 
 
 def test_routines__idle_in_init_is_of_init():
-    """A thread idles from 0 to 1500, to 1000 while its process is in MPI_Init: 500 of the 3200 ns of all that are not in it."""
+    """A thread idles from 0 to 1500, to 1000 while its process is in MPI_Init: 500 of the 3000 ns of all from then on to 2000."""
     b = Builder(2)
     thread = b.thread(0)
     b.call(0, "Init", at=(0, 1000))
@@ -135,9 +139,9 @@ def test_routines__idle_in_init_is_of_init():
         b.compute(location, length)
     block = document(b.trace())
     assert [(row.routine, row.time_ns, row.init_ns) for row in block.routines[:2]] == [("MPI_Init", 1800, 1800), ("omp_idle", 1500, 1000)]
-    assert (block.processes_ns - block.init_ns, block.init_ns) == (3200, 2800)
+    assert (block.after_init_ns, block.init_ns, block.shares_of_ns, block.exit_ns) == (3000, 2800, 1000, 0)
     line = next(line for line in overview.text(block, regions=False, waits=False).splitlines() if line.startswith("omp_idle"))
-    assert line.split()[1:6] == ["1", "500", "ns", "15.6", "%"]
+    assert line.split()[1:6] == ["1", "500", "ns", "16.7", "%"]
 
 
 def test_text__what_nothing_tells_of_the_model():
@@ -343,3 +347,21 @@ def test_text__streams_are_no_threads():
     made = document(trace)
     assert (made.processes, made.locations, made.streams) == (2, 3, 1)
     assert "processes     2, 1 device stream\n" in overview.text(made, regions=False, waits=False)
+
+
+def test_text__what_is_before_and_behind_mpi_is_told_apart():
+    """The run is from 1000 to 1500 on both ranks: 100 in the barrier are 20 %, 300 of it are behind MPI_Finalize; before are 1000."""
+    b = Builder(2)
+    for rank in range(2):
+        b.compute(rank, 600)
+        b.call(rank, "Init", at=(600, 1000))
+    b.barrier(at=[(1050, 1150)] * 2)
+    for rank in range(2):
+        b.call(rank, "Finalize", at=(1190, 1200))
+        b.compute(rank, 300)
+    block = document(b.trace())
+    assert (block.after_init_ns, block.shares_of_ns, block.exit_ns) == (1000, 500, 300)
+    lines = overview.text(block, regions=False, waits=False).splitlines()
+    assert lines[2] == "makespan      1.500 us, 1.000 us until the last process has left MPI_Init and 300 ns after MPI_Finalize"
+    assert lines[4] == "calls         6, 220 ns in them (22.0 % of the processes' time after MPI_Init)"
+    assert next(line for line in lines if line.startswith("MPI_Barrier")).split()[1:6] == ["2", "200", "ns", "20.0", "%"]
