@@ -33,7 +33,11 @@ TERMS = (
     Term("gain", "how much shorter the whole run would be; a loss is how much longer", ("loss", "worth", "pays"), plain=True),
     Term("recorded", "the run as the trace has it; its clocks are corrected where effects come before their causes", plain=True),
     Term("predicted", "the run that hypotheses make of the recorded one, replayed with the model", plain=True),
-    Term("unlike", "of two runs: of ten calls less than one is in both, so they are perhaps of two programs", plain=True),
+    Term(
+        "unlike",
+        "of two runs: of ten calls of the one with fewer less than one is in both, so they are perhaps of two programs",
+        plain=True,
+    ),
     Term("measured", "the run that a prediction is compared with, recorded after the change", plain=True),
     Term(
         "range",

@@ -92,9 +92,9 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     first, second, calls, whole = comparison.first, comparison.second, comparison.calls, comparison.shares_of_ns
     facts = [*_record_again(comparison, said), *blocks.lacking(first.health, f"{said.first} run: ")]
     facts += blocks.lacking(second.health, f"{said.second} run: ")
-    most = max(calls.same + calls.only_first, calls.same + calls.only_second)
-    if calls.same < _HARDLY * most:
-        facts.append(("unlike", f"hardly any call is the same, {calls.same} of {most}: perhaps these are two programs"))
+    fewer = calls.same + min(calls.only_first, calls.only_second)
+    if calls.same < _HARDLY * fewer:
+        facts.append(("unlike", f"hardly any call is the same, {calls.same} of {fewer}: perhaps these are two programs"))
     changed = [*called(comparison.other_calls), *([otherwise(comparison.unasked)] if comparison.unasked else [])]
     facts += [("" if k else "not as asked", told) for k, told in enumerate(changed)]
     facts.append((said.first, words.duration(first.makespan_ns)))
@@ -123,7 +123,8 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     kinds = ((calls.moved, "at another place"), (calls.elsewhere, "in another region"))
     unlike = " and ".join(f"{number} {meaning}" for number, meaning in kinds if number)
     moved = f", of which {unlike}" if unlike else ""
-    only = f"{calls.only_first} only in the {said.first} run, {calls.only_second} only in the {said.second} run"
+    gone, new = _oftener(comparison)
+    only = f"{calls.only_first} only in the {said.first} run{gone}, {calls.only_second} only in the {said.second} run{new}"
     facts.append(("calls", f"{calls.same} the same{moved}; {only}"))
     if comparison.renamed:
         named = [f"{words.shown(row.second, _REGION)} is {words.shown(row.first, _REGION)}" for row in comparison.renamed[:_RENAMED]]
@@ -136,6 +137,17 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
         of = ["" if label == "processes" else f" of {words.several(run.processes, 'process')}" for run in (first, second)]
         facts.append((label, f"{many[0]}{of[0]} and {many[1]}{of[1]}: calls are the same only on those of both"))
     return facts
+
+
+def _oftener(comparison: CompareDocument) -> tuple[str, str]:
+    """Return in words which routines the first run calls more often than the second, and which the second, by how much, most first."""
+    more = sorted(((row.first_calls - row.second_calls, row.routine) for row in comparison.routines), key=lambda row: -abs(row[0]))
+    out = list[str]()
+    for sign in (1, -1):
+        named = [f"{routine} {words.several(abs(number), 'time')}" for number, routine in more if number * sign > 0]
+        rest = f" and {words.several(len(named) - _CALLED, 'routine')} more" if len(named) > _CALLED else ""
+        out.append(f" ({', '.join(named[:_CALLED])}{rest})" if named else "")
+    return out[0], out[1]
 
 
 def _record_again(comparison: CompareDocument, said: _Words) -> Facts:

@@ -156,7 +156,7 @@ def test_text__by_hand():
         "because       computation outside of regions makes up 1.000 us and 490 ns of the critical path, change -510 ns",
         "              on rank 0, where most of that is, it takes 1.000 us and 490 ns in all",
         "from          the first instant of each run",
-        "calls         2 the same; 0 only in the first run, 2 only in the second run",
+        "calls         2 the same; 0 only in the first run, 2 only in the second run (MPI_Barrier 2 times)",
         "",
         "what the change is made of, along the critical path of each run",
         "place                              first  second             change",
@@ -364,6 +364,33 @@ def test_text__two_programs_are_said_first(alike, said):
     told = text(document(one.trace(), other.trace())).splitlines()
     assert told[2].startswith("unlike        hardly any call is the same, 1 of 11: perhaps these are two programs") is said
     assert told[2 + said].startswith("first ")
+
+
+def test_text__what_is_gone_is_named_and_no_other_program():
+    """Without its barriers, most of its calls, a program is no other one: all that the second run calls is in the first, too."""
+    one, other = Builder(2), Builder(2)
+    for b in (one, other):
+        b.send(0, 1)
+        b.recv(1, 0)
+        for _ in range(20 if b is one else 0):
+            b.barrier()
+    told = text(document(one.trace(), other.trace())).splitlines()
+    assert told[2].startswith("first ")
+    assert "calls         2 the same; 40 only in the first run (MPI_Barrier 40 times), 0 only in the second run" in told
+
+
+def test_text__routines_that_only_one_run_calls():
+    """Four routines are gone, of which three are named; one is new."""
+    one, other = Builder(1), Builder(1)
+    for k, routine in enumerate(("Wtime", "Comm_rank", "Comm_size", "Initialized")):
+        for _ in range(4 - k):
+            one.call(0, routine)
+    other.call(0, "Finalized")
+    for b in (one, other):
+        b.call(0, "Wtick")
+    gone = "MPI_Wtime 4 times, MPI_Comm_rank 3 times, MPI_Comm_size 2 times and 1 routine more"
+    told = " ".join(text(document(one.trace(), other.trace())).split())
+    assert f"calls 1 the same; 10 only in the first run ({gone}), 1 only in the second run (MPI_Finalized 1 time)" in told
 
 
 def test_text__incomplete():
