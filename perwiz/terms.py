@@ -72,11 +72,14 @@ TERMS = (
     Term("for devices", "what a process computes to start its device and give it data, once: no work for others", ("start of a device",)),
     Term("by costs", "by how much latency and overheads that are fitted put the gain off at most, nine of ten times"),
     Term("as the machine may be", "between what the gain lies if what the trace leaves open of the machine is at its ends"),
-    Term("limited by", "what the run loses beside computation: to imbalance, serialisation, transfer and a late start", ("bottleneck",)),
+    Term(
+        "limited by", "what the run loses beside computation: to imbalance, waiting in turn, the network and a late start", ("bottleneck",)
+    ),
     Term(
         "unexplained",
-        "of transfer: what calls take by no latency, overhead or byte of the model",
+        "what calls take by no latency, overhead or byte of the model",
     ),
+    Term("waiting in turn", "one process after another waits for the work of the one before: no imbalance, as all may compute alike"),
     Term("late start", "the process that ends last began after others, or left MPI_Init after them: that is no work", ("start",)),
     Term("hidden", "imbalance that balancing does not gain: calls and messages of other processes take as long meanwhile"),
     Term("polling", "tests and probes in vain, made again and again until something has come"),
@@ -408,11 +411,11 @@ TERMS = (
     Term("sigma", "standard deviation of what the processes compute or send in a step"),
     Term(
         "serialisation",
-        "what waiting in turn for each other costs; as an efficiency: the longest computation over the ideal time",
+        "an efficiency: the longest computation over the ideal time; what it lacks is waiting in turn",
     ),
     Term(
         "transfer",
-        "what MPI and the network cost; as an efficiency: the ideal time over the time. On a path: messages under way",
+        "an efficiency: the ideal time over the time; what it lacks goes to MPI and the network. On a path: messages under way",
     ),
     Term("ideal", "the time of the run if calls and messages took none", ("ideal time",)),
     Term(

@@ -26,6 +26,8 @@ SHORT = 10_000_000
 """ns below which a run, without its MPI_Init, is too short to say anything about a longer one: starting a process takes as long."""
 _TALKING, UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
 """Callers that use the network; what is inside of calls and no cost of the model."""
+_LEFT_OUT = ("messages", "collective")
+"""Kinds of changes at best that a program may gain more of than calls which take no time do: it does not make them."""
 _ASIDE = re.compile(r" \([^()]*\)")
 """What a sentence says aside."""
 
@@ -87,9 +89,9 @@ def parts(limits: Limits) -> list[tuple[str, int]]:
     turns = "waiting in turn, also in teams of threads" if limits.lanes > limits.processes else "waiting in turn"
     parts = {
         f"imbalance ({_who(limits)} computes most)": limits.imbalance_ns,
-        f"serialisation ({turns})": limits.serialisation_ns,
+        turns: limits.serialisation_ns,
         "devices (waiting for kernels and copies)": limits.devices_ns,
-        **_transfer(limits),
+        **_network(limits),
         f"late start (others {'left MPI_Init' if limits.after_init else 'began'} before)": limits.start_ns,
         "MPI_Finalize": limits.end_ns - limits.exit_ns,
         "after MPI_Finalize": limits.exit_ns,
@@ -233,21 +235,21 @@ def _ranks(ranks: Sequence[int]) -> str:
     return f"rank {blocks.listed(ranks)}"
 
 
-def _transfer(limits: Limits) -> dict[str, int]:
+def _network(limits: Limits) -> dict[str, int]:
     """Return what calls and the network cost, ns, by whose they are, if that is known, and where the network is much of it by what it is
     paid for; what no cost of the model explains, where that is much, apart.
     """
     talking = [caller for caller in limits.transfer_of if caller in _TALKING]
     unexplained, paid = limits.transfer_ns - limits.network_ns, _paid(limits)
     if not talking:
-        name = f"overhead (in calls of {_named(limits.transfer_of)})" if limits.transfer_of else "transfer"
+        name = f"overhead (in calls of {_named(limits.transfer_of)})" if limits.transfer_of else "network"
     elif unexplained < _MUCH * limits.time_ns:
         of = [*talking, "network", *(caller for caller in limits.transfer_of if caller not in _TALKING)]
-        name = f"transfer ({paid or _named(of)})"
+        name = f"network ({paid})" if paid else _named(of)
     else:
         calls = f"inside {_named(limits.transfer_of)}"
         inside = f"mostly polling ({calls})" if 2 * limits.polling_ns > unexplained else f"{UNEXPLAINED} ({calls})"
-        return {inside: unexplained, f"transfer ({paid or 'network and overheads'})": limits.network_ns}
+        return {inside: unexplained, f"network ({paid})" if paid else "network and overheads": limits.network_ns}
     return {name: limits.transfer_ns}
 
 
@@ -357,6 +359,7 @@ def _at_best(domino: DominoDocument) -> Facts:
         every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
         return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
     had = "nobody gets it all" if parts_of(bound) else "no change tried shortens that by a tenth"
+    had = f"{had}; left out they may gain more" if bound.head.kind in _LEFT_OUT else had
     had = "all of it if nothing needs the barrier" if can_go(bound) else had
     told = [("at best", f"{shown(bound.head)}: {gains_of(domino, bound)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy

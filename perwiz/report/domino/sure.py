@@ -17,7 +17,8 @@ _FIRST, _BEST, _MUCH = "first change", "at best", 0.05
 """Labels; part of what shares are of: what is less is not told."""
 _BOUND = {
     "zero-wait": "a wait goes only as far as what it waits for comes earlier",
-    "zero-time": "calls always take some time",
+    "zero-time": "calls always take some time; a program without them may gain more: what they copy, and push out of caches, costs the"
+    " computation of both sides, and no trace tells how much",
     "network": "no network is for free",
     "hide": "only as far as nobody needs what it brings before",
     "scale": "only as far as kernels are there to hide it",

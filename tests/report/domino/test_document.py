@@ -38,6 +38,11 @@ from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import greedy
 from perwiz.whatif.worth.domino import COUNTED, domino
 
+ALWAYS = (
+    "calls always take some time; a program without them may gain more: what they copy, and push out of caches, costs the computation of"
+    " both sides, and no trace tells how much"
+)
+
 
 def told(found, most=9, **settings):
     block = report.document(found, ranking.rank(found.run, **settings), most)
@@ -147,8 +152,7 @@ def test_text__by_hand():
         "recorded      834 ns",
         "too short     only 834 ns, and starting a process takes longer: what gains here says little about a longer run; record",
         "              that",
-        "limited by    imbalance (rank 1 computes most) 15.2 %, serialisation (waiting in turn) 7.2 %, other 2.9 %; computation",
-        "              74.7 %",
+        "limited by    imbalance (rank 1 computes most) 15.2 %, waiting in turn 7.2 %, other 2.9 %; computation 74.7 %",
         "first change  --speed rank:1=1.203 (rank 1, 1.203 times as fast): gain 51 ns (6.1 %); the run then takes 783 ns",
         "what to do    rank 1 computes 127 ns more than the mean: see why this process computes longer: more work than the",
         "              others, or a slower core or a crowded node",
@@ -162,7 +166,7 @@ def test_text__by_hand():
         "to ask for one: perwiz predict falling.alog CHANGE",
         "",
         "how sure",
-        "other         transfer (MPI and network) 2.9 %",
+        "other         MPI and network 2.9 %",
         "hot spots     97.1 % of the time is computation on the critical path outside of regions: mark some there to see which of",
         "              it pays",
         "",
@@ -298,7 +302,7 @@ def test_text__nothing_that_was_tried_pays():
     assert lines(block, "first change").endswith(" gains 5 ns (0.2 %), less than a tenth of what there is at best")
     assert lines(block, "time goes to") == "MPI_Send 24.9 %; MPI_Recv 24.2 % (24.2 % waiting)"
     assert lines(block, "at best").startswith("--zero-time site:MPI_Send: gain ")
-    assert lines(block, "at best").endswith("; no change tried shortens that by a tenth")
+    assert lines(block, "at best").endswith("; no change tried shortens that by a tenth; left out they may gain more")
     assert lines(block, "what helps") == in_short(REMEDIES["messages"])
 
 
@@ -807,16 +811,16 @@ def test_limits__one_process_has_nobody_to_be_balanced_with():
 
 
 def test_limits__overhead_is_of_those_that_call():
-    """Of MPI alone it is transfer, where the model explains it."""
+    """Of MPI alone it is MPI and network, where the model explains it."""
 
     def said(name):
         found = document(CATALOGUE[name]()).limits
         return str(answer.parts(replace(found, network_ns=found.transfer_ns, per_byte_ns=None)))
 
-    assert "transfer (OpenSHMEM and network)" in said("shmem")
-    assert "transfer (MPI and network)" in said("late_sender")
-    assert "transfer (MPI, network and threads)" in said("threads")
-    assert "transfer (MPI, network and devices)" in said("device")
+    assert "OpenSHMEM and network" in said("shmem")
+    assert "MPI and network" in said("late_sender")
+    assert "MPI, network and threads" in said("threads")
+    assert "MPI, network and devices" in said("device")
     small = document(CATALOGUE["small_team"]()).limits
     ((_, overhead),) = answer.limits(replace(small, transfer_ns=20))
     assert "overhead (in calls of threads) 25.0 %" in overhead
@@ -832,7 +836,7 @@ def test_limits__what_no_cost_explains():
     b.recv(1, 0, at=(0, 112))
     block = document(b.trace())
     assert (block.limits.transfer_ns, block.limits.network_ns) == (112, 14)
-    assert lines(block, "limited by") == ("unexplained (inside MPI) 87.5 %, transfer (per message) 12.5 %")
+    assert lines(block, "limited by") == ("unexplained (inside MPI) 87.5 %, network (per message) 12.5 %")
     said = "by no cost of the model; waiting for a processor, copies, the library, or a slower network; to do: {}"
     calibrate = "measure its costs with perwiz calibrate (--model FILE); a sampling profiler shows the rest"
     assert sure(block, "unexplained") == said.format(calibrate)
@@ -840,7 +844,7 @@ def test_limits__what_no_cost_explains():
     assert sure(shared, "unexplained") == said.format("record with a core for each process first")
     of = replace(block.limits, time_ns=280)
     assert "unexplained (inside MPI) 5.0 %" in answer.limits(replace(of, network_ns=98))[0][1]
-    assert answer.limits(replace(of, network_ns=99)) == [("limited by", "transfer (per message) 40.0 %")]
+    assert answer.limits(replace(of, network_ns=99)) == [("limited by", "network (per message) 40.0 %")]
 
 
 def test_limits__of_the_network_per_message_and_per_byte():
@@ -851,10 +855,10 @@ def test_limits__of_the_network_per_message_and_per_byte():
     model = hand_model(G=1, S=1000)
     found = document(b.trace(), model=model)
     assert (found.limits.network_ns, found.limits.per_byte_ns) == (114, 100)
-    assert lines(found, "limited by") == "transfer (87.7 % per byte, 12.3 % per message) 100.0 %"
+    assert lines(found, "limited by") == "network (87.7 % per byte, 12.3 % per message) 100.0 %"
     untold = document(b.trace(), model=dataclasses.replace(model, assumed=("between-nodes:G_ns_per_byte",)))
     assert untold.limits.per_byte_ns is None
-    assert lines(untold, "limited by") == "transfer (MPI and network) 100.0 %"
+    assert lines(untold, "limited by") == "MPI and network 100.0 %"
 
 
 def test_limits__polling_explains_what_no_cost_does():
@@ -865,7 +869,7 @@ def test_limits__polling_explains_what_no_cost_does():
     block = document(b.trace())
     few, many = (replace(block, limits=replace(block.limits, polling_ns=polling)) for polling in (49, 50))
     assert "unexplained (inside MPI) 87.5 %" in lines(few, "limited by")
-    assert lines(many, "limited by") == "mostly polling (inside MPI) 87.5 %, transfer (per message) 12.5 %"
+    assert lines(many, "limited by") == "mostly polling (inside MPI) 87.5 %, network (per message) 12.5 %"
     assert sure(many, "polling").startswith("44.6 % is polling (tests and probes in vain)")
     assert (sure(few, "unexplained") != "", sure(many, "unexplained")) == (True, "")
 
@@ -877,7 +881,7 @@ def test_limits__parts_are_all_or_none():
     bare = replace(limits, **nothing | {"time_ns": 100, "transfer_of": []})
     assert answer.limits(bare) == [("limited by", "nothing")]
     told = answer.limits(replace(bare, transfer_ns=60, devices_ns=40))
-    assert told == [("limited by", "transfer 60.0 %, devices (waiting for kernels and copies) 40.0 %")]
+    assert told == [("limited by", "network 60.0 %, devices (waiting for kernels and copies) 40.0 %")]
 
 
 def test_limits__small_parts_stand_below():
@@ -888,9 +892,9 @@ def test_limits__small_parts_stand_below():
     nothing = dict.fromkeys((name for name in limits.__struct_fields__ if name.endswith("_ns")), 0)
     bare = replace(limits, **nothing | {"time_ns": 1000, "transfer_of": []})
     small = replace(bare, transfer_ns=50, devices_ns=6, end_ns=4)
-    assert answer.limits(small) == [("limited by", "transfer 5.0 %, other 1.0 %")]
+    assert answer.limits(small) == [("limited by", "network 5.0 %, other 1.0 %")]
     assert answer.other(small) == [("other", "devices (waiting for kernels and copies) 0.6 %, MPI_Finalize 0.4 %")]
-    assert answer.limits(replace(small, devices_ns=5)) == [("limited by", "transfer 5.0 %")]
+    assert answer.limits(replace(small, devices_ns=5)) == [("limited by", "network 5.0 %")]
     assert answer.limits(replace(bare, end_ns=4)) == [("limited by", "MPI_Finalize 0.4 %")]
     assert answer.other(replace(bare, end_ns=4)) == []
 
@@ -1173,14 +1177,14 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
     block.at_best[0].head.gain_ns = 599
     assert lines(block, "at best") == sure(block, "at best") == ""
     block.at_best[0].head.gain_ns = 600
-    said = "--zero-time site:MPI_Allreduce: gain 420 ns (31.8 %); nobody gets it all"
+    said = "--zero-time site:MPI_Allreduce: gain 420 ns (31.8 %); nobody gets it all; left out they may gain more"
     assert lines(block, "at best", "what helps") == f"{said} {REMEDIES['collective']}"
     first = "balance --balance-time between-collectives (22.7 %)"
-    assert sure(block, "at best") == f"calls always take some time; a part of it: {first}"
+    assert sure(block, "at best") == f"{ALWAYS}; a part of it: {first}"
     other = replace(first_line(block).head, change="--speed rank:0=2")
     line = replace(block.at_best[0], part=[other, other, *block.at_best[0].part])
     told = sure(replace(block, at_best=[line]), "at best")
-    assert told == f"calls always take some time; a part of it: {first}, balance --speed rank:0=2 (22.7 %) and 1 more"
+    assert told == f"{ALWAYS}; a part of it: {first}, balance --speed rank:0=2 (22.7 %) and 1 more"
 
 
 def test_text__at_best_what_is_hidden_wholly(tmp_path):
