@@ -134,8 +134,9 @@ def between_init_and_finalize(segments: Segments) -> Mask:
     trace = segments.trace
     begins, ends = (selectors.last_calls(trace, rows) for rows in (selectors.init_calls(trace), selectors.finalize_calls(trace)))
     ends[ends == NONE] = len(trace.calls)
-    behind = segments.gap - segments.location
-    return np.asarray((behind > begins[segments.location]) & (behind <= ends[segments.location]))
+    location = segments.location_of_gap
+    behind = np.arange(len(location)) - location
+    return np.asarray(((behind > begins[location]) & (behind <= ends[location]))[segments.gap])
 
 
 def stretch_of(segments: Segments) -> tuple[I8, int]:
@@ -150,9 +151,13 @@ def stretch_of(segments: Segments) -> tuple[I8, int]:
     count = trace.share.most(int(np.diff(first).max(initial=0)))
     if not count:
         raise UsageError(f"{trace.path}: no collective makes all processes wait for each other, so there is nothing to balance between")
-    behind = segments.gap - segments.location
-    out = np.searchsorted(calls, behind) - first[segments.location]
-    return np.where(np.diff(first)[segments.location] == count, out, -1), count + 1
+    synchronises = np.zeros(len(trace.calls), bool)
+    synchronises[calls] = True
+    before = np.append(0, np.cumsum(synchronises))
+    gap = np.arange(len(segments.edge)) - segments.location_of_gap
+    out = before[gap] - first[segments.location_of_gap]
+    out[np.diff(first)[segments.location_of_gap] != count] = -1
+    return out[segments.gap], count + 1
 
 
 @remembered(2)

@@ -64,7 +64,8 @@ class Segments:
                 before, end[some] = end[some][-1], np.diff(end[some], prepend=before)
             end[self._first] = begin
             self.length = end
-        self.location = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)[self.gap]
+        self.location_of_gap = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)
+        self.location = self.location_of_gap[self.gap]
 
     def under(self, weighted: Weighted) -> Segments | None:
         """Return the segments of other weights of the same trace if they are these: the same computation; None if they are not."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from perwiz.engines.sweep import critical_path
 from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.resources import map_threads, remembered, thread_count
@@ -103,6 +104,8 @@ CLOSE = 0.9
 """Part of the largest gain from which on another that says the same is as good."""
 _OF_CALLS = {kind.word: kind for kind in (ZeroWait, ZeroPoll, ZeroTime)}
 """What is asked of calls, by its word."""
+_LAST = 4
+"""Questions whose computation is kept: several are asked at once."""
 _AGAIN = 1 << 26
 """Bytes of weights, at most, that are kept for what is asked again."""
 _BOUNDS = (ZeroWait.word, ZeroTime.word)
@@ -156,8 +159,8 @@ class Asker:
         self._messages: dict[tuple[Hypothesis, ...], Weighted] = {}
         self._others: dict[tuple[Hypothesis, ...], Asker | None] = {}
         """What answers questions with these changes of messages; None, this one, where the graph has all that they need."""
-        self._computation: tuple[tuple[Hypothesis, ...], I8] = ((), self.weighted.weight[:0])
-        """What was asked last of computation, and the weights of the edges that hold it."""
+        self._computation = dict[tuple[Hypothesis, ...], I8]()
+        """The weights of the edges that hold computation under what was asked of it last."""
         self._again = again
         self._segments: Segments | None = None
         self._before: tuple[Sequence[Hypothesis], Weighted] = ((), self.weighted)
@@ -212,18 +215,16 @@ class Asker:
 
     def _computed(self, computation: Sequence[Computation]) -> I8:
         """Return the weights of the edges that hold computation."""
-        (asked, weight), wanted = self._computation, tuple(computation)
-        if asked == wanted:
-            return weight
-        known = self._again.known.get(wanted) if self._again else None
+        wanted = tuple(computation)
+        known = (self._again.known if self._again else self._computation).get(wanted)
         if known is None:
             length = self.segments.length
             for hypothesis in computation[:-1]:
                 length = hypothesis.lengths(self.segments, length)
             known = computation[-1].gaps(self.segments, length)
-            if self._again:
-                self._again.known[wanted] = known
-        self._computation = wanted, known
+            (self._again.known if self._again else self._computation)[wanted] = known
+            for old in list(self._computation)[:-_LAST]:
+                self._computation.pop(old, None)
         return known
 
     def _in_order(self, in_turn: Sequence[Hypothesis]) -> Weighted:
@@ -270,7 +271,8 @@ class Asker:
         """Let go of weights and graphs that are there for questions alone; what asks once more has them made again."""
         self._messages.clear()
         self._others.clear()
-        self._computation, self._before = ((), self.weighted.weight[:0]), ((), self.weighted)
+        self._computation.clear()
+        self._before = (), self.weighted
 
     def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
         """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen,
@@ -288,18 +290,42 @@ class Asker:
 
         return [partial(under, hypothesis) for hypothesis in several]
 
-    def changes(self, kind: str, asked: Sequence[tuple[str, str, str]]) -> list[Change]:
-        """Return changes of computation, each (what it is about, question, in words), with what each is worth, several at a time."""
-        makespans = self.makespans([parse(question) for _, question, _ in asked])
-        return [Change(kind, *one, makespan) for one, makespan in zip(asked, makespans, strict=True)]
+    def gaining(self, kind: str, asked: Sequence[tuple[str, str, str]]) -> list[Change]:
+        """Return which changes of computation gain, each (what it is about, question, in words), and what each is worth; several at a time.
+
+        Of none that leaves a critical path as long as it is the run is swept.
+        """
+        now = self.run.makespan
+
+        def makespan(hypothesis: Hypothesis) -> int:
+            return now if self.at_least(hypothesis) >= now else self.makespan(hypothesis)
+
+        makespans = self._several(makespan, [parse(question) for _, question, _ in asked])
+        return [Change(kind, *one, makespan) for one, makespan in zip(asked, makespans, strict=True) if makespan < now]
+
+    def at_least(self, hypothesis: Hypothesis) -> int:
+        """Return the makespan that a hypothesis of computation leaves at least, ns: one critical path of the run stays a path."""
+        if not isinstance(hypothesis, Computation) or hypothesis.of_calls:
+            return 0
+        return self.run.makespan + int((self._computed([hypothesis])[self._on_path] - self.segments.whole[self._on_path]).sum())
+
+    @cached_property
+    def _on_path(self) -> I8:
+        """The computation between calls that lies on one critical path of the run, rows of the edges that hold it."""
+        on_path = np.zeros(self.run.graph.edges, bool)
+        on_path[critical_path(self.run.graph, self.run.weighted.weight, self.run.time)] = True
+        return np.flatnonzero(on_path[self.segments.edge])
 
     def makespans(self, several: Sequence[Hypothesis]) -> list[int]:
         """Return the makespan under each of several hypotheses of computation, ns, several at a time."""
+        return self._several(self.makespan, several)
+
+    def _several(self, makespan: Callable[[Hypothesis], int], several: Sequence[Hypothesis]) -> list[int]:
         if several:
             for_devices(self.segments)  # what they share is made once
         rows = 0 if self.run.trace.share.team else self.run.graph.edges  # who asks others does so in one order
         threads = min(thread_count(rows), max(len(several), 1))
-        return map_threads(self.makespan, several, threads)
+        return map_threads(makespan, several, threads)
 
     def as_predicted(self, changes: Sequence[Change]) -> list[Change]:
         """Return changes that sweeps of the run alone told, those that gain: on links messages then meet others, so there each is asked."""

@@ -62,8 +62,7 @@ def balance(asker: Asker) -> list[Change]:
     asked += [("region", name, f"computation in each {name}") for name in shared]
     single = [step for step in steps.steps(_STEPS) if not mostly_for_devices(asker.segments, asker.for_devices, step)]
     asked += [("step", step, f"computation of step {step}") for step in single]
-    found = asker.changes("balance", [(by, f"balance-time {text}", what) for by, text, what in asked])
-    found = [change for change in found if change.makespan < asker.run.makespan]
+    found = asker.gaining("balance", [(by, f"balance-time {text}", what) for by, text, what in asked])
     if masters:
         gives = f"rank {', '.join(map(str, masters))} {'gives' if len(masters) == 1 else 'give'} tasks to whoever asks"
         raise NotTriedError(f"all computation together, as {gives}: only regions, such as that around a task, can be balanced", found)
@@ -148,8 +147,7 @@ def _alone(asker: Asker) -> list[str]:
 
 def slowest(asker: Asker) -> list[Change]:
     """Return what gains of what `as_the_mean` returns, but of processes that serve the others in turn."""
-    found = asker.changes("slowest", as_the_mean(asker))
-    return [change for change in found if change.makespan < asker.run.makespan and not serves(asker, change)]
+    return [change for change in asker.gaining("slowest", as_the_mean(asker)) if not serves(asker, change)]
 
 
 def serves(asker: Asker, change: Change) -> bool:

@@ -10,14 +10,12 @@ from itertools import islice, takewhile
 
 import numpy as np
 
-from perwiz.engines.sweep import critical_path
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import distinct
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.computation import Computation
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
 from perwiz.whatif.order.ordering_rules import why_fixed
 from perwiz.whatif.ranking import order
@@ -84,17 +82,10 @@ def _best_first(asker: Asker, asked: Sequence[tuple[str, str, str, str]]) -> Ite
     """Yield changes of computation, each (kind, what it is about, question, in words), what gains most first; those that do not fit the
     run are left out. None is swept that gains too little: one critical path of the run stays a path, and gets no shorter than that.
     """
-    run, segments = asker.run, asker.segments
-    on_path = np.zeros(run.graph.edges, bool)
-    on_path[critical_path(run.graph, run.weighted.weight, run.time)] = True
-    gap = np.flatnonzero(on_path[segments.edge])
     waiting = list[tuple[int, int, bool]]()
     for place, (*_, question, _) in enumerate(asked):
         with contextlib.suppress(UsageError):
-            least, hypothesis = 0, parse(question)
-            if isinstance(hypothesis, Computation) and not hypothesis.of_calls:
-                least = run.makespan + int((hypothesis.gaps(segments, segments.length)[gap] - segments.whole[gap]).sum())
-            waiting.append((least, place, False))
+            waiting.append((asker.at_least(parse(question)), place, False))
     heapq.heapify(waiting)
     while waiting:
         makespan, place, known = heapq.heappop(waiting)

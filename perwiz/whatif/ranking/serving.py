@@ -23,7 +23,7 @@ def changes(asker: Asker) -> list[Change]:
     served = [(one, *_asked(asker.run.trace, one)) for one in asker.serving[:_TRIED]]
     with_messages = asker.makespans([WithMessages(_sends(question)) for _, _, question in served])
     gains = [row for row, makespan in zip(served, with_messages, strict=True) if makespan < asker.run.makespan]
-    return asker.changes("serving", [(by, question, _told(asker.run.trace, one, question)) for one, by, question in gains])
+    return asker.gaining("serving", [(by, question, _told(asker.run.trace, one, question)) for one, by, question in gains])
 
 
 def _told(trace: Trace, one: Serving, question: str) -> str:
