@@ -304,8 +304,11 @@ class Asker:
         return [Change(kind, *one, makespan) for one, makespan in zip(asked, makespans, strict=True) if makespan < now]
 
     def at_least(self, hypothesis: Hypothesis) -> int:
-        """Return the makespan that a hypothesis of computation leaves at least, ns: one critical path of the run stays a path."""
-        if not isinstance(hypothesis, Computation) or hypothesis.of_calls:
+        """Return the makespan that a hypothesis of computation leaves at least, ns: one critical path of the run stays a path.
+
+        0 where the path is not told by computation alone, or no process has all of it.
+        """
+        if self.run.trace.share.team or not isinstance(hypothesis, Computation) or hypothesis.of_calls:
             return 0
         return self.run.makespan + int((self._computed([hypothesis])[self._on_path] - self.segments.whole[self._on_path]).sum())
 
