@@ -49,10 +49,15 @@ class PartLayout(Layout):
         ends = (self.own.start, self.own.stop), (self.chain, self.size - self.copies)
         return np.concatenate([np.arange(*each, dtype="i4") for each in ends])
 
+    def has(self, vertices: Ints) -> Mask:
+        """Return which of some vertices are its own."""
+        calls = (vertices >= self.own.start) & (vertices < self.own.stop)
+        return np.asarray(calls | ((vertices >= self.chain) & (vertices < self.size - self.copies)))
+
     def foreign(self) -> I8:
         """Return the vertices that are none of its own, the origin left out."""
-        rest = np.arange(1, self.chain)
-        return np.concatenate([rest[(rest < self.own.start) | (rest >= self.own.stop)], np.arange(self.size - self.copies, self.size)])
+        ends = (1, self.own.start), (self.own.stop, self.chain), (self.size - self.copies, self.size)
+        return np.concatenate([np.arange(*each) for each in ends])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -245,7 +250,7 @@ def of_calls(layout: PartLayout, source: Ints) -> Crossing:
 def kept(layout: PartLayout, listed: Sequence[Ints]) -> list[Ints]:
     """Return the edges (source, target, kind, cause) that lead into vertices of this process, and one into each of the others."""
     target = listed[1]
-    here = ((target >= layout.own.start) & (target < layout.own.stop)) | (target >= layout.chain)
+    here = layout.has(target) | (target >= layout.chain)
     foreign = layout.foreign()
     more = np.zeros(len(foreign), "i4"), foreign, np.full(len(foreign), BORDER, "u1"), np.full(len(foreign), NONE, "i4")
     return [np.concatenate([column[here], each]).astype(column.dtype) for column, each in zip(listed, more, strict=True)]
@@ -281,34 +286,29 @@ def ordered(path: str, layout: PartLayout, ends: tuple[I4, I4], crossing: Crossi
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Order:
-    """Where each vertex of a part stands among its own, a row for each of `PartLayout.numbers`, and in which round."""
+    """Where each vertex of a part stands among its own, a row for each of `PartLayout.numbers`, those of a round together."""
 
     place: I4
-    round: I4
-    rounds: int
-    """How many there are, on all processes."""
+    ends: I8
+    """How many of its own vertices stand in each round, of all processes, and those before."""
 
     def of_vertices(self, layout: PartLayout, crossing: Crossing) -> I4:
         """Return the round of each vertex, of a copy that of its original, 0 of what nothing leads to."""
         out = np.zeros(layout.size, "i4")
-        out[layout.numbers()] = self.round
+        out[layout.numbers()] = np.repeat(np.arange(len(self.ends), dtype="i4"), np.diff(self.ends, prepend=0))[self.place]
         for copies, came in zip(crossing.into, layout.share.team.exchange([out[each] for each in crossing.out]), strict=True):
             out[copies] = came
         return out
 
-    def ends(self) -> I8:
-        """Return how many of its own vertices stand in each round and those before."""
-        return np.cumsum(np.bincount(self.round, minlength=self.rounds))
-
     def bordered(self, layout: PartLayout, crossing: Crossing, of_vertex: I4) -> tuple[I4, Border]:
         """Return the vertices of a graph in this order, those of others first, and its border, given the round of each vertex."""
         foreign = layout.foreign()
-        own, vertex, position = 1 + len(foreign), np.zeros(layout.size, "i4"), np.empty(layout.size, "i4")
+        rounds, own, vertex, position = len(self.ends), 1 + len(foreign), np.zeros(layout.size, "i4"), np.empty(layout.size, "i4")
         vertex[1:own], vertex[own + self.place] = foreign, layout.numbers()
         position[vertex] = np.arange(layout.size, dtype="i4")
-        out, into = (_bundles(side, of_vertex, position, layout.chain, self.rounds - 1) for side in (crossing.out, crossing.into))
-        ends = [own, *(own + self.ends()).tolist()]
-        steps = [Step(into.get(step - 1, []), ends[step], ends[step + 1], out.get(step, []), step) for step in range(self.rounds)]
+        out, into = (_bundles(side, of_vertex, position, layout.chain, rounds - 1) for side in (crossing.out, crossing.into))
+        ends = [own, *(own + self.ends).tolist()]
+        steps = [Step(into.get(step - 1, []), ends[step], ends[step + 1], out.get(step, []), step) for step in range(rounds)]
         steps = [step for step in steps if step.into or step.out or step.end > step.first]
         return vertex, Border(layout.share.team, layout.share.locations, own, tuple(steps))
 
@@ -350,7 +350,7 @@ def _as_before(layout: PartLayout, source: I4, target: I4, crossing: Crossing) -
     if not team.reduce(np.array([same], "i8"), "min")[0] or before is None:
         return None
     round_ = before.of_vertices(layout, crossing)
-    place = (before.ends() - 1).astype("i4")[round_]  # what is told of a copy is there behind its round
+    place = (before.ends - 1).astype("i4")[round_]  # what is told of a copy is there behind its round
     place[number], place[0] = before.place, NONE
     chained = layout.chained()[:-1].astype(bool)
     good = bool((place[source] < place[target]).all() and (place[:-1][chained] < place[1:][chained]).all())
@@ -420,11 +420,8 @@ class _Rounds:
 
     def order(self) -> Order:
         """Return the order in which all vertices were placed."""
-        number, rounds = self._layout.numbers(), len(self._tails) - 1
-        in_order, round_ = self._vertex[: self._tails[-1]], np.repeat(np.arange(rounds, dtype="i4"), np.diff(self._tails))
-        own = np.zeros(self._layout.size, bool)
-        own[number] = True
-        own = own[in_order]
-        place, of_vertex = np.empty((2, self._layout.size), "i4")
-        place[in_order[own]], of_vertex[in_order[own]] = np.arange(len(number)), round_[own]
-        return Order(place[number], of_vertex[number], rounds)
+        in_order, place = self._vertex[: self._tails[-1]], np.empty(self._layout.size, "i4")
+        own = self._layout.has(in_order)
+        before = np.append(0, np.cumsum(own))
+        place[in_order[own]] = np.arange(before[-1], dtype="i4")
+        return Order(place[self._layout.numbers()], before[self._tails[1:]])

@@ -468,7 +468,8 @@ class Part(Share):
         """Return whether it has no row for some of these calls, given their numbers in the whole trace; -1 is none."""
         own = number - self.first[self.locations.start]
         other = number[(number >= 0) & ((own < 0) | (own >= self.calls.stop - self.calls.start))]
-        return not bool(np.isin(other, self.elsewhere).all())
+        known = np.append(self.elsewhere, -1)[np.searchsorted(self.elsewhere, other)]
+        return bool((known != other).any())
 
     def here(self, number: I8) -> I8:
         """Return the rows of calls, given their numbers in the whole trace: of its own, or of partners; -1 stays."""
