@@ -250,7 +250,7 @@ def of_calls(layout: PartLayout, source: Ints) -> Crossing:
 def kept(layout: PartLayout, listed: Sequence[Ints]) -> list[Ints]:
     """Return the edges (source, target, kind, cause) that lead into vertices of this process, and one into each of the others."""
     target = listed[1]
-    here = layout.has(target) | (target >= layout.chain)
+    here = ((target >= layout.own.start) & (target < layout.own.stop)) | (target >= layout.chain)
     foreign = layout.foreign()
     more = np.zeros(len(foreign), "i4"), foreign, np.full(len(foreign), BORDER, "u1"), np.full(len(foreign), NONE, "i4")
     return [np.concatenate([column[here], each]).astype(column.dtype) for column, each in zip(listed, more, strict=True)]
