@@ -1404,7 +1404,7 @@ def holed(draw):
 
 
 _WAYS = st.sampled_from(["chain", "chain", "chain", "begin", "hub"])
-_EDGES = st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.LINK, g.GAP, g.TRANSFER, g.START])
+_EDGES = st.sampled_from([g.MESSAGE, g.RENDEZVOUS, g.COLLECTIVE, g.LINK, g.ORDER, g.GAP, g.TRANSFER, g.START])
 
 
 @st.composite

@@ -6,7 +6,7 @@ import collections
 import itertools
 from fractions import Fraction
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START, BORDER = range(13)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, ORDER, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START, BORDER = range(14)
 
 
 def into(graph_start, v):

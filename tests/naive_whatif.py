@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from naive import GAP, START, TRANSFER, into, sweep
+from naive import GAP, ORDER, START, TRANSFER, into, sweep
 
 
 def bridge_windows(start, source, weight, time, left, windows):
@@ -25,7 +25,8 @@ def pass_without_wait(start, source, kind, weight, time, left, vertex):
 def pass_at_once(start, source, kind, weight, time, left, vertex):
     """Return, per listed vertex, the longest path through it along its first edge and what begins it, none of which has a weight."""
     kept = {
-        v: [(k, 0 if k == start[v] else min(weight[k], 0)) for k in into(start, v) if k == start[v] or kind[k] == START] for v in vertex
+        v: [(k, 0 if k == start[v] else min(weight[k], 0)) for k in into(start, v) if k == start[v] or kind[k] in (START, ORDER)]
+        for v in vertex
     }
     return [max(time[source[k]] + w for k, w in kept[v]) + left[v] for v in vertex]
 
@@ -42,7 +43,7 @@ def end(graph, weight, change, ended):
     for v in vertices:
         first, *others = into(graph.start, v)
         for k in others:
-            weight[k] = weight[k] if graph.kind[k] >= spared else None
+            weight[k] = weight[k] if graph.kind[k] >= spared or (spared != GAP and graph.kind[k] == ORDER) else None
             if spared != GAP and weight[k] is not None:
                 weight[k] = min(weight[k], 0)
         if spared != GAP:

@@ -12,7 +12,7 @@ from perwiz.clock.condition import inside
 from perwiz.clock.latency import distance_of_clocks
 from perwiz.clock.roles import roles
 from perwiz.graph.border import Bundle
-from perwiz.graph.graph import COLLECTIVE, LINK, MESSAGE, START, Graph
+from perwiz.graph.graph import COLLECTIVE, LINK, MESSAGE, ORDER, START, Graph
 from perwiz.kernels import clock_logical as kernel
 from perwiz.kernels.names import FREE, HUB, PAIR_CLASSES, UNBOUND
 from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
@@ -102,7 +102,7 @@ def _with_links(trace: Trace, graph: Graph, binding: U1, inside: I8) -> tuple[I4
     """Bind the edges of links; return the row of `inside` of each edge, and `inside` with the row of links behind those of messages."""
     if not len(trace.links):
         return graph.cause, inside
-    location, edge = trace.calls.location, np.flatnonzero((graph.kind == LINK) | (graph.kind == START))
+    location, edge = trace.calls.location, np.flatnonzero(np.isin(graph.kind, (LINK, ORDER, START)))
     link, cause = graph.cause[edge], graph.cause.copy()
     binding[edge] = distance_of_clocks(trace.locations, location[trace.links.cause[link]], location[trace.links.effect[link]])
     cause[edge] = len(inside)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perwiz.clock.roles import roles
-from perwiz.graph.graph import COLLECTIVE, LINK, MESSAGE, START, Graph
+from perwiz.graph.graph import COLLECTIVE, LINK, MESSAGE, ORDER, START, Graph
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace, named_call
 
@@ -28,7 +28,7 @@ def lost(trace: Trace, graph: Graph) -> Lost:
     """Return what a graph leaves out because it lies on a cycle."""
     kept, linked = np.zeros(len(trace.messages), bool), np.zeros(len(trace.links), bool)
     kept[graph.cause[graph.kind == MESSAGE]] = True
-    linked[graph.cause[(graph.kind == LINK) | (graph.kind == START)]] = True
+    linked[graph.cause[np.isin(graph.kind, (LINK, ORDER, START))]] = True
     edge = np.flatnonzero(graph.kind == COLLECTIVE)
     bound = np.zeros(graph.vertices, bool)
     bound[graph.source[edge]] = True

@@ -8,13 +8,13 @@ import numpy as np
 
 from perwiz.errors import GraphError, TraceError
 from perwiz.graph import spread
-from perwiz.graph.graph import BORDER, COLLECTIVE, LINK, LOCAL, MESSAGE, PROBE, RENDEZVOUS, START, TRANSFER, Graph
+from perwiz.graph.graph import BORDER, COLLECTIVE, LINK, LOCAL, MESSAGE, ORDER, PROBE, RENDEZVOUS, START, TRANSFER, Graph
 from perwiz.graph.layout import Edges, Layout, add_gaps, components, finish, sort_topologically
 from perwiz.graph.window import WindowLayout
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.spread.share import Part
-from perwiz.trace.tables import NONE, STARTS
+from perwiz.trace.tables import EVENT, NONE, STARTS
 from perwiz.trace.trace import Trace
 from perwiz.trace.windows.window import Window
 
@@ -212,8 +212,8 @@ def _add_collectives(trace: Trace, layout: Layout, edges: Edges) -> spread.Cross
 
 
 def _add_links(trace: Trace, layout: Layout, edges: Edges) -> None:
-    starts = np.isin(trace.links.kind, STARTS)
-    for kind, chosen in ((LINK, ~starts), (START, starts)):
+    starts, orders = np.isin(trace.links.kind, STARTS), trace.links.kind == EVENT
+    for kind, chosen in ((LINK, ~(starts | orders)), (ORDER, orders), (START, starts)):
         row = np.flatnonzero(chosen)
         edges.add(layout.entered[trace.links.cause[row]], layout.entered[trace.links.effect[row]] + 1, kind, row)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.formats.store.bounds import check_within
-from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LINK, LOCAL, START, Graph
+from perwiz.graph.graph import COLLECTIVE, GAP, KINDS, LINK, LOCAL, ORDER, START, Graph
 from perwiz.kernels import bounds as kernel
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Trace
@@ -41,6 +41,6 @@ def _causes(trace: Trace) -> I8:
     out = np.full(len(KINDS), len(trace.messages), "i8")
     out[LOCAL] = 0
     out[COLLECTIVE] = len(trace.collectives)
-    out[[LINK, START]] = len(trace.links)
+    out[[LINK, ORDER, START]] = len(trace.links)
     out[GAP] = len(trace.calls)
     return out

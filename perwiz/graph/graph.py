@@ -23,6 +23,7 @@ from perwiz.kernels.names import INJECTION as INJECTION
 from perwiz.kernels.names import LINK as LINK
 from perwiz.kernels.names import LOCAL as LOCAL
 from perwiz.kernels.names import MESSAGE as MESSAGE
+from perwiz.kernels.names import ORDER as ORDER
 from perwiz.kernels.names import PROBE as PROBE
 from perwiz.kernels.names import QUEUE as QUEUE
 from perwiz.kernels.names import RENDEZVOUS as RENDEZVOUS
@@ -39,6 +40,7 @@ KINDS = (
     "collective",
     "probe",
     "link",
+    "order",
     "injection",
     "ejection",
     "queue",

@@ -3,9 +3,10 @@
 A kernel takes what it needs as a constant of C: `GAP = cython.declare(cython.int, names.GAP)`.
 """
 
-LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START, BORDER = range(13)
+LOCAL, MESSAGE, RENDEZVOUS, COLLECTIVE, PROBE, LINK, ORDER, INJECTION, EJECTION, QUEUE, GAP, TRANSFER, START, BORDER = range(14)
 """Kinds of edges of the happened-before graph. From GAP on no wait for a partner is behind them: GAP and TRANSFER lead from calls of the
-process itself, START begins what there would not be without it, BORDER leads into what another process has."""
+process itself, START begins what there would not be without it, BORDER leads into what another process has. An ORDER is a link of one
+stream behind another: that binds what a call lets go on that takes no time, too."""
 NONE = -1
 """No row: of a call, a send, a parent, a region around."""
 NOBODY = -2

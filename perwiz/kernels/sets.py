@@ -6,6 +6,7 @@ import cython
 from perwiz.kernels import names
 
 GAP = cython.declare(cython.int, names.GAP)
+ORDER = cython.declare(cython.int, names.ORDER)
 START = cython.declare(cython.int, names.START)
 LOCAL = cython.declare(cython.int, names.LOCAL)
 
@@ -121,9 +122,9 @@ def sweep_zero_time(
     lanes: cython.const[cython.int][::1],
     time: cython.longlong[:, ::1],
 ) -> None:
-    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only local edges and starts bind.
+    """Sweep over a window; into vertex first + i, in the lanes that are bits of lanes[i], only local edges, starts and orders bind.
 
-    The first of them, and starts, have no weight there.
+    The first of them, starts and orders have no weight there.
     """
     k: cython.Py_ssize_t
     for v in range(first, first + len(lanes)):
@@ -135,7 +136,7 @@ def sweep_zero_time(
                 _raise_lanes(time, slot[v], slot[source[k]], weight[k], lanes[v - first])
                 if k == start[v]:
                     _raise_lanes(time, slot[v], slot[source[k]], 0, ~lanes[v - first])
-                elif kind[k] == START:
+                elif kind[k] == START or kind[k] == ORDER:
                     _raise_lanes(time, slot[v], slot[source[k]], min(weight[k], 0), ~lanes[v - first])
 
 

@@ -10,6 +10,7 @@ import cython
 from perwiz.kernels import names
 
 GAP = cython.declare(cython.int, names.GAP)
+ORDER = cython.declare(cython.int, names.ORDER)
 START = cython.declare(cython.int, names.START)
 
 
@@ -116,11 +117,11 @@ def pass_at_once(
 ) -> None:
     """Raise `best` of each listed vertex to the longest path through it along what a call that takes no time keeps.
 
-    That is the first edge, and what begins it, both without a weight; nothing happens before time 0.
+    That is the first edge, what begins it, and what its stream is ordered behind, without a weight; nothing happens before time 0.
     """
     for i in range(len(vertex)):
         t = time[source[start[vertex[i]]]]
         for k in range(start[vertex[i]] + 1, start[vertex[i] + 1]):
-            if kind[k] == START:
+            if kind[k] == START or kind[k] == ORDER:
                 t = max(t, time[source[k]] + min(weight[k], 0))
         best[i] = max(best[i], t + left[vertex[i]])

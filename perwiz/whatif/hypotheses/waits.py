@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.errors import GraphError, UsageError
 from perwiz.graph.anew import Anew, carried, numbers
-from perwiz.graph.graph import GAP, LINK, RENDEZVOUS, START
+from perwiz.graph.graph import GAP, LINK, ORDER, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace import operations
@@ -57,9 +57,8 @@ class ZeroTime(Hypothesis):
     @staticmethod
     def of(weighted: Weighted, calls: Mask) -> Weighted:
         """Return the graph in which these calls return at once; overwrites its weights."""
-        graph, links = weighted.graph, weighted.trace.links
-        stays = np.flatnonzero((graph.kind == START) | (graph.kind == LINK))
-        stays = stays[(graph.kind[stays] == START) | (links.kind[graph.cause[stays]] == EVENT)]
+        graph = weighted.graph
+        stays = np.flatnonzero((graph.kind == START) | (graph.kind == ORDER))
         stays = stays[calls[graph.returning[graph.targets(stays)]]]
         weight = np.minimum(weighted.weight[stays], 0)
         release(weighted, calls, START)
@@ -211,7 +210,7 @@ class Hide(Hypothesis):
         links = hidden(trace, selectors.calls(trace, self.argument))
         if not links.any():
             raise UsageError(f"{self}: no other stream or thread of their process waits for these calls, must be some that one does")
-        edge = np.flatnonzero(graph.kind == LINK)
+        edge = np.flatnonzero((graph.kind == LINK) | (graph.kind == ORDER))
         weighted.weight[edge[links[graph.cause[edge]]]] = CUT
         return weighted
 
