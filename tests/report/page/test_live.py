@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -11,12 +12,18 @@ import pytest
 import build
 import naive_html
 import perwiz
-from perwiz.graph.graph import LOCAL, MESSAGE
+from perwiz.graph.graph import KINDS, LOCAL, MESSAGE
 from perwiz.report.page.panels import live, live_graph
 from perwiz.report.page.tables import size
 from perwiz.whatif.run import replayed
 
 TRACES = pathlib.Path(__file__).parents[3] / "traces"
+
+
+def test_script__names_the_kinds_of_edges_as_the_graph_does():
+    script = pathlib.Path(live_graph.__file__).with_suffix(".js").read_text()
+    told = dict(re.findall(r"LIVE_(\w+) = (\d+)", script.partition("// kinds of edges")[0].rpartition("const")[2]))
+    assert told == {name: str(KINDS.index(name.lower())) for name in ("MESSAGE", "RENDEZVOUS", "PROBE", "GAP", "TRANSFER")}
 
 
 @pytest.fixture(scope="module")

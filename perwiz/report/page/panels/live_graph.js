@@ -1,6 +1,6 @@
 // The weighted graph of a run, and its sweep: `graph.layout`, `kernels.weigh.split`, `loggps.weigh.reweigh`, `whatif.hypotheses` in the
 // page. Times are whole ns since the first instant, exact as floats up to 2^53. Vertices are numbered along the program, see live_graph.py.
-const LIVE_MESSAGE = 1, LIVE_RENDEZVOUS = 2, LIVE_PROBE = 4, LIVE_GAP = 9, LIVE_TRANSFER = 10;  // kinds of edges
+const LIVE_MESSAGE = 1, LIVE_RENDEZVOUS = 2, LIVE_PROBE = 4, LIVE_GAP = 10, LIVE_TRANSFER = 11;  // kinds of edges
 
 async function liveLoad(doc, run, line) {
   const names = ["source", "target", "kind", "lag", "probed", "unbound", "done", "posted", "waits", "row"];
