@@ -13,6 +13,8 @@ from perwiz.report.domino.records import DominoDocument, Line
 _WHY = "by no cost of the model; waiting for a processor, copies, the library, or a slower network"
 _NEXT = "measure its costs with perwiz calibrate (--model FILE); a sampling profiler shows the rest"
 """What to do about what no cost of the model explains, unless processes shared processors: then to record again comes first."""
+_ON = "let those who have it send it on, or call MPI_Bcast or MPI_Scatter, which do"
+"""What to do where nothing is prepared."""
 _FIRST, _BEST, _MUCH = "first change", "at best", 0.05
 """Labels; part of what shares are of: what is less is not told."""
 _BOUND = {
@@ -106,7 +108,10 @@ def _served(domino: DominoDocument) -> str:
     found, line = domino.serving, first_line(domino)
     if not found or not waits_in_turn(domino):
         return ""
-    told = f"it prepares a piece for one and sends it, then for the next, in {words.several(found.rounds, 'round')}"
+    rounds = words.several(found.rounds, "round")
+    if domino.limits and not domino.limits.computation_ns:
+        return f"it sends to one, then to the next, in {rounds}; to do: {_ON}"
+    told = f"it prepares a piece for one and sends it, then for the next, in {rounds}"
     return told if line and line.head.remedy == found.remedy else f"{told}; to do: {in_short(found.remedy)}"
 
 

@@ -1076,6 +1076,18 @@ def test_serving():
     assert not lines(replace(block, ranked=[], serving=replace(found, waited_ns=18)), "serving"), "less than a twentieth of 362"
 
 
+def test_serving__nothing_is_prepared():
+    """Nobody computes before the end: there is no piece to prepare, only messages to send."""
+    b = Builder(4, latency=12, per_byte=0, work=100)
+    for other in (1, 2, 3):
+        b.send(0, other)
+        b.recv(other, 0)
+    block = document(b.trace())
+    assert (block.limits.computation_ns, block.serving.rank, block.serving.rounds) == (0, 0, 1)
+    on = "let those who have it send it on, or call MPI_Bcast or MPI_Scatter, which do"
+    assert sure(replace(block, ranked=[]), "serving") == f"it sends to one, then to the next, in 1 round; to do: {on}"
+
+
 def two_that_work(first, second, name="work"):
     """Rank 0 computes in work, rank 1 in a region of some name."""
     b = Builder(2)
