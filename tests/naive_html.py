@@ -42,6 +42,27 @@ def timelines(data):
     return out
 
 
+def regions(data):
+    """Return, per timeline, (enter, leave) in units of each instance of a region: so far behind the call before,
+    or the first instant of its location; an end without calls inside behind the begin."""
+    out, behind = [], []
+    for one, times in zip(data["timelines"], timelines(data), strict=True):
+        run, bands = data["runs"][one["run"]], data["runs"][one["run"]]["bands"]
+        own = [column(one["bands"][name]) for name in ("enter", "leave")]
+        before = next((k for k, other in enumerate(data["timelines"]) if other["run"] == one["run"]), 0)
+        if before < len(behind):
+            own = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(own, behind[before], strict=True)]
+        behind.append(own)
+        found = []
+        for k, (place, begins, inside) in enumerate(zip(*(column(bands[name]) for name in ("location", "begins", "inside")), strict=True)):
+            first = sum(run["counts"][:place])
+            before = [times[calls - 1][1] if calls > first else one["enter"][place] for calls in (begins, begins + inside)]
+            enter = before[0] + own[0][k]
+            found.append((enter, (before[1] if inside else enter) + own[1][k]))
+        out.append(found)
+    return out
+
+
 def waits(data):
     """Return, per timeline, {call: (partner, time in units)} of the calls that wait; None where nobody knows."""
     out = []

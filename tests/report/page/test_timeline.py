@@ -32,6 +32,12 @@ def times(timeline):
     return dict(enumerate(zip((timeline.calls.enter - begin).tolist(), (timeline.calls.leave - begin).tolist(), strict=True)))
 
 
+def regions(timeline):
+    """Return (enter, leave) per instance of a region in ns since the first instant."""
+    begin = int(timeline.locations.enter.min())
+    return list(zip((timeline.regions.enter - begin).tolist(), (timeline.regions.leave - begin).tolist(), strict=True))
+
+
 def test_times__to_the_nanosecond_where_they_fit(run):
     data = document([Shown(run.trace, [Moments("measured", run.trace.timeline, run.waits)])], Overlays())
     assert data["unit"] == 1
@@ -43,6 +49,7 @@ def test_times__of_awkward_traces(name):
     trace = build.CATALOGUE[name]()
     data = document([Shown(trace, [Moments("measured", trace.timeline)])], Overlays())
     assert naive_html.timelines(data) == [times(trace.timeline)]
+    assert naive_html.regions(data) == [regions(trace.timeline)]
 
 
 def test_times__other_timelines_and_another_order():
@@ -52,7 +59,9 @@ def test_times__other_timelines_and_another_order():
         report = gathered(trace, asked, model="default")
         data = timeline_runs.document(report)
         assert [one["relative"] for one in data["timelines"]] == [False, relative]
-        assert naive_html.timelines(data) == [times(report.run.trace.timeline), times(report.prediction.predicted)]
+        moments = report.run.trace.timeline, report.prediction.predicted
+        assert naive_html.timelines(data) == list(map(times, moments))
+        assert naive_html.regions(data) == list(map(regions, moments))
 
 
 def test_times__a_coarser_unit_if_they_do_not_fit(run):
@@ -134,9 +143,9 @@ def test_bands__the_longest_are_kept(monkeypatch):
     length = times.leave - times.enter
     monkeypatch.setattr(html_timeline, "BANDS", 2)
     data = document([Shown(trace, [Moments("measured", trace.timeline)])], Overlays())
-    bands, moments = data["runs"][0]["bands"], data["timelines"][0]["bands"]
+    bands, kept = data["runs"][0]["bands"], naive_html.regions(data)[0]
     assert (bands["all"], bands["path"]["rows"]) == (8, 2)
-    assert sorted(naive_html.column(moments["length"])) == np.sort(length)[-2:].tolist()
+    assert sorted(leave - enter for enter, leave in kept) == np.sort(length)[-2:].tolist()
 
 
 def test_overlays__worth_and_critical_path():

@@ -1,8 +1,9 @@
 """The data of the timeline: runs with their calls, and timelines over them, as columns small enough to be mailed.
 
 Times are counted in a unit, 1 ns where that fits the budget, else as many powers of two of it as needed; the page says so. Within a
-location what is written is the gap before each call and how long it lasts; of a second timeline over the same calls only by how much
-these differ. Messages and waits are sorted by the two processes they tie, so that their rows go on in small steps.
+location what is written is the gap before each call and how long it lasts, and of regions how far they begin and end behind the call
+before that, or end behind their begin; of a second timeline over the same calls only by how much these differ. Messages and waits are
+sorted by the two processes they tie, so that their rows go on in small steps.
 Of a run with more calls than CALLS those are kept that last or wait longest, and those that an overlay names.
 """
 
@@ -133,6 +134,9 @@ class _Run:
         self.place[keep] = np.arange(len(keep))
         self.location = self.trace.calls.location[keep].astype("i8")
         self.bands = _bands(self.trace)
+        regions = self.trace.regions
+        self.calls_before = np.searchsorted(keep, regions.first_call[self.bands]), np.searchsorted(keep, regions.end_call[self.bands])
+        """Kept calls of all locations before each region begins, and before it ends."""
 
     def over(self, moments: Sequence[Moments]) -> _Run:
         """Return the run with other timelines, the same of its calls kept."""
@@ -203,9 +207,12 @@ class _Run:
 
     def _bands(self) -> PanelData:
         regions, rows = self.trace.regions, self.bands
+        begins, ends = self.calls_before
         return {
             "all": len(regions),
             "location": column(regions.location[rows], running=True),
+            "begins": column(begins, running=True),
+            "inside": column(ends - begins),
             "path": column(regions.path[rows]),
             "instance": column(regions.instance[rows], running=True),
         }
@@ -288,17 +295,32 @@ def _waiting(run: _Run, waits: Waits, unit: int) -> tuple[I8, I8]:
 
 
 def _band_times(run: _Run, timeline: Timeline, unit: int, first: Timeline | None) -> PanelData:
-    """Return when regions begin and how long they last; behind a first timeline by how much that differs from there."""
-    enter, length = _bands_in(run, timeline, unit)
+    """Return how far regions begin and end behind the call before that; behind a first timeline by how much that differs from there."""
+    enter, leave = _behind(run, timeline, unit)
     if first is not None:
-        before = _bands_in(run, first, unit)
-        enter, length = enter - before[0], length - before[1]
-    return {"enter": column(enter, running=True), "length": column(length)}
+        before = _behind(run, first, unit)
+        enter, leave = enter - before[0], leave - before[1]
+    return {"enter": column(enter, running=True), "leave": column(leave)}
 
 
-def _bands_in(run: _Run, timeline: Timeline, unit: int) -> tuple[I8, I8]:
+def _behind(run: _Run, timeline: Timeline, unit: int) -> tuple[I8, I8]:
+    """Return how far regions begin, and end, behind the call before that; behind the first instant of their location without one.
+
+    The end of a region without calls is that far behind its begin.
+    """
+    location = run.trace.regions.location[run.bands]
+    returned = _units(timeline, timeline.calls.leave[run.keep], unit)
+    first, begun = np.searchsorted(run.location, location), _units(timeline, timeline.locations.enter, unit)[location]
+
+    def before(calls: I8) -> I8:
+        out = begun.copy()
+        some = calls > first
+        out[some] = returned[calls[some] - 1]
+        return out
+
+    begins, ends = run.calls_before
     enter, leave = (_units(timeline, times[run.bands], unit) for times in (timeline.regions.enter, timeline.regions.leave))
-    return enter, leave - enter
+    return enter - before(begins), leave - np.where(ends > begins, before(ends), enter)
 
 
 def _overlays(runs: Sequence[_Run], overlays: Overlays) -> dict[str, Any]:

@@ -25,7 +25,8 @@ async function tlRun(doc) {
   const cols = await page.columns({id: doc.id, op: doc.op, path: doc.path, site: doc.site});
   const messages = await page.columns({send: doc.messages.send, receive: doc.messages.receive, bytes: doc.messages.bytes});
   const links = doc.links && await page.columns({kind: doc.links.kind, cause: doc.links.cause, effect: doc.links.effect});
-  const bands = await page.columns({location: doc.bands.location, path: doc.bands.path, instance: doc.bands.instance});
+  const bands = await page.columns({location: doc.bands.location, path: doc.bands.path, instance: doc.bands.instance, begins: doc.bands.begins, ends: doc.bands.inside});
+  for (let k = 0; k < bands.ends.length; k++) bands.ends[k] += bands.begins[k];
   const first = new Int32Array(doc.counts.length + 1), location = new Int32Array(cols.op.length);
   doc.counts.forEach((count, k) => { first[k + 1] = first[k] + count; location.fill(k, first[k], first[k + 1]); });
   const names = doc.path_names.map((name) => doc.names[name]);
@@ -61,7 +62,7 @@ function tlTouching(from, to, count) {
 
 async function tlColumns(one) {
   const own = await page.columns({gap: one.gap, length: one.length, order: one.order});
-  own.bands = await page.columns(one.bands);
+  own.behind = await page.columns(one.bands);
   own.waits = one.waits && await page.columns(one.waits);
   return own;
 }
@@ -80,7 +81,7 @@ function tlTimeline(doc, own, run, before) {
     }
   }
   const base = before.find((one) => one.run === run);
-  for (let k = 0; base && k < own.bands.enter.length; k++) { own.bands.enter[k] += base.bands.enter[k]; own.bands.length[k] += base.bands.length[k]; }
+  for (let k = 0; base && k < own.behind.enter.length; k++) { own.behind.enter[k] += base.behind.enter[k]; own.behind.leave[k] += base.behind.leave[k]; }
   const first = before.find((one) => one.run === run && one.wait), wait = own.waits && (first ? first.wait.slice() : new Float64Array(n));
   const partner = own.waits && (first ? first.partner.slice() : new Int32Array(n).fill(-1));
   for (let k = 0; wait && k < own.waits.call.length; k++) {
@@ -89,13 +90,26 @@ function tlTimeline(doc, own, run, before) {
   }
   const slot = own.order ? new Int32Array(n) : null;
   if (slot) own.order.forEach((row, k) => { slot[row] = k; });
+  const bands = tlBandTimes(run, own.behind, (call) => leave[slot ? slot[call] : call], doc.enter);
   const made = {name: doc.name, makespan: doc.makespan, run, gap, length, enter, leave, wait, partner, order: own.order, slot,
-    begin: doc.enter, end: doc.leave, bands: own.bands, span: Math.max(1, ...doc.leave)};
+    begin: doc.enter, end: doc.leave, behind: own.behind, bands, span: Math.max(1, ...doc.leave)};
   made.row = function (k) { return this.order ? this.order[k] : k; };
   made.at = function (row) { return this.slot ? this.slot[row] : row; };
   made.levels = new Map();
   setTimeout(tlIdle, 50, made, tlJobs(tlPlaces(run)));
   return made;
+}
+
+// When regions begin and how long they last, from how far that is behind the end of the call before, or the first instant of the location;
+// of a region without calls the end from its begin.
+function tlBandTimes({first, bands: {location, begins, ends}}, behind, left, begun) {
+  const enter = new Float64Array(location.length), length = new Float64Array(location.length);
+  const before = (calls, place) => calls > first[place] ? left(calls - 1) : begun[place];
+  for (let k = 0; k < location.length; k++) {
+    enter[k] = before(begins[k], location[k]) + behind.enter[k];
+    length[k] = behind.leave[k] + (ends[k] > begins[k] ? before(ends[k], location[k]) - enter[k] : 0);
+  }
+  return {enter, length};
 }
 
 function tlCopy(one, name) {
