@@ -74,7 +74,9 @@ def sureness(
         span |= zip(anew, map(spans.span, found_anew), strict=True)
         answer |= zip(anew, again.of, strict=True)
     rows, bounds = (list(lines) for lines in lists)
-    rows = [rows[row] for row in order([spans.worth(span[line.change], now, line.change.makespan) for line in rows])]
+    gains = [spans.worth(span[line.change], now, line.change.makespan) for line in rows]
+    supposing = [dataclasses.replace(gain, supposes=line.change.receives_passed > 0) for gain, line in zip(gains, rows, strict=True)]
+    rows = [rows[row] for row in order(supposing)]
     placed = dict[RankedLine, Placed]()
     for lines in (rows, bounds):
         places_of = places(found, [answer[line.change] for line in lines])

@@ -22,11 +22,13 @@ class Worth:
     gain: int
     least: int
     most: int
+    supposes: bool = False
+    """Whether it can be made only if processes need nothing of what they receive before, which no trace tells."""
 
     @property
     def sure(self) -> int:
-        """What it gains for sure, ns; 0 if it may gain nothing."""
-        return max(self.least, 0)
+        """What it gains for sure, ns; 0 if it may gain nothing, or cannot be made."""
+        return 0 if self.supposes else max(self.least, 0)
 
     def near(self, other: Worth) -> bool:
         """Return whether another gains nearly the same."""

@@ -24,6 +24,8 @@ A, B, C = Worth(24, 0, 53), Worth(22, 11, 25), Worth(13, 12, 14)
         ([B, B], [0, 1]),
         # B before A, for which C no longer is near once B is told; D is near C alone
         ([A, B, C, Worth(12, 12, 13)], [1, 0, 2, 3]),
+        # nothing is sure of what a program may not allow, whatever it gains if it does
+        ([Worth(24, 20, 53, supposes=True), B], [1, 0]),
         # of three that are near the largest the surest, then again among those that are left
         ([Worth(24, 0, 53), Worth(22, 11, 25), Worth(21, 12, 24)], [2, 1, 0]),
     ],
