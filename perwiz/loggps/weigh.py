@@ -397,14 +397,12 @@ def keep_as_measured(weighted: Weighted) -> None:
 
 @remembered(1)
 def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model, inside: Inside | None) -> Measured:
-    lag, kept = lags(trace, graph, model, inside=inside), _KEPT.get((id(graph), id(model)))
+    kept, gaps = _KEPT.get((id(graph), id(model))), model.gap != "none"
+    lag = lags(trace, graph, model, trace.messages.bytes if gaps else None, inside=inside)  # a call may have sent more than its messages
     if kept is not None and kept.trace is trace and kept.timeline is timeline:
-        weight = kept.weight
-    else:
-        weight = lag.copy()
-        _split(graph, vertex_times(timeline, graph, lag), weight)
-    if model.gap != "none":  # a call may have sent more than its messages that came
-        lag = lags(trace, graph, model, trace.messages.bytes, inside=inside)
+        return Measured(kept.weight, lag, work(trace, model))
+    weight = lags(trace, graph, model, inside=inside) if gaps else lag.copy()
+    _split(graph, vertex_times(timeline, graph, weight), weight)
     return Measured(weight, lag, work(trace, model))
 
 

@@ -14,7 +14,7 @@ from perwiz.engines.replay import replay
 from perwiz.engines.sweep import ends, sweep
 from perwiz.errors import NotInWindowsError, TraceError, UsageError
 from perwiz.graph.build import BLOCKING_PROBES, build
-from perwiz.graph.graph import Graph
+from perwiz.graph.graph import RENDEZVOUS, Graph, entering
 from perwiz.graph.slots import slots
 from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.inner import inner_waits, with_awaited
@@ -46,6 +46,8 @@ Start = Machine | Model | str | None
 """What a question starts from: a machine, a model, its name or file, changes of the fit such as `S_bytes=4040`, or None, the fit alone."""
 GAPS = 0.1
 """Part of the gaps of a model that a recording may contradict."""
+_CALL = 2**32 - 1
+"""What of a message and a call, as one number, is the call."""
 _MOST = 2**60
 """ns that all locations may take together, and bytes of all messages: sums of them are whole numbers of 64 bits."""
 
@@ -361,7 +363,23 @@ def protocol(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
         other = movers(placed, trace.timeline, network, model, None if size is trace.messages.bytes else size)
         held = np.flatnonzero(holding(placed, network, size) & ~(waits & (other == mover)) & (other != NONE))
         pairs, gaps = distinct(np.concatenate([pairs, _paired(held, other[held])])), gaps or (sends and network.gap != "none")
-    return Protocol(waits, mover, (pairs >> 32, (pairs & 0xFFFFFFFF) - 1), gaps)
+    return Protocol(waits, mover, (pairs >> 32, (pairs & _CALL) - 1), gaps)
+
+
+def lacks(trace: Trace, graph: Graph, needs: Protocol) -> bool:
+    """Return whether the graph of a trace may lack rendezvous edges that are asked for: that of a part, and one that left out any."""
+    if graph.border is not None or graph.deadlocks or graph.let_go or graph.contradictions:
+        return True
+    pairs = needs.pairs(trace.share)
+    asks = (pairs & _CALL != 0) & (trace.messages.send_done[pairs >> 32] != NONE)
+    return bool(np.setdiff1d(pairs[asks], _pairs_of(graph), assume_unique=True).size)
+
+
+@remembered(2)
+def _pairs_of(graph: Graph) -> I8:
+    """Return the messages that hold their sender, and until which call, each as one number, ascending, that a graph has edges for."""
+    edge = np.flatnonzero(graph.kind == RENDEZVOUS)
+    return distinct(_paired(graph.cause[edge].astype("i8"), entering(graph)[graph.source[edge]]))
 
 
 def machine_of(model: Start, trace: Trace, part: bool = False, windows: bool = False) -> Machine:

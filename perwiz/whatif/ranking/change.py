@@ -26,7 +26,7 @@ from perwiz.whatif.hypotheses.stretch import Segments, edges, segments_of
 from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
 from perwiz.whatif.limits.serving import Serving, serving
 from perwiz.whatif.links import has_links, settled
-from perwiz.whatif.run import Run, graph_of, in_rounds, protocol, swept_makespan
+from perwiz.whatif.run import Run, graph_of, in_rounds, lacks, protocol, swept_makespan
 
 
 class NotTriedError(Exception):
@@ -244,7 +244,8 @@ class Asker:
         if messages not in self._others:
             weighted, asked, other = self.weighted, (*self._asked, *messages), None
             needs = protocol(weighted.trace, weighted.model, asked)
-            if needs.gaps > (weighted.model.gap != "none") or weighted.trace.share.any(len(needs.supposed[0])):
+            supposed = weighted.trace.share.any(len(needs.supposed[0])) and lacks(weighted.trace, weighted.graph, needs)
+            if needs.gaps > (weighted.model.gap != "none") or supposed:
                 graph = graph_of(weighted.trace, weighted.model, asked)
                 anew = dataclasses.replace(weigh(weighted.trace, weighted.timeline, graph, weighted.model), held=weighted.held)
                 if not self._asked:

@@ -9,12 +9,14 @@ from build import Builder, hand_model, placed
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
+from perwiz.whatif.ranking import change
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.messages import _powers, _size
 from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.ranking.situations import posted, situation
-from perwiz.whatif.run import replayed
+from perwiz.whatif.run import graph_of, replayed
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.variations import varied
 
 IN_CALLS = hand_model(progress="in calls")
 IN_PLACE = hand_model(progress="in calls", inline_bytes=100)
@@ -107,6 +109,22 @@ def test_spans_are_those_of_predict():
     found = sure.spans(run, answers, [question])
     assert found == [sure.span_under(replayed(late(), machine, clock="none", hypotheses=[question]), [question], 0)]
     assert (found[0].least, found[0].most) == (30_214, 31_014)
+
+
+def test_graph_of_an_end_serves_its_questions(monkeypatch):
+    """Made for the questions that are asked there it has all edges that they suppose: else each builds a graph of its own."""
+    run, question, built = replayed(late(), IN_PLACE, clock="none"), parse("eager 256"), list[object]()
+
+    def building(*asked):
+        built.append(asked)
+        return graph_of(*asked)
+
+    monkeypatch.setattr(change, "graph_of", building)
+    ends = [varied(run, ("S_bytes=0",), questions).weighted for questions in ((), (question,))]
+    alone, together = (Asker(run, end, once=True).makespan(question) for end in ends)
+    model = hand_model(S=0, progress="in calls", inline_bytes=100)
+    assert alone == together == predict(late(), "eager 256", model, clock="none").predicted.makespan
+    assert [asked[2] for asked in built] == [(question,)]
 
 
 def test_by_class_of_pairs():
