@@ -35,21 +35,24 @@ class Asked:
 
         Processes that compute nothing in it take none; what is before MPI_Init, behind MPI_Finalize and for devices stays.
         """
+        if not len(self.shared.part):
+            return np.full(count, self._run.makespan, "i8")
+        return local_changes.makespans(self._run.graph, self._run.weighted.weight, self._evened(of_part), count)
+
+    def _evened(self, of_part: I8) -> Changes:
+        """Return what computation becomes, of each set a change."""
         cut, segments, weight = self.shared, self._segments, self._run.weighted.weight
         which = of_part[cut.part]
         order = np.lexsort((cut.location, which))
         which, length, location = which[order], cut.length[order], cut.location[order]
         gap = segments.gap[cut.segment[order]]
-        if not len(order):
-            return np.full(count, self._run.makespan, "i8")
         group = np.cumsum(np.append(False, (which[1:] != which[:-1]) | (location[1:] != location[:-1])))
         step = which[np.searchsorted(group, np.arange(group[-1] + 1))]
         more = level(length, group, step) - length
         fresh = np.flatnonzero(np.append(True, (which[1:] != which[:-1]) | (gap[1:] != gap[:-1])))
         edge, more = segments.edge[gap[fresh]], np.add.reduceat(more, fresh)
         differs = more != 0
-        changes = Changes(which[fresh][differs], edge[differs], weight[edge[differs]] + more[differs])
-        return local_changes.makespans(self._run.graph, weight, changes, count)
+        return Changes(which[fresh][differs], edge[differs], weight[edge[differs]] + more[differs])
 
     def unwaiting(self, of_part: I8, count: int) -> I8:
         """Return the makespan, ns, if no call that begins in one set of parts waited; of each of `count` sets, given that of a part."""

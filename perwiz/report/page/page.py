@@ -17,7 +17,7 @@ from perwiz.report.domino.sure import reasons
 from perwiz.report.page import html
 from perwiz.report.page.analyses import Report, Tell, silent
 from perwiz.report.page.html import Panel
-from perwiz.report.page.panels import PANELS, timeline_runs
+from perwiz.report.page.panels import OF_OTHERS, PANELS, timeline_runs
 from perwiz.report.page.panels.timeline import BUDGET, Answered
 from perwiz.report.page.serve import Answers, Server
 from perwiz.report.page.tables import PanelData, size
@@ -45,11 +45,15 @@ def _page(report: Report, tabs: Sequence[Panel], served: bool = False) -> str:
 
 
 def panels(report: Report, tell: Tell = silent) -> list[Panel]:
-    """Return the panels of the page, the timeline first, which is no tab but always there; `tell` is told how many of how many are done."""
-    tabs = []
-    for number, (name, title, make) in enumerate(PANELS):
+    """Return the panels of the page, the timeline first, which is no tab but always there; `tell` is told how many of how many are done.
+
+    Those that show runs under other changes are made last: what those runs take is not there while the others are made.
+    """
+    made = dict[str, Panel]()
+    for number, (name, title, make) in enumerate(sorted(PANELS, key=lambda panel: panel[0] in OF_OTHERS)):
         tell(number, len(PANELS) + 1)
-        tabs.append(Panel(name, title, make(report)))
+        made[name] = Panel(name, title, make(report))
+    tabs = [made[name] for name, *_ in PANELS]
     room = BUDGET - sum(size(tab.data) for tab in tabs)
     return [Panel("timeline", "Timeline", timeline_runs.document(report, room)), *tabs]
 

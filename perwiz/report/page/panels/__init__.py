@@ -21,3 +21,5 @@ PANELS: tuple[tuple[str, str, Callable[[Report], Any]], ...] = (
     ("health", "Health", health.document),
 )
 """Id, title and data of each tab, in their order; the timeline, which is always there, has `timeline_runs.py`."""
+OF_OTHERS = frozenset({"live"})
+"""Ids of tabs that show what runs become under further changes, as the timeline does."""
