@@ -9,7 +9,7 @@ from build import Builder, hand_model, placed
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
-from perwiz.whatif.ranking import change
+from perwiz.whatif.ranking import change as asking
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.messages import _powers, _size
 from perwiz.whatif.ranking.ranking import rank
@@ -119,7 +119,7 @@ def test_graph_of_an_end_serves_its_questions(monkeypatch):
         built.append(asked)
         return graph_of(*asked)
 
-    monkeypatch.setattr(change, "graph_of", building)
+    monkeypatch.setattr(asking, "graph_of", building)
     ends = [varied(run, ("S_bytes=0",), questions).weighted for questions in ((), (question,))]
     alone, together = (Asker(run, end, once=True).makespan(question) for end in ends)
     model = hand_model(S=0, progress="in calls", inline_bytes=100)
