@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import _otf2
+import numpy as np
 import otf2
 import pytest
 
@@ -383,9 +384,21 @@ def test_endless__more_records_than_the_file_can_hold():
                 self.records += 100_000
                 yield ref
 
-    rows = worker._events(Endless(), defined.Location(7, 4, 1, 25, 0), 561)
+    location = defined.Location(7, 4, 1, 25, 0)
+    with pytest.raises(worker._MoreThanDefinedError):
+        next(worker._events(Endless(), location, 561))
+    rows = worker._events(Endless(), location, 561, more=True)
     assert list(itertools.islice(rows, 5)) == [7] * 5
     with pytest.raises(otf2_library.Failure, match=r"^600000 records and more, must fit into 561 bytes \(INVALID_DATA\)$"):
+        next(rows)
+
+
+def test_endless__rows_are_taken_up_to_where_times_go_back():
+    """Times 3 5 | 5 8 4 9: four rows are those of the file; the library goes on with what its memory held before."""
+    pieces = (np.array([(time,) for time in times], [("time", "i8")]) for times in ((3, 5), (5, 8, 4, 9), (10,)))
+    rows = worker._in_time(pieces)
+    assert [next(rows)["time"].tolist() for _ in range(2)] == [[3, 5], [5, 8]]
+    with pytest.raises(otf2_library.Failure, match=r"^its times go back behind these, as of a file that is cut off \(INVALID_DATA\)$"):
         next(rows)
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.errors import LibraryError, TraceError
@@ -95,19 +96,33 @@ class Worker:
         errors: list[str] = []
         archive.records = 0
         try:
-            consumer: Consumer = self._consumer(self.definitions, location.ref)
             with _kept(errors, "its definitions: "):
                 offsets = _possible(archive.clock(location.ref), errors)
-            with _kept(errors):
-                for rows in _events(archive, location, size):
-                    consumer.add(rows)
-                    self._alive(done + size * archive.records // max(location.events, archive.records, 1))
-            arrays = consumer.result()
+            try:
+                arrays = self._taken(_events(archive, location, size), location, (done, size), errors)
+            except _MoreThanDefinedError:
+                arrays = self._taken(_in_time(_events(archive, location, size, more=True)), location, (done, size), errors)
         except MemoryError:
             errors.append("its events need too much memory")
         if not errors and archive.records < location.events:
             errors.append(f"{archive.records} of {location.events} records")
         return Told(archive.records, offsets, "; ".join(errors) or None), arrays
+
+    def _taken(
+        self, rows_of: Iterator[NDArray[Any]], location: Location, task: tuple[int, int], errors: list[str]
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of a location, of what can be read of its rows; `task` are the bytes of it read before, and its own."""
+        archive, (done, size) = self._archive, task
+        consumer: Consumer = self._consumer(self.definitions, location.ref)
+        with _kept(errors):
+            for rows in rows_of:
+                consumer.add(rows)
+                self._alive(done + size * archive.records // max(location.events, archive.records, 1))
+        return consumer.result()
+
+
+class _MoreThanDefinedError(Exception):
+    """Says that a file has more records than its definition tells: it may be cut off."""
 
 
 @contextlib.contextmanager
@@ -127,15 +142,32 @@ def _possible(offsets: list[list[Any]], errors: list[str]) -> list[list[Any]]:
     return good
 
 
-def _events(archive: Archive, location: Location, size: int) -> Iterator[NDArray[Any]]:
+def _in_time(rows_of: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """Yield rows up to the first that is before the one ahead of it: behind the end of a file that is cut off the library goes on with what
+    its memory held before.
+    """
+    last = np.iinfo("i8").min
+    for rows in rows_of:
+        back = np.flatnonzero(rows["time"] < np.append(last, rows["time"][:-1]))
+        if len(back):
+            yield rows[: back[0]]
+            raise Failure(0, "INVALID_DATA", "its times go back behind these, as of a file that is cut off")
+        last = rows["time"][-1]
+        yield rows
+
+
+def _events(archive: Archive, location: Location, size: int, more: bool = False) -> Iterator[NDArray[Any]]:
     """Yield the rows of a location; a missing or empty file is one without events, which its definition must confirm.
 
-    Of a damaged file the library may go on with what its memory held before, without end: then it reads more than the file can hold.
+    Of a damaged file the library may go on with what its memory held before, without end: then it reads more than its definition tells, for
+    which _MoreThanDefinedError is raised but with `more`, and than the file can hold.
     """
     if size < 0 and location.events:
         raise Failure(0, "ENOENT", f"no file {location.ref}.evt")
     if size > 0 or location.events:
         for rows in archive.events(location.ref):
+            if 0 < location.events < archive.records and not more:
+                raise _MoreThanDefinedError
             if archive.records > _DENSEST * max(size, 1):
                 raise Failure(0, "INVALID_DATA", f"{archive.records} records and more, must fit into {size} bytes")
             yield rows
