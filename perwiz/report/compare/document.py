@@ -30,6 +30,7 @@ from perwiz.report.compare.records import (
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.whatif.compare import sums
+from perwiz.whatif.compare.apart import Apart, apart
 from perwiz.whatif.compare.compare import Comparison, Side, Spans, Verdict
 from perwiz.whatif.compare.other_calls import other_calls
 from perwiz.whatif.compare.reasons import Reason, Reasons
@@ -64,6 +65,7 @@ def document(
         difference=finite(comparison.share),
         max_error=None if most is None else MaxError(asked=most, missed=missed(comparison, most)),
         predicted=_predicted(comparison.verdict) if comparison.verdict else None,
+        apart=_apart(apart(comparison, found.runs)),
         unasked=unasked(comparison, other) if other else None,
         other_calls=of_calls(comparison),
         locations=Locations(both=both, only_first=len(first.locations) - both, only_second=len(second.locations) - both),
@@ -96,6 +98,10 @@ def _predicted(verdict: Verdict) -> Predicted:
         span=spans.span(verdict.span),
         outside_ns=verdict.outside,
     )
+
+
+def _apart(found: Apart | None) -> records.Apart | None:
+    return records.Apart(found.difference, found.most, found.within) if found else None
 
 
 def unasked(comparison: Comparison, other: Unasked) -> records.Unasked:

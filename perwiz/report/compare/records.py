@@ -71,6 +71,17 @@ class Predicted(Record):
     """How far the measured time lies behind the latest predicted, or before the earliest (negative); 0 inside."""
 
 
+class Apart(Record):
+    """How far two runs of the same program lie apart, from the last return of MPI_Init to the last entry of MPI_Finalize."""
+
+    difference_ns: int
+    """By how much the second lasts longer there."""
+    most_ns: Natural
+    """By so much two runs of the same differ at most, as far as what repeats in these tells."""
+    within: bool
+    """Whether the difference is no larger: then chance may be all of it, and nothing need have changed."""
+
+
 class Locations(Record):
     """Processes and threads that both traces have, or one."""
 
@@ -295,6 +306,8 @@ class CompareDocument(Document, kw_only=True):
     predicted: Predicted | None
     """Null without hypotheses (a trace does not hold the span of what it predicts), where less of the runs is compared, and where nothing
     tells how far another run may lie."""
+    apart: Apart | None
+    """Null of predictions, where less of the runs is compared, and where too little repeats in one of them to tell."""
     unasked: Unasked | None
     """Null without hypotheses, and if nothing says so."""
     other_calls: list[OtherCalls]

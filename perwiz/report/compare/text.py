@@ -103,8 +103,8 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     if comparison.max_error:
         verdict = "missed" if comparison.max_error.missed else "kept"
         facts.append(("", f"the error asked for, at most {100 * comparison.max_error.asked:g} %, is {verdict}"))
-    facts += _range(comparison)
-    if comparison.difference_ns and comparison.reasons.places:
+    facts += [*_range(comparison), *_chance(comparison, said)]
+    if comparison.difference_ns and comparison.reasons.places and not _within_chance(comparison):
         facts += [("because" if not k else "", fact) for k, fact in enumerate(_because(comparison, said))]
     begin = beginning(comparison.start)
     if comparison.start == "start":
@@ -201,6 +201,29 @@ def _range(comparison: CompareDocument) -> Facts:
     return facts
 
 
+def _within_chance(comparison: CompareDocument) -> bool:
+    """Return whether two runs differ by no more than runs of the same do, so that there is no cause to name."""
+    return comparison.apart is not None and comparison.apart.within
+
+
+def _chance(comparison: CompareDocument, said: _Words) -> Facts:
+    """Return in words whether two runs differ by more than runs of the same do; nothing of a prediction, and if they do not differ."""
+    found, whole = comparison.apart, comparison.shares_of_ns
+    if comparison.difference_is == "error" or comparison.first.made_by.startswith("predicted") or not comparison.difference_ns:
+        return []
+    if found is None:
+        return [("chance", "not known: too little repeats in these runs to tell how far two of the same lie apart")]
+    most = f"runs of the same lie up to {words.duration(found.most_ns)} ({words.percent(found.most_ns, whole)}) apart"
+    shared = comparison.first.health.shared or comparison.second.health.shared
+    more = ", more where processes share processors" if shared else ""
+    told = [f"{'may be all of it' if found.within else 'not all of it'}: {most} by what repeats in these{more}"]
+    off = comparison.difference_ns
+    if abs(off - found.difference_ns) > found.most_ns or (abs(off) <= found.most_ns) != found.within:
+        part = f"between MPI_Init and MPI_Finalize the {said.difference} is {signed(found.difference_ns)}"
+        told.append(f"{part}: how long processes take to start and to end varies by itself")
+    return [("" if k else "chance", line) for k, line in enumerate(told)]
+
+
 def _because(comparison: CompareDocument, said: _Words) -> list[str]:
     """Return in words what differs most, whether it takes another time itself or other work goes on beside it, and in which step."""
     off, steps, moved = comparison.difference_ns, comparison.reasons.steps, comparison.calls.moved
@@ -230,8 +253,12 @@ def _place(reason: PlaceReason) -> str:
 
 
 def _reasons(comparison: CompareDocument, said: _Words) -> list[str]:
-    """Return tables of what the makespans are made of: places, processes and steps that differ, largest difference first."""
-    whole, lines, found = comparison.shares_of_ns, [], comparison.reasons
+    """Return tables of what the makespans are made of: places, processes and steps that differ, largest difference first; none if chance
+    may be all of it.
+    """
+    if _within_chance(comparison):
+        return []
+    whole, lines, found = comparison.shares_of_ns, list[str](), comparison.reasons
     ranks = [(words.rank(row.rank, row.thread or 0) if row.rank is not None else "-", row) for row in found.processes]
     steps = [(f"{words.shown(row.region, 50)}#{row.step}" if row.region else "(outside)", row) for row in found.steps]
     title = f"what the {said.difference} is made of, along the critical path of each run"

@@ -87,8 +87,14 @@ class Reasons:
     locations: list[Reason[int]]
     """By number of the location for both runs; -1 is none."""
     steps: list[Reason[Step]]
-    waits: tuple[I8, I8]
-    """How long each call of both runs waits, ns."""
+    runs: tuple[Run, Run]
+    """Both, replayed."""
+
+    @property
+    def waits(self) -> tuple[I8, I8]:
+        """How long each call of both runs waits, ns."""
+        first, second = self.runs
+        return first.waits.time, second.waits.time
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -145,7 +151,7 @@ def reasons(comparison: Comparison, model: Start = None, other: Start = None) ->
         mostly=[_mostly(reason, on_path, everywhere) for reason in places],
         locations=_matched([_summed(cells, lambda cell: cell.location) for cells in on_path]),
         steps=_matched([_summed(cells, lambda cell: cell.step) for cells in on_path]),
-        waits=(parts[0].run.waits.time, parts[1].run.waits.time),
+        runs=(parts[0].run, parts[1].run),
     )
 
 

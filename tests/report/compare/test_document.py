@@ -106,6 +106,7 @@ def test_document__by_hand():
         "difference": -0.536364,
         "max_error": None,
         "predicted": None,
+        "apart": None,
         "unasked": None,
         "other_calls": [],
         "locations": {"both": 2, "only_first": 0, "only_second": 0},
@@ -153,6 +154,7 @@ def test_text__by_hand():
         "",
         "first         1.100 us",
         "second        510 ns, change -590 ns (-53.6 %)",
+        "chance        not known: too little repeats in these runs to tell how far two of the same lie apart",
         "because       computation outside of regions makes up 1.000 us and 490 ns of the critical path, change -510 ns",
         "              on rank 0, where most of that is, it takes 1.000 us and 490 ns in all",
         "from          the first instant of each run",
@@ -294,6 +296,57 @@ def test_text__range_of_a_prediction(times, outside, told):
         f"              {told}",
         "              both without the start of processes and MPI_Finalize: no range is about these",
     ]
+
+
+def compared(first, second, **settings):
+    """Return what is told of two runs but for their times, up to what both are compared from."""
+    return " ".join(text(document(first, second, calls=0, **settings)).split()).partition(" change ")[2].partition(" from ")[0]
+
+
+EVEN, UNEVEN = (100,) * 12, (100, 130, 80, 110, 70, 120) * 2
+
+
+def test_text__causes_of_what_is_no_more_than_chance():
+    """Even runs of the same are alike. Uneven ones of 1280 and 1340 ns may differ so by chance: no cause is named. Three times as long is
+    more than that.
+    """
+    even, uneven = barriers(EVEN), barriers(UNEVEN)
+    told = compared(even, barriers((101, *EVEN[1:])))
+    assert told.startswith("+1 ns (+0.1 %) chance not all of it: runs of the same lie up to 0 ns (0.0 %) apart")
+    told = compared(uneven, barriers((*UNEVEN[:-1], 140, 40)))
+    assert told.startswith("+70 ns (+5.2 %) chance may be all of it: runs of the same lie up to ")
+    assert "because" not in told
+    assert "what the change is made of" not in text(document(uneven, barriers((*UNEVEN[:-1], 140))))
+    told = compared(uneven, barriers([3 * time for time in UNEVEN]))
+    assert "chance not all of it: runs of the same lie up to " in told
+    assert "because computation outside of regions makes up " in told
+
+
+def test_text__chance_without_start_and_end():
+    """What runs differ by at their end is told apart from what is between MPI_Init and MPI_Finalize, of which chance tells."""
+    told = compared(finalized(100), finalized(9100))
+    assert " between MPI_Init and MPI_Finalize the change is 0 ns: how long processes take to start and to end varies by itself" in told
+    assert "because" not in told
+
+
+def test_text__chance_where_processors_were_shared():
+    shared = dataclasses.replace(barriers(UNEVEN), properties={SHARED: "a"})
+    told = compared(shared, barriers([3 * time for time in UNEVEN]))
+    assert "apart by what repeats in these, more where processes share processors" in told
+
+
+def finalized(time):
+    """Return the uneven run, whose MPI_Finalize takes so long."""
+    b = Builder(2)
+    b.call(0, "Init", at=(0, 50))
+    b.call(1, "Init", at=(0, 50))
+    now = 50
+    for work in UNEVEN:
+        b.barrier(at=[(now + work, now + work + 10)] * 2)
+        now += work + 10
+    for rank in (0, 1):
+        b.call(rank, "Finalize", at=(now, now + time))
+    return b.trace()
 
 
 def test_text__range_of_a_prediction_in_a_file():
