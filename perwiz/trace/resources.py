@@ -13,7 +13,7 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
@@ -140,6 +140,7 @@ class Remembered(Generic[Result]):
         functools.update_wrapper(self, function)
         self._function, self._most, self._lock = function, most, threading.RLock()
         self._shared: dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]] = {}
+        self._locks = dict[tuple[int, tuple[int, Hashable]], Any]()
 
     @property
     def _known(self) -> dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]]:
@@ -149,13 +150,36 @@ class Remembered(Generic[Result]):
     def __call__(self, first: Any, *asked: Any) -> Result:
         """Return the answer, found if it is not known."""
         key = id(first), tuple(map(_key, asked))
+        known = self._recalled(key)
+        if known is not None:
+            return known[-1]
+        with self._finding(key):
+            known = self._recalled(key)
+            if known is not None:
+                return known[-1]
+            answer = self._function(first, *asked)
+            self.tell(answer, first, *asked)
+            return answer
+
+    def _recalled(self, key: tuple[int, Hashable]) -> tuple[object, weakref.finalize[..., Any], Result] | None:
+        """Return what is known of a question, which then is the one that was asked last."""
         with self._lock:
-            if key in self._known:
-                self._known[key] = self._known.pop(key)
-                return self._known[key][-1]
-        answer = self._function(first, *asked)
-        self.tell(answer, first, *asked)
-        return answer
+            known = self._known.pop(key, None)
+            if known is not None:
+                self._known[key] = known
+            return known
+
+    @contextlib.contextmanager
+    def _finding(self, key: tuple[int, Hashable]) -> Iterator[None]:
+        """Let one thread find the answer to a question, while others that ask it wait."""
+        place = id(self._known), key
+        with self._lock:
+            found = self._locks.setdefault(place, threading.RLock())
+        with found:
+            try:
+                yield
+            finally:
+                self._locks.pop(place, None)
 
     def told(self, first: Any, *asked: Any) -> Result | None:
         """Return the answer if it is known; None if not."""

@@ -5,6 +5,7 @@ import threading
 import weakref
 
 import numpy as np
+import pytest
 
 from perwiz.trace import resources
 
@@ -74,6 +75,47 @@ def test_remembered__as_long_as_the_table_is_there():
     del table
     gc.collect()
     assert gone() is None
+
+
+class Word:
+    """A word that tells when two threads have asked for it: a question is known by its hash."""
+
+    def __init__(self):
+        self.threads, self.by_both = set(), threading.Event()
+
+    def __hash__(self):
+        self.threads.add(threading.get_ident())
+        if len(self.threads) == 2:
+            self.by_both.set()
+        return 1
+
+
+def test_remembered__one_thread_finds_what_several_ask_at_once():
+    table, word, found = Table(), Word(), []
+
+    @resources.remembered(1)
+    def answer(_, word):
+        found.append(threading.get_ident())
+        assert word.by_both.wait(60)
+        return []
+
+    one, other = resources.map_threads(lambda _: answer(table, word), range(2), 2)
+    assert one is other
+    assert len(found) == 1
+
+
+def test_remembered__asked_anew_after_an_error():
+    table, left = Table(), ["first", "second"]
+
+    @resources.remembered(1)
+    def answer(_):
+        if len(left) == 2:
+            raise ValueError(left.pop(0))
+        return left[0]
+
+    with pytest.raises(ValueError, match=r"^first$"):
+        answer(table)
+    assert answer(table) == "second"
 
 
 def test_thread_count__inside_of_threads_their_share(monkeypatch):

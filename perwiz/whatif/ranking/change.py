@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import ClassVar
@@ -163,15 +164,18 @@ class Asker:
         """The weights of the edges that hold computation under what was asked of it last."""
         self._again = again
         self._segments: Segments | None = None
+        self._making = threading.Lock()
+        """Held by the thread that makes the segments."""
         self._before: tuple[Sequence[Hypothesis], Weighted] = ((), self.weighted)
         """What an order was last asked on top of, and the graph under that."""
 
     @property
     def segments(self) -> Segments:
         """The computation of the run."""
-        if self._segments is None:
-            self._segments = segments_of(self.weighted)
-        return self._segments
+        with self._making:
+            if self._segments is None:
+                self._segments = segments_of(self.weighted)
+            return self._segments
 
     @property
     def for_devices(self) -> Mask:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError, UsageError
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import remembered
+from perwiz.trace.resources import at_once, remembered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.trace import Trace
 from perwiz.whatif import ranking, selectors
@@ -50,6 +51,8 @@ _BESIDE = 4
 """Lines of bounds that changes are looked for beside."""
 
 
+_ALONE = ("wait",)
+"""Kinds of changes that are asked first: they take long, and nothing of what others make once for several of them."""
 _OF_PROGRAM = ("serving", "threads", "balance", "slowest", "order", "protocol")
 """Kinds of changes of a program that are looked for once more where processes shared processors."""
 _UNSHARED, _LEAST = 4, 100
@@ -214,26 +217,45 @@ def find(
     asker: Asker, kinds: Sequence[str], by: str | None, tell: Callable[[int, int], object] | None = None
 ) -> tuple[list[Change], dict[str, str]]:
     """Return (what gains in a run, largest gain first; kind -> why it was not tried); arguments as of `rank`."""
-    found, not_tried = list[Change](), dict[str, str]()
-    rows = [row for row in ranking.KINDS if row.word in kinds]
-    for done, row in enumerate(rows):
+    rows, done = [row for row in ranking.KINDS if row.word in kinds], list[ranking.Kind]()
+
+    def ask(row: ranking.Kind) -> _Found:
         if tell is not None:
-            tell(done, len(rows))
-        file, _, function = row.home.partition(":")
-        try:
-            found += getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker)
-        except NotTriedError as why:
-            if len(rows) < len(ranking.KINDS) or not isinstance(why, NoneThereError):
-                not_tried[row.word] = str(why)
-            found += why.found
-        except TraceError as why:
-            if asker.run.trace.share.team is None:
-                raise
-            not_tried[row.word] = str(why).removeprefix(f"{asker.run.trace.path}: ")
+            tell(len(done), len(rows))
+        out = _found(asker, row, len(rows) < len(ranking.KINDS))
+        done.append(row)
+        return out
+
+    first = sorted(rows, key=lambda row: row.word not in _ALONE)
+    edges = 0 if asker.run.trace.share.team else asker.run.graph.edges  # who asks others does so in one order
+    of = dict(zip(first, at_once([partial(ask, row) for row in first], edges), strict=True))
+    found = [change for row in rows for change in of[row].changes]
+    not_tried = {row.word: of[row].why for row in rows if of[row].why}
     if by is None:
         found += steps.joined(asker, found)
     wanted = _distinct(asker.run.trace.share, [change for change in found if by in (None, change.by)])
     return sorted(wanted, key=lambda change: (change.makespan, *simple(change))), not_tried
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Found:
+    """What gains of a kind of change, and why it, or a part of it, was not tried, if that is told; else empty."""
+
+    changes: Sequence[Change]
+    why: str = ""
+
+
+def _found(asker: Asker, row: ranking.Kind, named: bool) -> _Found:
+    """Return what gains in a run of a kind of change; of one that nothing could be about is told only where kinds were `named`."""
+    file, _, function = row.home.partition(":")
+    try:
+        return _Found(getattr(import_module(f"{ranking.__name__}.{file}"), function)(asker))
+    except NotTriedError as why:
+        return _Found(why.found, str(why) if named or not isinstance(why, NoneThereError) else "")
+    except TraceError as why:
+        if asker.run.trace.share.team is None:
+            raise
+        return _Found((), str(why).removeprefix(f"{asker.run.trace.path}: "))
 
 
 def _distinct(share: Share, changes: Sequence[Change]) -> list[Change]:
