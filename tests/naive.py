@@ -284,6 +284,13 @@ def last_inside(parent, outlives):
     return [max(row for row in range(len(parent)) if inside(row, outer)) for outer in range(len(parent))]
 
 
+def place_boundaries(last):
+    """Return the places of entries and of leavings: behind each entry the leavings of those whose last one it is, larger rows first."""
+    rows = range(len(last))
+    order = [end for row in rows for end in ((row, "entry"), *((one, "leaving") for one in reversed(rows) if last[one] == row))]
+    return tuple([order.index((row, end)) for row in rows] for end in ("entry", "leaving"))
+
+
 def inherit_owner(start, source, hub, time, owner):
     """Return the owners when each listed vertex takes that of its latest source with one; of equally late ones the first."""
     owner = list(owner)

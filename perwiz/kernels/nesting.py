@@ -49,9 +49,30 @@ def last_inside(parent: cython.const[cython.int][::1], outlives: cython.const[cy
 
     What is entered in an instance that outlives its parent is not counted as entered in that parent.
     """
-    for r in range(len(parent)):
-        last[r] = r
-    for r in range(len(parent) - 1, -1, -1):
-        inner: cython.int = r if outlives[r] != 0 else last[r]
-        if parent[r] >= 0 and last[parent[r]] < inner:
-            last[parent[r]] = inner
+    with cython.nogil:
+        for r in range(len(parent)):
+            last[r] = r
+        for r in range(len(parent) - 1, -1, -1):
+            inner: cython.int = r if outlives[r] != 0 else last[r]
+            if parent[r] >= 0 and last[parent[r]] < inner:
+                last[parent[r]] = inner
+
+
+def place_boundaries(last: cython.const[cython.int][::1], ahead: cython.int[::1], entry: cython.int[::1], leaving: cython.int[::1]) -> None:
+    """Write the places of the entry and the leaving of each instance among all of these, given the last row entered in each.
+
+    Behind the entry of a row are the leavings of those whose last one it is, larger rows first. `ahead` has a zero per row; afterwards it
+    says nothing.
+    """
+    with cython.nogil:
+        for r in range(len(last)):
+            ahead[last[r]] += 1
+        before: cython.int = 0
+        for r in range(len(last)):
+            behind: cython.int = ahead[r]
+            ahead[r] = before
+            entry[r] = r + before
+            before += behind
+        for r in range(len(last) - 1, -1, -1):
+            leaving[r] = last[r] + 1 + ahead[last[r]]
+            ahead[last[r]] += 1

@@ -9,7 +9,6 @@ import numpy as np
 
 from perwiz.kernels import nesting as kernel
 from perwiz.trace.arrays import I4, I8
-from perwiz.trace.numbers import running_of
 from perwiz.trace.tables import Regions, Times
 
 
@@ -41,10 +40,10 @@ def places(regions: Regions, times: Times) -> tuple[I4, I4]:
     Ahead of an entry are those of smaller rows, and the leavings behind an instance before it; ahead of a leaving the entries up to the
     last inside, the leavings behind instances before that, and those of the same last one whose instances are entered later.
     """
-    last, row = _last_inside(regions, times), np.arange(len(regions), dtype="i4")
-    behind = np.bincount(last, minlength=len(last))
-    ahead = (np.cumsum(behind) - behind).astype("i4")
-    return row + ahead, last + 1 + ahead[last] + running_of(last[::-1], len(last))[::-1]
+    last = _last_inside(regions, times)
+    entry, leaving = np.empty_like(last), np.empty_like(last)
+    kernel.place_boundaries(last, np.zeros_like(last), entry, leaving)
+    return entry, leaving
 
 
 def _last_inside(regions: Regions, times: Times) -> I4:

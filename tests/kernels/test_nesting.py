@@ -90,3 +90,10 @@ def test_last_inside(parent):
 def test_last_inside__by_hand():
     assert last_inside([-1, 0, 1, 0, -1], [0, 0, 0, 0, 0]) == [3, 2, 2, 3, 4]
     assert last_inside([-1, 0, 1, -1], [0, 1, 0, 0]) == [1, 2, 2, 3]
+
+
+@given(st.integers(0, 6).flatmap(lambda size: st.tuples(*(st.integers(row, size - 1) for row in range(size)))))
+def test_place_boundaries(last):
+    places = [np.empty(len(last), "i4") for _ in range(2)]
+    nesting.place_boundaries(np.array(last, "i4"), np.zeros(len(last), "i4"), *places)
+    assert tuple(place.tolist() for place in places) == naive.place_boundaries(last)

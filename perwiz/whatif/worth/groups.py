@@ -45,13 +45,10 @@ def gaining(run: Run, word: str, question: str, most: int, tell: Callable[[int, 
     ranking = rank_sets(run, word, question, tell=tell, most=tried)
     order = ranking.order()
     order = order[ranking.makespan[order] < ranking.now][:most]
+    told = zip(order.tolist(), ranking.names(order), ranking.hypotheses(order), strict=True)
     return [
-        Group(
-            Choice(ranking.names[k], ranking.hypothesis[k], _rows(ranking.sets, int(ranking.row[k]))),
-            int(ranking.waiting[k]),
-            int(ranking.makespan[k]),
-        )
-        for k in order.tolist()
+        Group(Choice(name, asked, _rows(ranking.sets, int(ranking.row[k]))), int(ranking.waiting[k]), int(ranking.makespan[k]))
+        for k, name, asked in told
     ]
 
 

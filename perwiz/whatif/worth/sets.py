@@ -30,6 +30,8 @@ from perwiz.whatif.worth.worth import change, check_question
 LANES = 16
 """Sets swept at once: of 8, 16 and 31 the fastest, or as fast."""
 _KERNELS = {"zero-wait": kernel.sweep_zero_wait, "zero-time": kernel.sweep_zero_time}
+EVERY = slice(None)
+"""All sets."""
 _LISTED = 8
 """Calls that are named one by one where a set has no text of its own."""
 _SIMILAR = 3
@@ -46,10 +48,6 @@ class Sets:
     question: str
     now: int
     """Makespan as it is."""
-    names: tuple[str, ...]
-    """What a person calls each set."""
-    hypothesis: tuple[str | None, ...]
-    """Per set the text of the hypothesis, `zero-wait op:MPI_Recv`, that is about exactly its calls; None if there is no short one."""
     calls: I8
     """Number of calls per set, int64, of all processes."""
     waiting: I8
@@ -60,6 +58,21 @@ class Sets:
     """All sets, also those without calls."""
     row: I8
     """Per set, its row among all, int64."""
+    share: Share
+
+    def names(self, some: I8 | slice = EVERY) -> tuple[str, ...]:
+        """Return what a person calls some of the sets."""
+        return tuple(self.sets.names[row] for row in self.row[some].tolist())
+
+    def hypotheses(self, some: I8 | slice = EVERY) -> tuple[str | None, ...]:
+        """Return the text of the hypothesis that is about exactly the calls of each of some sets, `zero-wait op:MPI_Recv`; None if there
+        is no short one.
+        """
+        texts = [self.sets.selectors[row] for row in self.row[some].tolist()]
+        few = [text is None and calls <= _LISTED for text, calls in zip(texts, self.calls[some].tolist(), strict=True)]
+        listed = _listed(self.sets, self.row[some][few], self.share)
+        asked = (next(listed) if one else text for one, text in zip(few, texts, strict=True))
+        return tuple(None if text is None else f"{self.question} {text}" for text in asked)
 
     def order(self) -> I8:
         """Return the sets from the one that pays most; those that pay the same by their waiting, then in the order of the family."""
@@ -91,28 +104,25 @@ def rank_sets(
         family=family,
         question=question,
         now=run.makespan,
-        names=tuple(sets.names[k] for k in kept.tolist()),
-        hypothesis=_hypotheses(sets, kept, calls, question, share),
         calls=calls[kept],
         waiting=share.reduced(sets.sums(run.waits.time), "sum")[kept],
         makespan=after[kept],
         sets=sets,
         row=kept,
+        share=share,
     )
 
 
-def _hypotheses(sets: Family, kept: I8, calls: I8, question: str, share: Share) -> tuple[str | None, ...]:
-    """Return the text of the hypothesis about each of these sets."""
-    chosen = {k: sets.selectors[k] for k in kept.tolist()}
-    few = [k for k, text in chosen.items() if text is None and calls[k] <= _LISTED]
-    if few:
-        by_class = np.argsort(sets.class_of, kind="stable")
-        classes = sets.class_of[by_class]
-        for k in few:
-            member = sets.member[slice(*np.searchsorted(sets.row, [k, k + 1]))]
-            rows = [by_class[:0], *(by_class[slice(*np.searchsorted(classes, [c, c + 1]))] for c in member)]
-            chosen[k] = ",".join(f"e{number}" for number in np.sort(share.rows(share.named(np.concatenate(rows)))))
-    return tuple(None if text is None else f"{question} {text}" for text in chosen.values())
+def _listed(sets: Family, rows: I8, share: Share) -> Iterator[str]:
+    """Yield the numbers of the calls of some sets, `e3,e12`."""
+    if not len(rows):
+        return
+    by_class = np.argsort(sets.class_of, kind="stable")
+    classes = sets.class_of[by_class]
+    for row in rows.tolist():
+        member = sets.member[slice(*np.searchsorted(sets.row, [row, row + 1]))]
+        calls = [by_class[:0], *(by_class[slice(*np.searchsorted(classes, [c, c + 1]))] for c in member)]
+        yield ",".join(f"e{number}" for number in np.sort(share.rows(share.named(np.concatenate(calls)))))
 
 
 def makespans(
@@ -196,13 +206,20 @@ class _Sweeps:
 
     def _windows(self, asked: I8) -> tuple[I8, I8]:
         """Return the first vertex of each set, and the one behind its last; of a set without calls the last of the graph."""
-        graph, sets = self._weighted.graph, self._sets
-        of_class = np.full(sets.classes + 1, graph.vertices - 1), np.zeros(sets.classes + 1, "i8")
-        of_set = np.full(len(sets.names), graph.vertices - 1), np.zeros(len(sets.names), "i8")
-        for values, out, worst in zip(of_class, of_set, (np.minimum, np.maximum), strict=True):
-            worst.at(values, sets.class_of, graph.returned)
-            worst.at(out, sets.row, values[sets.member])
-        return of_set[0][asked], np.maximum(of_set[1], of_set[0])[asked] + 1
+        last = self._weighted.graph.vertices - 1
+        vertex, places = np.arange(last + 1, dtype="i4"), self._sets.classes + 1
+        first_of, last_of = np.full(places, last, "i4"), np.zeros(places, "i4")
+        first_of[self._group[::-1]] = vertex[::-1]  # of several vertices the last one written stays
+        last_of[self._group] = vertex
+        count = self._row[asked + 1] - self._row[asked]
+        heads = np.cumsum(count) - count
+        group = self._sets.member[np.arange(count.sum()) + np.repeat(self._row[asked] - heads, count)] + 1
+        first, end = np.full(len(asked), last), np.zeros(len(asked), "i8")
+        some = count > 0
+        if len(group):
+            first[some] = np.minimum.reduceat(first_of[group], heads[some])
+            end[some] = np.maximum.reduceat(last_of[group], heads[some])
+        return first, np.maximum(end, first) + 1
 
     def _swept(self, batch: I8, first: int, end: int, best: int) -> I8:
         """Return the latest end with each set of a batch changed, int64 ns per lane; `best` is that of what avoids the window."""
