@@ -18,6 +18,9 @@ from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.spread.cut import bounds_of
 from perwiz.trace.spread.team import Ordered, Team, gathered, texts
 
+_NAMED = 4
+"""Rows of ranks that are named."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Directories:
@@ -101,7 +104,3 @@ def dealt(team: Team, directories: Directories, process_of: Ints, weight: Ints, 
     bounds = np.concatenate([*parts, np.full(len(idle) + 1, len(holder))]).astype("i8")
     order += idle
     return Dealt(team if order == sorted(order) else Ordered(team, order), bounds)
-
-
-_NAMED = 4
-"""Rows of ranks that are named."""
