@@ -22,7 +22,8 @@ from perwiz.patterns.pattern import View
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.origin import Origin
-from perwiz.trace.tables import PROCESS, STREAM, THREAD, Times
+from perwiz.trace.tables import PROCESS, Times
+from perwiz.trace.tied import processors
 from perwiz.whatif.run import Run, makespan
 
 
@@ -96,10 +97,11 @@ class Hybrid:
 
 
 def hybrid(run: Run) -> Hybrid | None:
-    """Return the efficiencies of the same part by processes and threads; None if no process has several threads."""
+    """Return the efficiencies of the same part by processes and threads; None if no process has several threads that compute."""
     trace = run.trace
-    hosts, first = trace.locations.kind != STREAM, np.flatnonzero(trace.locations.kind == PROCESS)
-    if not len(first) or not (trace.locations.kind == THREAD).any():
+    first = np.flatnonzero(trace.locations.kind == PROCESS)
+    hosts = processors(trace) | (trace.locations.kind == PROCESS)
+    if not len(first) or hosts.sum() == len(first):
         return None
     both, only_mpi = _ideal(run, ANY), _ideal(run, operations.OF_PROCESSES)
     window = window_of(trace) or trace.timeline.locations

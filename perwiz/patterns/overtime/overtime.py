@@ -120,9 +120,9 @@ class OverTime:
     spent: Spent
     efficiency: tuple[Efficiency, ...]
     waits: dict[str, I8]
-    """ns by name of a pattern, all processes together: those that are no special case of another, of which there are some."""
+    """ns by name of a pattern, all hosts together: those that are no special case of another, of which there are some."""
     waiting: I8
-    """ns that calls wait, all processes together; of several waits of one call the longest."""
+    """ns that calls wait, all hosts together; of several waits of one call the longest."""
     calls: I8
     """ns in calls, all hosts together."""
     balanced: I8
@@ -201,8 +201,8 @@ def _name(parts: Split, first: int, end: int) -> str:
 
 
 def _waits(run: Run, findings: Findings, parts: Split) -> tuple[dict[str, I8], I8]:
-    """Return how long calls wait in each part, by kind and in all. A wait begins as its call does."""
-    trace, out = run.trace, dict[str, I8]()
+    """Return how long calls of hosts wait in each part, by kind and in all. A wait begins as its call does."""
+    trace, out, own = run.trace, dict[str, I8](), hosts(run.trace)
     longest, times = np.zeros(len(trace.calls), "i8"), trace.timeline.calls
     above = {metric.name: metric.parent for metric in findings.severity.metrics}
     for name, instances in findings.instances.items():
@@ -213,8 +213,8 @@ def _waits(run: Run, findings: Findings, parts: Split) -> tuple[dict[str, I8], I
         lost = np.minimum(lost, times.leave - times.enter)
         np.maximum(longest, lost, out=longest)
         if above.get(name) not in findings.instances:
-            out[name] = inside(trace, parts.cuts, lost).sum(axis=1)
-    return {name: ns for name, ns in out.items() if ns.any()}, inside(trace, parts.cuts, longest).sum(axis=1)
+            out[name] = inside(trace, parts.cuts, lost)[:, own].sum(axis=1)
+    return {name: ns for name, ns in out.items() if ns.any()}, inside(trace, parts.cuts, longest)[:, own].sum(axis=1)
 
 
 def _figures(over: OverTime, asked: Asked) -> tuple[F8, F8]:

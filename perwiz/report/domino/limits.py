@@ -147,13 +147,14 @@ def waiting_of(run: Run) -> list[str]:
 
 
 def spending(run: Run) -> list[Spending]:
-    """Return the call sites in which most time is spent from when the last process has left MPI_Init."""
+    """Return the call sites in which processes and threads that compute spend most time from when the last has left MPI_Init."""
     trace, times = run.trace, run.trace.timeline.calls
     lasts = times.leave - times.enter - selectors.before_inits_left(trace)
-    chosen = ~np.isin(trace.calls.op, (*operations.INITS, *operations.FINALIZES))
+    own = processors(trace)
+    chosen = ~np.isin(trace.calls.op, (*operations.INITS, *operations.FINALIZES)) & own[trace.calls.location]
     which, sites = selectors.sites(trace)
-    spent = np.bincount(which[chosen], lasts[chosen], len(sites)) / max(len(trace.locations), 1)
-    waiting = np.bincount(which[chosen], np.minimum(run.waits.time, lasts)[chosen], len(sites)) / max(len(trace.locations), 1)
+    spent = np.bincount(which[chosen], lasts[chosen], len(sites)) / max(own.sum(), 1)
+    waiting = np.bincount(which[chosen], np.minimum(run.waits.time, lasts)[chosen], len(sites)) / max(own.sum(), 1)
     longest = [site for site in np.argsort(-spent, kind="stable")[:_SITES].tolist() if spent[site]]
     return [Spending(selectors.site(*sites[site]), round(spent[site]), round(waiting[site])) for site in longest]
 

@@ -185,7 +185,7 @@ class NotTried(Record):
 
 
 class Spending(Record):
-    """Where the time of calls goes, a call site; means over all processes and threads, from when the last process has left MPI_Init."""
+    """Where the time of calls goes, a call site; means over processes and threads that compute, since the last has left MPI_Init."""
 
     site: str
     time_ns: Natural

@@ -337,7 +337,8 @@ def _traffic(info: InfoDocument) -> Facts:
     idle = f"idle {words.duration(info.idle_ns)} ({words.percent(info.idle_ns, info.streams_ns)} of theirs)"
     on_streams = sum(row.waiting_ns for row in info.routines) - info.waiting_ns
     beside = f" of the processes, {words.duration(on_streams)} of the streams," if info.streams and on_streams > 0 else ""
-    over = " over all processes" if info.processes > 1 and not beside else ""
+    threads = info.locations - info.streams > info.processes
+    over = "" if beside else " over all processes and threads" if threads else " over all processes" if info.processes > 1 else ""
     beside = blocks.as_recorded(info.health) + beside
     messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
     size = words.size(messages.bytes) if messages.bytes else "their sizes 0 or not told"

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 import perwiz
+from build import hand_model
 from kinetos import Rank, put
 from perwiz.patterns.analysis.causes import explain
+from perwiz.patterns.analysis.hybrid import hybrid
+from perwiz.patterns.overtime.overtime import over_time
 from perwiz.patterns.search import search
+from perwiz.report.domino.limits import spending
 from perwiz.trace import operations
+from perwiz.whatif.run import replayed
 
 
 def gloo(rank, loads):
@@ -45,3 +50,12 @@ def test_who_has_no_work_is_not_to_blame(found):
     by_name = {tree.full_name(node): cost[node] for node in np.flatnonzero(cost).tolist()}
     assert max(by_name, key=by_name.__getitem__).endswith("load")
     assert by_name["thread_idle"] <= 2 * 6000
+
+
+def test_threads_of_one_purpose__have_no_share_of_the_time(found):
+    """Of 240 that two first threads take they are 70 and 40 in calls and wait 65 and 35, in which are 30 of a thread that reduces."""
+    run = replayed(found.findings.severity.trace, hand_model())
+    assert over_time(run, found.findings, 1).waiting.sum() == 100_000
+    assert hybrid(run) is None
+    [row] = spending(run)
+    assert (row.site.partition("@")[0], row.time_ns, row.waiting_ns) == ("thread_wait", 55_000, 50_000)
