@@ -12,7 +12,8 @@ from perwiz.loggps.keys import POSTED
 from perwiz.loggps.model import Model
 from perwiz.loggps.rounds import Collectives
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I8, U1, U2, Mask
+from perwiz.trace.arrays import F8, I4, I8, U1, U2, Mask
+from perwiz.trace.numbers import Numbers
 from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 
@@ -183,6 +184,7 @@ def _chosen(model: Model, kinds: Collectives, fitted: F8) -> I8:
     return rounds.choose(model, kinds, np.fmax(fitted[:, ALL], np.fmax(fitted[:, ROOT], fitted[:, OTHERS])))
 
 
+@remembered(2)
 def alike(trace: Trace) -> tuple[I8, Collectives]:
     """Return (the kind of each instance, the kinds): instances of one routine, communicator and size are alike."""
     table = trace.collectives
@@ -203,10 +205,12 @@ def spread(trace: Trace) -> tuple[I8, I8]:
     first[places.process[::-1]] = np.arange(len(places))[::-1]
     place = first[comms.ranks]
     comm, place = comm[place >= 0], place[place >= 0]
-    metahost, node = places.metahost[place].astype("i8"), places.node[place].astype("i8")
-    return _distinct(comm, len(comms), metahost, node), _distinct(comm, len(comms), metahost, 0 * node)
+    metahost = places.metahost[place]
+    return _distinct(comm, len(comms), Numbers().number(metahost, places.node[place])), _distinct(comm, len(comms), metahost)
 
 
-def _distinct(comm: I8, comms: int, metahost: I8, node: I8) -> I8:
-    pairs = np.unique(np.stack((comm, metahost, node), 1), axis=0)
-    return np.maximum(np.bincount(pairs[:, 0], minlength=comms), 1)
+def _distinct(comm: I8, comms: int, place: I4) -> I8:
+    """Return at how many places each communicator is, at least 1, given a row for each of its processes."""
+    numbers = Numbers()
+    numbers.number(comm, place)
+    return np.maximum(np.bincount(numbers.pairs[:, 0], minlength=comms), 1)

@@ -7,6 +7,7 @@ parent, the number of communicators made from it before, and the members identif
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import Any
 
@@ -27,10 +28,24 @@ _NOT_BY_PARENT = (
 _NAMES = {"world": "MPI_COMM_WORLD", "self": "MPI_COMM_SELF"}
 
 
-def ranks_of(runs: list[int]) -> I4:
-    """Return the ranks that runs (first, step, count, first, step, count ...) stand for."""
+@functools.lru_cache(16)
+def ranks_of(runs: tuple[int, ...]) -> I4:
+    """Return the ranks that runs (first, step, count, first, step, count ...) stand for; nobody may write to them."""
     parts = [first + step * np.arange(count) for first, step, count in zip(runs[::3], runs[1::3], runs[2::3], strict=True)]
     return np.concatenate([np.empty(0, "i8"), *parts]).astype("i4")
+
+
+def _groups(definition: Communicator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the runs of both groups, that of no ranks first, in an order that all members have."""
+    ranks, remote = definition.ranks, definition.remote
+    return (remote, ranks) if remote <= ranks else (ranks, remote)
+
+
+@functools.lru_cache(16)
+def _known(one: tuple[int, ...], other: tuple[int, ...]) -> I4:
+    """Return the ranks of two groups that are of this world."""
+    members = np.concatenate([ranks_of(one), ranks_of(other)])
+    return members[members >= 0]
 
 
 class Comms:
@@ -46,17 +61,15 @@ class Comms:
     def add(self, process: Process) -> tuple[Rows, I4]:
         """Add those of one process; return a COMMUNICATOR per number it uses, and the members that its peers mean."""
         definitions = process.of(Communicator)
-        table = np.recarray(len(definitions), COMMUNICATOR)
         peers: list[I4] = [np.empty(0, "i4")]
-        first = 0
+        rows: list[int] = []
         keys: list[Any] = []
         times: Counter[Any] = Counter()
         for number, definition in enumerate(definitions):
             keys.append(self._key(definition, keys, times, process.rank))
             row = self._row_of(keys[-1], definition)
+            rows.append(row)
             peers.append(ranks_of(definition.remote or definition.ranks))
-            table[number] = row, first, len(peers[-1])
-            first += len(peers[-1])
             if definition.sizes:
                 shape = definition.sizes, definition.periodic
                 if self._shape.setdefault(row, shape) != shape:
@@ -65,6 +78,9 @@ class Comms:
         for line in process.of(Named):
             if line.named < len(keys):
                 self._names[self._row[keys[line.named]]] = line.name
+        table = np.recarray(len(definitions), COMMUNICATOR)
+        count = np.array([len(members) for members in peers[1:]], "i8")
+        table["row"], table["first"], table["ranks"] = rows, np.cumsum(count) - count, count
         return table, np.concatenate(peers)
 
     def _key(self, definition: Communicator, keys: list[Any], times: Counter[Any], rank: int) -> Any:
@@ -72,7 +88,7 @@ class Comms:
             return "world", definition.ranks[0]
         if definition.how == "self":
             return "self", rank
-        groups = tuple(sorted([tuple(definition.ranks), tuple(definition.remote)]))
+        groups = _groups(definition)
         if definition.how in _NOT_BY_PARENT:
             key = definition.how, definition.nth, groups
             times[key] += 1
@@ -84,8 +100,7 @@ class Comms:
         row = self._row.get(key)
         if row is None:
             row = self._row[key] = len(self._names)
-            members = np.concatenate([ranks_of(runs) for runs in sorted([definition.ranks, definition.remote])])
-            self._members.append(members[members >= 0])
+            self._members.append(_known(*_groups(definition)))
             self._names.append(_NAMES.get(definition.how, f"communicator {row}"))
         return row
 

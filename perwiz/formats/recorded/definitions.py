@@ -6,7 +6,10 @@ are skipped: an older perwiz reads what a newer one recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import functools
+import re
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -88,7 +91,7 @@ class About(Definition, frozen=True):
         return sum(1 << number for first, step, count in _runs(self.processors) for number in range(first, first + step * count, step))
 
 
-def _runs(numbers: list[int]) -> Iterator[tuple[int, int, int]]:
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Return the runs, each (first, step, count)."""
     return zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
 
@@ -100,9 +103,9 @@ class Communicator(Definition, frozen=True):
     parent: Annotated[int, Meta(ge=-1, le=(1 << 31) - 1)]
     nth: Int
     how: str
-    ranks: Annotated[list[Int], Meta(min_length=3)]
+    ranks: Annotated[tuple[Int, ...], Meta(min_length=3)]
     """Runs of ranks of the world: first, step, count, first, step, count ...; -1 is a process of another world."""
-    remote: list[Int] = []
+    remote: tuple[Int, ...] = ()
     """The other group of an intercommunicator."""
     sizes: tuple[Positive, ...] = ()
     periodic: tuple[int, ...] = ()
@@ -112,6 +115,8 @@ class Communicator(Definition, frozen=True):
     def __post_init__(self) -> None:
         if self.parent >= self.comm:
             raise ValueError(f"parent is {self.parent}, must be below {self.comm}, the number of the communicator")
+        if not (self.sizes or self.periodic or self.place):
+            return
         if len(self.periodic) != len(self.sizes) or len(self.place) != len(self.sizes):
             raise ValueError(f"place is {list(self.place)}, must be in sizes, {list(self.sizes)}, and periodic as long")
         for place, size in zip(self.place, self.sizes, strict=True):
@@ -122,17 +127,22 @@ class Communicator(Definition, frozen=True):
         """Return how many members there are. Raises Mistyped unless it has this number, and they are ranks before this end."""
         if self.comm != number:
             raise Mistyped(f"comm is {self.comm}, must be {number}: they are numbered from 0 on")
-        for name, runs in (("ranks", self.ranks), ("remote", self.remote)):
-            if len(runs) % 3:
-                raise Mistyped(f"{name} has {len(runs)} numbers, must have three per run: first, step and count")
-            for first, step, count in _runs(runs):
-                ends = first, first + step * (count - 1)
-                if count < 1 or min(ends) < -1 or max(ends) >= end:
-                    raise Mistyped(f"{name} has a run {first},{step},{count}, must be of ranks below {end}")
-        members = sum(self.ranks[2::3]) + sum(self.remote[2::3])
+        members = _members("ranks", self.ranks, end) + _members("remote", self.remote, end)
         if members > most:
             raise Mistyped(f"ranks has more members, with those before, than {MOST_RANKS}, must have fewer")
         return members
+
+
+@functools.lru_cache(16)
+def _members(name: str, runs: tuple[int, ...], end: int) -> int:
+    """Return how many ranks there are in runs, those of a field. Raises Mistyped unless they are before this end; many have the same."""
+    if len(runs) % 3:
+        raise Mistyped(f"{name} has {len(runs)} numbers, must have three per run: first, step and count")
+    for first, step, count in _runs(runs):
+        ends = first, first + step * (count - 1)
+        if count < 1 or min(ends) < -1 or max(ends) >= end:
+            raise Mistyped(f"{name} has a run {first},{step},{count}, must be of ranks below {end}")
+    return sum(runs[2::3])
 
 
 class Named(Definition, frozen=True):
@@ -178,6 +188,8 @@ class Counted(Definition, frozen=True):
 
 
 KINDS: dict[str, type[Definition]] = {kind.__struct_fields__[0]: kind for kind in Definition.__subclasses__()}
+_DECODERS = {key: msgspec.json.Decoder(kind) for key, kind in KINDS.items()}
+_FIRST = re.compile(r'\{"(\w+)":')
 
 
 class Places(msgspec.Struct):
@@ -193,6 +205,16 @@ def definition(line: str) -> Definition | None:
 
     Raises NoJson if it is no JSON, Mistyped if it breaks a rule of its kind.
     """
+    decoder = _DECODERS.get(first_key(line))
+    if decoder:
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeEncodeError, RecursionError):  # what is wrong is told below
+            return decoder.decode(line)
     value = parsed(line)
     key = next((key for key in typed(value, dict[str, Any]) if key in KINDS), "")
     return typed(value, KINDS[key]) if key else None
+
+
+def first_key(line: str) -> str:
+    """Return the first field of a line as perwiz record writes them; empty for a line that begins in another way."""
+    match = _FIRST.match(line)
+    return match[1] if match else ""

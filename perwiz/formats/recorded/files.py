@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.recorded import MARKER
-from perwiz.formats.recorded.definitions import MOST_RANKS, About, Communicator, Counted, Definition, Marker, definition
+from perwiz.formats.recorded.definitions import KINDS, MOST_RANKS, About, Communicator, Counted, Definition, Marker, definition, first_key
 from perwiz.formats.typed import Mistyped, NoJson, parsed, typed
 from perwiz.kernels.recorded import CALL, PART
 
@@ -55,8 +55,8 @@ class Process:
         return [line for line in self.definitions if isinstance(line, kind)]
 
 
-def processes(paths: list[str]) -> list[Process]:
-    """Return the processes of a run, sorted by rank.
+def processes(paths: list[str], without: type[Definition] | None = None) -> list[Process]:
+    """Return the processes of a run, sorted by rank, without their definitions of one kind.
 
     Raises TraceError for a directory that is no run, one of another run than the others, and one that nothing was recorded in.
     """
@@ -64,7 +64,7 @@ def processes(paths: list[str]) -> list[Process]:
     for path, token in tokens.items():
         if token != tokens[paths[0]]:
             raise TraceError(f"{path}: another run than {paths[0]}, must be a part of the same")
-    recorded = (process for path in paths for process in _processes(path))
+    recorded = (process for path in paths for process in _processes(path, without))
     out = sorted(recorded, key=lambda process: process.rank)
     if not out:
         raise TraceError(f"{paths[0]}: a recorded run without processes: the program never came through MPI_Init")
@@ -93,7 +93,7 @@ def token_of(path: str) -> str:
     return marker.token
 
 
-def _processes(folder: str) -> Iterator[Process]:
+def _processes(folder: str, without: type[Definition] | None) -> Iterator[Process]:
     """Yield the processes that have come through MPI_Init."""
     names = sorted(os.listdir(folder))
     threads = Counter(int(match[1]) for name in names if (match := re.fullmatch(r"calls-(\d+)\.\d+\.npy", name)))
@@ -101,7 +101,8 @@ def _processes(folder: str) -> Iterator[Process]:
         if match := re.fullmatch(r"definitions-(\d+)\.jsonl", name):
             path = os.path.join(folder, name)
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                about, definitions, fault = _definitions(file, path, int(match[1]))
+                wanted = (line for line in file if KINDS.get(first_key(line)) is not without) if without else file
+                about, definitions, fault = _definitions(wanted, path, int(match[1]))
             if about:
                 yield _process(path, about, definitions, threads[about.process], fault)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.formats.recorded.definitions import Module, Places
+from perwiz.formats.recorded.definitions import Communicator, Module, Places
 from perwiz.formats.recorded.files import Process, Rows, processes
 from perwiz.formats.typed import Mistyped, NoJson, parsed, typed
 from perwiz.kernels.recorded import SITE
@@ -47,7 +47,7 @@ def places(process: Process, addresses: NDArray[np.uint64]) -> list[tuple[_Modul
 def resolve(folder: str) -> int:
     """Write the places of all calls of a run into its directory; return how many there are. Without addr2line only modules are told."""
     wanted: dict[_Module, set[int]] = {}
-    recorded = processes([folder])
+    recorded = processes([folder], without=Communicator)
     for process in recorded:
         for calls in process.calls:
             for place in places(process, _used(calls)):

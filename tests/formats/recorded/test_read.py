@@ -162,8 +162,8 @@ def test_communicators__the_same_by_their_history(run):
 
 
 def test_ranks__as_runs():
-    assert ranks_of([4, -2, 3, 7, 1, 1]).tolist() == [4, 2, 0, 7]
-    assert ranks_of([]).tolist() == []
+    assert ranks_of((4, -2, 3, 7, 1, 1)).tolist() == [4, 2, 0, 7]
+    assert ranks_of(()).tolist() == []
 
 
 def test_regions__nested_and_unfinished(run):
