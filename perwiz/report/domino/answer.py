@@ -348,7 +348,7 @@ def _surest(domino: DominoDocument) -> Facts:
     """Return the change of the largest gain that is sure, beside a first one that is not."""
     for line in domino.ranked:
         if not blocks.negligible(counted(line), domino.shares_of_ns) and sure_to_gain(domino, line):
-            return [("sure to gain", f"{shown(line.head)}: {gains_of(domino, line)}")]
+            return [("sure to gain", f"{_asked(line)}: {gains_of(domino, line)}")]
     return [("sure to gain", "none: no change that was tried gains whatever the trace leaves open")]
 
 

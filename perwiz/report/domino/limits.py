@@ -21,7 +21,8 @@ from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
+from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, parts, synchronisations
+from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, Critical
 from perwiz.whatif.ranking.change import Asker, Change
@@ -103,15 +104,17 @@ def hidden(ranking: Ranking, found: Limits) -> Hidden | None:
     a slow process that is as the others; None where one does, or there is little imbalance.
     """
     now, trace = ranking.run.makespan, ranking.run.trace
-    gains = [now - change.makespan for change in ranking.changes if change.kind in EVEN]
-    gain, imbalance = max(gains, default=0), found.imbalance_ns
+    words = (WHOLE, STRETCHES) if len(synchronisations(trace)) else (WHOLE,)
+    asked = [f"balance-time {name}" for name in words if name not in trace.names]
+    gain, imbalance = max((now - change.makespan for change in ranking.changes if change.kind in EVEN), default=0), found.imbalance_ns
     if imbalance < _MUCH * found.time_ns or 2 * gain >= imbalance or found.lanes > found.processes or not ranking.answerable:
+        return None
+    gain = max([gain, *(now - ranking.asker.makespan(parse(question)) for question in asked)])
+    if 2 * gain >= imbalance:
         return None
     run = ranking.asker.run
     free = dataclasses.replace(run.weighted, weight=efficiency.ideal(run))
     asker, shortest = Asker(run, free), efficiency.shortest(run, free.weight)
-    parts = (WHOLE, STRETCHES) if len(synchronisations(trace)) else (WHOLE,)
-    asked = [f"balance-time {name}" for name in parts if name not in trace.names]
     left = {question: efficiency.shortest(run, asker.changed([parse(question)]).weight) for question in asked}
     best = min(left, key=left.__getitem__, default="")
     if not best:
@@ -164,7 +167,8 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
     trace = asker.run.trace
     if change.kind not in EVEN or change.by not in ("program", "stretch", "rank") or change.word not in _OF_PROCESSES:
         return None
-    computed = _computed(asker, change.word == "typical")
+    of_stretches = change.by == "stretch"
+    computed = _computed_between(asker, change.question.partition(" ")[2]) if of_stretches else _computed(asker, change.word == "typical")
     if change.by == "rank":
         asked = change.question.partition(" ")[2]
         chosen = selectors.processors(trace, asked.rpartition("=")[0] if change.word == "speed" else asked)
@@ -201,10 +205,21 @@ def _computed(asker: Asker, devices: bool) -> I8:
         own &= (segments.gap > _before(trace, selectors.init_calls(trace), NONE)[segments.location]) & (
             segments.gap <= _before(trace, ending, len(trace.calls) + len(trace.locations))[segments.location]
         )
-    path = segments.path[own]
+    return _by_region(segments, np.flatnonzero(own))
+
+
+@remembered(4)
+def _computed_between(asker: Asker, stretches: str) -> I8:
+    """Return the same of stretches between collectives, as a question names them."""
+    return _by_region(asker.segments, parts(asker.segments, stretches).segment)
+
+
+def _by_region(segments: Segments, rows: I8) -> I8:
+    """Return the sums of some segments, ns, a row per process and a column per region, the last for those outside of any."""
+    trace, path = segments.trace, segments.path[rows]
     out = np.zeros((int(trace.locations.process.max()) + 1, len(trace.names) + 1), "i8")
     region = np.where(path == NONE, len(trace.names), trace.paths.region[path] if len(trace.paths) else len(trace.names))
-    np.add.at(out, (trace.locations.process[segments.location[own]], region), segments.length[own])
+    np.add.at(out, (trace.locations.process[segments.location[rows]], region), segments.length[rows])
     return out
 
 

@@ -23,6 +23,7 @@ from perwiz.whatif.hypotheses.parts import STAGES, STRETCHES, WHOLE, between_ini
 from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.hypotheses.threads import Parallel
 from perwiz.whatif.limits.balance import MOST_OF_ALL
+from perwiz.whatif.limits.between import asked_between
 from perwiz.whatif.limits.uneven import uneven
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
 from perwiz.whatif.ranking.serving import explains
@@ -54,7 +55,7 @@ def balance(asker: Asker) -> list[Change]:
     if WHOLE not in trace.names and len(trace.locations) > 1 and not masters:
         asked.append(("program", WHOLE, "computation of the whole program"))
     if STRETCHES not in trace.names and not one and trace.share.any(len(synchronisations(trace))) and not masters:
-        asked.append(("stretch", STRETCHES, "computation in each stretch between collectives of all processes"))
+        asked += [("stretch", text, what) for text, what in asked_between(asker.segments)]
     if STAGES not in trace.names and not trace.share.team and pipelines(trace) is not None:
         asked.append(("program", STAGES, "what the stages of each pipeline compute of micro-batches"))
     steps = uneven(trace)

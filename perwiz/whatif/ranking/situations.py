@@ -16,6 +16,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.health import missing
 from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.hypotheses.teams import phases
+from perwiz.whatif.limits.between import between
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
@@ -93,6 +94,8 @@ def situation(run: Run, change: Change) -> str:
         return "first launches"
     if change.kind in ("balance", "slowest") and _hands_out(run.trace):
         return "work of a farm"
+    if change.kind == "balance" and change.by == "stretch" and _once(run, change.question.partition("#")[2]):
+        return "imbalance that is there once"
     if change.kind == "slowest" and change.by in ("class", "node"):
         return "slow processes"
     if change.kind == "threads" and change.word == "scale":
@@ -138,6 +141,11 @@ def _stand_out(trace: Trace, steps: str) -> bool:
     middle = (times.enter[rows] + times.leave[rows]) // 2
     inside = (found.begin[which][:, location] <= middle) & (middle < found.stop[which][:, location])
     return bool(len(rows)) and bool(inside.any(axis=0).all())
+
+
+def _once(run: Run, number: str) -> bool:
+    """Return whether a stretch between collectives, such as `3`, is there once and has much of what is uneven."""
+    return number.isdigit() and int(number) - 1 in between(segments_of(run.weighted)).once()
 
 
 def _few_long(run: Run, calls: I8) -> bool:

@@ -333,7 +333,7 @@ def test_text__what_is_sure_beside_a_first_change_that_is_not():
     second = block.ranked[1]
     unsure = with_span(block, most_ns=block.replayed_ns)
     told = lines(replace(unsure, ranked=[*unsure.ranked, second]), "sure to gain")
-    assert told.startswith(f"{second.head.change}: gain {words.duration(second.head.gain_ns)} (")
+    assert told.startswith(f"{second.head.change} ({second.head.what}): gain {words.duration(second.head.gain_ns)} (")
     assert lines(unsure, "sure to gain") == "none: no change that was tried gains whatever the trace leaves open"
     assert "\nsure " not in text(block)
 

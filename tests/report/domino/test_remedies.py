@@ -262,7 +262,7 @@ def test_imbalance_of_an_iteration_that_stands_out():
         "work#4": "iteration that stands out",
         "work#4..9": "imbalance",
         "work": "imbalance",
-        "between-collectives#4": "imbalance",
+        "between-collectives#4": "imbalance that is there once",
         "all#1": "imbalance",
     }
 
