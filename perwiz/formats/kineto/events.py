@@ -28,6 +28,8 @@ CATEGORIES = ("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kerne
 OPERATOR, ANNOTATION, RUNTIME, DRIVER, KERNEL, COPY, SET, SYNC = range(len(CATEGORIES))
 _KIND = {name: kind for kind, name in enumerate(CATEGORIES)} | {"hip_runtime": RUNTIME, "hip_driver": DRIVER}
 _NO_KIND = 255
+_BEHIND = b"Record Window End"
+"""The name of what stands behind all other events."""
 
 
 @dataclasses.dataclass
@@ -48,6 +50,8 @@ class Recorded:
     """Events of other categories."""
     fault: str
     """Why it was not read to its end, or nothing."""
+    lacks: bool
+    """Whether events may be missing: its list of them was not read to its end."""
 
 
 def read(path: str, progress: Callable[[int, int], None] | None) -> Recorded:
@@ -69,6 +73,7 @@ class _Reader:
         self._rows = self._told_rows = self._left_out = 0
         self._kind_of: U1 = np.zeros(0, "u1")
         self._fault = ""
+        self._whole = False
 
     def run(self) -> Recorded:
         """Return what the file holds."""
@@ -90,7 +95,9 @@ class _Reader:
         columns = {name: self._kept.take(name) for name in (*(chrome.EVENT.names or ()), "kind")}
         details = {name: self._told.take(name) for name in chrome.DETAIL.names or ()}
         fault = "cut off in the middle of its packing" if self._source.cut_off else self._fault
-        return Recorded(self._source.path, columns, details, self.texts, beside, int(state.records), int(state.bad), self._left_out, fault)
+        lacks = not self._whole and not any(self.texts.raw(k) == _BEHIND for k in range(len(self.texts)))
+        counts = int(state.records), int(state.bad), self._left_out
+        return Recorded(self._source.path, columns, details, self.texts, beside, *counts, fault, lacks)
 
     def _more(self) -> bool:
         """Take another piece of the file; return whether there was one."""
@@ -155,6 +162,7 @@ class _Reader:
             status = self._events_of(self._buffer)
             self._buffer = self._buffer[int(state.at[0]) :]
             if status == chrome.DONE:
+                self._whole = True
                 return
             if status == chrome.BROKEN:
                 self._fault = "something else than events in its list"

@@ -11,7 +11,7 @@ from itertools import groupby
 import numpy as np
 
 from perwiz.errors import TraceError
-from perwiz.formats.kineto import events, files
+from perwiz.formats.kineto import cutoff, events, files
 from perwiz.formats.kineto.rank import Rank
 from perwiz.trace.arrays import I4
 from perwiz.trace.resources import at_once
@@ -57,6 +57,7 @@ class Job:
         self.ranks.sort(key=lambda rank: rank.rank)
         self._date()
         self._check()
+        self._cut_off()
         self._steps()
         if (more := len(self.faults) - _MOST_FAULTS) > 0:
             self.faults[_MOST_FAULTS:] = [f"{path}: {several(more, 'more file')} likewise"]
@@ -85,10 +86,18 @@ class Job:
                 if apart > (0 if rank.host and rank.host == other.host else _APART):
                     raise TraceError(f"{rank.path}: {duration(apart)} from {other.path}: must be of one run")
 
+    def _cut_off(self) -> None:
+        """Leave of files that were cut off what is whole, and those out of which nothing is, but for the last."""
+        self.faults += cutoff.settle(self.ranks)
+        if whole := [rank for rank in self.ranks if rank.whole]:
+            self.faults += [f"{rank.path}: no step of it is whole: left out" for rank in self.ranks if not rank.whole]
+            self.ranks = whole
+
     def _steps(self) -> None:
         """Leave out the steps that some ranks do not have: what they did among ranks there has no partner."""
         told = [set(rank.steps) for rank in self.ranks]
-        if all(steps == told[0] for steps in told):
+        cut = any(rank.recorded.lacks and rank.steps for rank in self.ranks)
+        if all(steps == told[0] for steps in told) and not cut:
             return
         common = _longest(sorted(set.union(*told)), set.intersection(*(steps for steps in told if steps)))
         if not common:
@@ -97,8 +106,9 @@ class Job:
         for rank in self.ranks:
             if not rank.steps:
                 self.faults.append(f"{rank.path}: no step of the profiler's schedule, others have steps {span}")
-            elif sorted(rank.steps) != common:
+            elif sorted(rank.steps) != common or rank.recorded.lacks:
                 rank.cut(rank.steps[common[0]][0], rank.steps[common[-1]][1])
+            if rank.steps and sorted(rank.steps) != common:
                 own = f"{min(rank.steps)} to {max(rank.steps)}"
                 self.faults.append(f"{rank.path}: steps {own}, of which all ranks have {span}: these alone are read")
 

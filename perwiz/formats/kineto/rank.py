@@ -46,6 +46,34 @@ class Columns:
         """Return some of them."""
         return Columns(*(getattr(self, field.name)[rows] for field in dataclasses.fields(self)))
 
+    def extended(self, others: Columns) -> Columns:
+        """Return them, and others behind."""
+        names = (field.name for field in dataclasses.fields(self))
+        return Columns(*(np.append(getattr(self, name), getattr(others, name)) for name in names))
+
+
+@dataclasses.dataclass
+class Filled:
+    """What Gloo did on threads that a file that was cut off does not tell, on places behind those that it tells."""
+
+    at: Columns
+    op: I4
+    sent: I8
+    received: I8
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    @classmethod
+    def none(cls) -> Filled:
+        """Return nothing."""
+        i8, i4 = np.empty(0, "i8"), np.empty(0, "i4")
+        return cls(Columns(i8, i4, i8, i8, np.empty(0, "u1"), i4), i4, i8, i8)
+
+    def take(self, rows: I8 | Mask) -> Filled:
+        """Return some of it."""
+        return Filled(self.at.take(rows), self.op[rows], self.sent[rows], self.received[rows])
+
 
 class Rank:
     """One rank. Locations are numbered: the first thread, which has the steps, other threads, streams."""
@@ -65,6 +93,9 @@ class Rank:
         if column["duration"].max() >= 1 << 61 or abs(self.enter).max() >= 1 << 61:
             raise TraceError(f"{self.path}: times beyond 70 years, must be of one run")
         self._leave_out_silent()
+        self.filled = Filled.none()
+        self.whole = True
+        """Whether some time is known of which the file tells all."""
         self._locations()
         self.steps = self._steps()
 
@@ -123,10 +154,14 @@ class Rank:
         if not device.all():
             first[np.lexsort((-count, -steps, device))[0]] = True
         order = np.lexsort((keys[2], told, keys[1], ~first, device))
-        self.hosts = max(int((~device).sum()), 1)
+        told_hosts = max(int((~device).sum()), 1)
+        _, lane = np.unique(self.filled.at.location, return_inverse=True)
+        self.filled.at.location = (told_hosts + lane).astype("i4")
+        self.hosts = int(self.filled.at.location.max(initial=told_hosts - 1)) + 1
         """Threads; the first one has no events where only devices are recorded."""
         place = np.empty(len(device), "i4")
         place[order] = np.arange(len(device)) + (1 if device.all() else 0)
+        place[device] += np.int32(self.hosts - told_hosts)
         self.locations = self.hosts + int(device.sum())
         self._row_of = np.full(len(column["kind"]), NONE, "i4")
         """Location per event of the file."""
@@ -160,6 +195,11 @@ class Rank:
         column = self.recorded.columns
         stays = (self.enter >= begin) & np.where(_ON_DEVICE[column["kind"]], self.enter < end, self.leave <= end)
         self._keep(stays)
+        self.fill(self.filled.take((self.filled.at.enter >= begin) & (self.filled.at.leave <= end)))
+
+    def fill(self, filled: Filled) -> None:
+        """Add what threads did of which the file tells nothing."""
+        self.filled = filled
         self._locations()
 
     def chosen(self, *kinds: int) -> Columns:

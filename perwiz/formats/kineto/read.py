@@ -16,7 +16,7 @@ from perwiz.formats.kineto.groups import Groups
 from perwiz.formats.kineto.job import Job
 from perwiz.formats.kineto.rank import Rank
 from perwiz.formats.kineto.regions import Names, instances
-from perwiz.formats.kineto.workers import Workers
+from perwiz.formats.kineto.threads.workers import Workers
 from perwiz.formats.otf2.hybrid.threads import endings
 from perwiz.trace import defects, matching, matching_collectives, operations, roots, streams, tables
 from perwiz.trace.arrays import I4, I8
@@ -277,7 +277,7 @@ class _Builder:
         collective = operations.COLLECTIVE[calls.op] & operations.OF_PROCESSES[calls.op]
         if by_order := int((collective & (sequence < 0)).sum()):
             said.append(f"which {several(by_order, 'part')} of collectives belong together: by their order, as no numbers are recorded")
-            cut = [str(part.rank.rank) for part in self.parts if part.rank.recorded.fault and _unnumbered(part.calls)]
+            cut = [str(part.rank.rank) for part in self.parts if not part.rank.whole and _unnumbered(part.calls)]
             if cut:
                 said.append(f"those of rank {', '.join(cut)}, cut off, likewise: what is missing in front of others shifts them")
         if self.groups.unnamed:

@@ -13,27 +13,104 @@ from perwiz.formats import files
 from soundness import sound
 
 
-def test_read__cut_off(tmp_path):
-    """A file that ends anywhere behind its first event is read as far as it goes, and that is said."""
-    path = put(tmp_path / "job", *two_ranks())
+@pytest.mark.parametrize("steps", [True, False])
+def test_read__cut_off(tmp_path, steps):
+    """A file that ends anywhere behind its first event is read as far as it goes; not if it has steps, none of them whole."""
+    ranks = two_ranks()
+    for rank in ranks:
+        rank.events = rank.events[0 if steps else 1 :]
+    path = put(tmp_path / "job", *ranks)
     file = tmp_path / "job" / "rank1.json"
     text = file.read_text()
-    for end in range(text.index("cuda_runtime") + 200, len(text) - 1, 97):
+    end_of_list = text.rindex("]")
+    for end in range(text.index("cuda_runtime") + 200, len(text) - 1, 193):
         file.write_text(text[:end])
         trace = files.read(path)
         sound(trace)
-        assert trace.faults == (f"{file}: ends in the middle: read as far as it goes",)
+        left_out = (f"{file}: no step of it is whole: left out",) if steps and end <= end_of_list else ()
+        assert trace.faults == (f"{file}: ends in the middle: read as far as it goes", *left_out)
 
 
-def test_read__cut_off_without_numbers(tmp_path):
-    """Collectives go by their order: of a rank that is cut off some may be missing in front of those that are there."""
+def test_read__all_cut_off_without_numbers(tmp_path):
+    """Collectives go by their order: of ranks that are cut off some may be missing in front of those that are there."""
     path = put(tmp_path / "job", *two_ranks(numbers=(None, None)))
-    file = tmp_path / "job" / "rank1.json"
-    file.write_text(file.read_text()[:-30])
+    for rank in range(2):
+        file = tmp_path / "job" / f"rank{rank}.json"
+        file.write_text(file.read_text()[:-30])
     assert files.read(path).properties["inferred"] == (
         "which 2 parts of collectives belong together: by their order, as no numbers are recorded; "
-        "those of rank 1, cut off, likewise: what is missing in front of others shifts them"
+        "those of rank 0, 1, cut off, likewise: what is missing in front of others shifts them"
     )
+
+
+def of_gloo(rank, late, steps=3):
+    """Return a rank that asks for two sums in each step of 100 us, `late` behind 10 and 20; they end at 60 and 70, on threads 2 and 3."""
+    one = Rank(rank)
+    for at in range(0, 100 * steps, 100):
+        one.note("gloo:all_reduce", at + 12 + late, 48 - late, 2)
+    for at in range(0, 100 * steps, 100):
+        one.note(f"ProfilerStep#{at // 100 + 1}", at, 90)
+        one.op("c10d::allreduce_", at + 10 + late, 4).op("c10d::allreduce_", at + 20 + late, 4).op("aten::add", at + 75, 5)
+    for at in range(0, 100 * steps, 100):
+        one.note("gloo:all_reduce", at + 22 + late, 48 - late, 3)
+    return one
+
+
+def sums(trace):
+    """Return per sum the times of its members in order of ranks, us."""
+    call, done = trace.members.call, trace.members.done
+    times = zip(trace.timeline.calls.enter[call] // 1000, trace.timeline.calls.leave[done] // 1000, strict=True)
+    rows = zip(trace.members.collective.tolist(), ((int(enter), int(leave)) for enter, leave in times), strict=True)
+    out = {}
+    for collective, span in rows:
+        out.setdefault(collective, []).append(span)
+    return sorted(out.values())
+
+
+@pytest.mark.parametrize(("place", "steps", "lost"), [(-3, 2, 2), (-2, 3, 2), (-1, 3, 1), (-7, 1, 1)])
+def test_read__cut_off_between_threads(tmp_path, place, steps, lost):
+    """Threads of Gloo behind the first one are lost: what they did begins when it is asked for, and ends with that of the other rank.
+
+    place   cut before this event: thread 3; its second one, its third one; the second sum of step 2 is asked for
+    steps   those that are whole: the last event of the first thread that is told begins behind them
+    lost    sums on thread 3 in them
+    """
+    path = put(tmp_path / "job", of_gloo(0, 0), of_gloo(1, 30))
+    file = tmp_path / "job" / "rank1.json"
+    event = json.dumps(of_gloo(1, 30).events[place])
+    text = file.read_text()
+    file.write_text(text[: text.index(event) + 9])
+    trace = files.read(path)
+    sound(trace)
+    of_thread_2 = [[(100 * k + 12, 100 * k + 60), (100 * k + 42, 100 * k + 60)] for k in range(steps)]
+    of_thread_3 = [[(100 * k + 22, 100 * k + 70), (100 * k + (50 if k >= steps - lost else 52), 100 * k + 70)] for k in range(steps)]
+    assert sums(trace) == sorted(of_thread_2 + of_thread_3)
+    assert trace.timeline.regions.leave.max() == 1000 * (100 * steps - 10)
+    span = "1" if steps == 1 else f"1 to {steps}"
+    others = f"{path}/rank0.json: steps 1 to 3, of which all ranks have {span}: these alone are read"
+    assert trace.faults == (
+        f"{file}: ends in the middle: read as far as it goes",
+        f"{file}: {lost} of what it did with others: as the first thread asked for it, until others were done",
+        *([others] if steps < 3 else []),
+    )
+
+
+@pytest.mark.parametrize(("place", "said"), [(10, "rank0.json: steps 1 to 2, of which all ranks have 2: these alone are read"), (6, None)])
+def test_read__cut_off_among_launches(tmp_path, place, said):
+    """What devices do stands in pieces of any order behind all operators: a step is whole if as much of it is there as in a whole file."""
+    ranks = []
+    for rank in range(2):
+        one = Rank(rank).note("ProfilerStep#1", 0, 90).op("aten::mm", 5, 20).note("ProfilerStep#2", 100, 90).op("aten::mm", 105, 20)
+        for at in (100, 0):
+            one.launch("gemm", at + 10, at + 20, 30).launch("gemm", at + 15, at + 50, 30)
+        ranks.append(one)
+    path = put(tmp_path / "job", *ranks)
+    file = tmp_path / "job" / "rank1.json"
+    text = file.read_text()
+    file.write_text(text[: text.index(json.dumps(ranks[1].events[place])) + 9])
+    trace = files.read(path)
+    sound(trace)
+    assert trace.faults[1:] == (f"{path}/{said or 'rank1.json: no step of it is whole: left out'}",)
 
 
 def test_read__cut_off_before_it_says_what_times_count_from(tmp_path):

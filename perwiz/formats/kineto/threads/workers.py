@@ -17,6 +17,7 @@ from perwiz.formats.kineto.comms import RECV, SEND, Ends
 from perwiz.formats.kineto.events import ANNOTATION, DRIVER, OPERATOR, RUNTIME
 from perwiz.formats.kineto.groups import Groups
 from perwiz.formats.kineto.rank import Columns, Rank
+from perwiz.formats.kineto.threads import gloo
 from perwiz.kernels import launches
 from perwiz.trace import operations, tables
 from perwiz.trace.arrays import I4, I8, Mask
@@ -24,7 +25,6 @@ from perwiz.trace.tables import NONE
 
 _START, _WAIT, _IDLE = (operations.OP[f"thread_{name}"] for name in ("start", "wait", "idle"))
 _AUTOGRAD = b"autograd::engine::evaluate_function"
-_POSTS = b"c10d::"
 _FAR = np.iinfo("i8").max
 _LATE = 1_000_000
 """How much later than something is over its end may be noted, and the first thread may go on, ns."""
@@ -91,39 +91,20 @@ class Workers:
 
     def _gloo(self) -> None:
         """Add what Gloo does as calls, on its own threads or on the first."""
-        rank, texts = self._rank, self._rank.texts
-        at = rank.chosen(ANNOTATION)
-        said = [names.annotated(texts.raw(k)) for k in range(len(texts))] + [("", NONE)]
-        op = np.array([op if library in ("gloo", "ucc", "mpi") else NONE for library, op in said], "i4")[at.name]
-        at, op = at.take(op >= 0), op[op >= 0]
-        if not len(op):
+        rank = self._rank
+        at, op = gloo.works(rank)
+        filled = rank.filled
+        if not len(op) + len(filled):
             return
         self.hidden = at.row
-        posted, kind = self._posts()
-        self._groups.unnamed += len(op)
+        posted, kind = gloo.posts(rank)
+        self._groups.unnamed += len(op) + len(filled)
         here = at.location == 0
         self._own(at.take(here), op[here], posted, kind)
-        self._others(at.take(~here), op[~here], posted, kind)
-
-    def _posts(self) -> tuple[Columns, I4]:
-        """Return the operators of the first thread that ask for something among ranks, and what."""
-        rank, texts = self._rank, self._rank.texts
-        at = rank.chosen(OPERATOR)
-        asks = [texts.raw(k) for k in range(len(texts))]
-        found = [names.collective(one[len(_POSTS) :].decode("latin-1")) if one.startswith(_POSTS) else NONE for one in asks]
-        kind = np.array([*found, NONE], "i4")[at.name]
-        rows = np.flatnonzero((kind >= 0) & (at.location == 0))
-        return at.take(rows), kind[rows]
-
-    def _columns(self, at: Columns, op: I4) -> dict[str, I8]:
-        """Return the bytes that calls move: by shapes, where they were recorded."""
-        rank = self._rank
-        shape, which = np.unique(rank.detail("shapes", at.row), return_inverse=True)
-        counts = np.array([names.elements(rank.texts.text(int(one))) for one in shape.tolist()], "i8")[which.ravel()]
-        dtype, which = np.unique(rank.detail("element", at.row), return_inverse=True)
-        size = np.array([names.size_of(rank.texts.text(int(one))) for one in dtype.tolist()], "i8")[which.ravel()]
-        total = np.minimum(counts, 1 << 50) * size
-        return {"sent": np.where(op == RECV, 0, total), "received": np.where(op == SEND, 0, total)}
+        at, op = at.take(~here), op[~here]
+        sent, received = gloo.moved(rank, at.row, op)
+        moved = {"sent": np.append(sent, filled.sent), "received": np.append(received, filled.received)}
+        self._others(at.extended(filled.at), np.append(op, filled.op), posted, kind, **moved)
 
     def _own(self, at: Columns, op: I4, posted: Columns, kind: I4) -> None:
         """Add calls that the first thread is in until they are done: from the operator that asks for them on.
@@ -144,7 +125,7 @@ class Workers:
         order = order[np.append(True, enter[order][1:] >= np.maximum.accumulate(leave[order])[:-1])]
         at, op, enter, leave, ask, later = at.take(order), op[order], enter[order], leave[order], ask[order], later[order]
         peer = self._partners(op, np.where(inside[order], np.append(posted.row, NONE)[ask], NONE))
-        columns = self._columns(at, op)
+        columns = dict(zip(("sent", "received"), gloo.moved(self._rank, at.row, op), strict=True))
         handle = self._book.add(0, op, enter, leave, group=0, peer=peer, **columns)
         for side, which, size in (("sends", SEND, "sent"), ("receives", RECV, "received")):
             mine = (op == which) & (peer >= 0)
@@ -160,13 +141,13 @@ class Workers:
         out[message] = self._groups.partner(np.zeros(int(message.sum()), "i4"), place[message].astype("i4"), self._rank.rank)
         return out
 
-    def _others(self, at: Columns, op: I4, posted: Columns, kind: I4) -> None:
+    def _others(self, at: Columns, op: I4, posted: Columns, kind: I4, **columns: I8) -> None:
         """Add what threads of Gloo do, started where the first thread asked for it, and the waits of that for its end."""
         if not len(op):
             return
         rank = self._rank
         did = idle(self._book, _IDLE, at.location, at.enter, self._over(at.enter, at.leave), rank.start(), rank.end())
-        self._book.add(at.location, op, did.begin, did.end, turn=did.turn, group=0, **self._columns(at, op))
+        self._book.add(at.location, op, did.begin, did.end, turn=did.turn, group=0, **columns)
         order = np.argsort(did.begin, kind="stable")
         ask = np.full(len(op), NONE, "i8")
         ask[order] = _oldest(kind, posted.enter, op[order], did.begin[order])
