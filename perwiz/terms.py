@@ -255,7 +255,7 @@ TERMS = (
     ),
     Term("move", "calls of a process run earlier, each with the computation before it, ahead of the call named"),
     Term("speed", "how many times as fast as recorded a process or node computes"),
-    Term("typical", "each operation takes what its kind does: computation the mean, messages and collectives the median beside waiting"),
+    Term("typical", "each operation takes what others of its kind do: computation the mean, messages and collectives the median"),
     Term("alone", "nothing runs on other streams of a process while these calls of a stream do"),
     Term("hide", "nothing else of their process waits for these calls of a stream or thread: full overlap"),
     Term("launches", "what gives work to devices; as a change: it takes no time, as with CUDA graphs, or is never late", plain=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from typing import ClassVar
@@ -13,7 +14,6 @@ from perwiz.graph.graph import GAP
 from perwiz.loggps.weigh import CUT, Weighted, vertex_times
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask, medians
-from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, listed
@@ -233,22 +233,26 @@ class _WithoutMessages(Distribute):
 
 
 class Typical(OfSegments):
-    """Each instance of some regions takes the mean of all of its region path, and each message and collective call made in them, beside
-    waiting, the median of its call site: all of them, those of some regions, ranks, nodes or groups, or `all but` these.
+    """Each instance of some regions takes the mean of its region path, and each message and collective call made in them, beside waiting,
+    the median of its call site: all of them, those of some regions, ranks, nodes or groups, or `all but` these.
 
-    So straggling operations are made equal (Lin et al., OSDI 2025, 3.2). What the mean and the median are of are all processes and steps.
+    Mean and median are of all steps; of ranks, nodes and groups that are named, of the others, and what none of these does stays. With
+    `rank:0=all`, and if others than ranks are named, of all processes: so straggling operations are made equal by Lin et al. (OSDI 2025,
+    3.2).
     """
 
     word, example, of_calls = "typical", "all", True
 
     def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
         """Return the segments of each chosen instance, without those in it, with the mean."""
-        trace, instance = segments.trace, segments.instance
-        mean = _means(segments) if length is segments.length else _mean(segments, length)
+        trace, instance, names = segments.trace, segments.instance, self._named(segments.trace)
+        usual = self._usual(trace, names)
+        mean = _mean(segments, length, usual)
         inside = np.zeros(len(length), bool)
-        for name in self._regions(trace):
+        for name in names.regions:
             inside[segments.inside(selectors.instances(trace, name))[0]] = True
-        rows = np.flatnonzero(self._is_chosen(trace, inside, segments.location) & (instance >= 0))
+        chosen = self._is_chosen(trace, names, inside, segments.location) & (instance >= 0)
+        rows = np.flatnonzero(chosen & (mean >= 0)[segments.path])
         rows = rows[np.argsort(instance[rows], kind="stable")]
         return rows, shares(length[rows], instance[rows].astype("i8"), mean[trace.regions.path])
 
@@ -258,41 +262,63 @@ class Typical(OfSegments):
         meets = np.flatnonzero(_MEETS[trace.calls.op])
         if not len(meets):
             return
-        took = _beside_waiting(weighted)[meets]
-        site = selectors.sites(trace)[0][meets]
+        names = self._named(trace)
+        took = _beside_waiting(weighted)
+        site, sites = selectors.sites(trace)
+        usual = meets[self._usual(trace, names)[trace.calls.location[meets]]]
+        typical = np.full(len(sites), CUT)
+        typical[site[usual]] = np.rint(medians(site[usual], took[usual])[0])
         inside = np.zeros(len(trace.calls), bool)
-        for name in self._regions(trace):
+        for name in names.regions:
             inside |= selectors.inside(trace, selectors.region(trace, name))
-        chosen = self._is_chosen(trace, inside, trace.calls.location)
+        chosen = self._is_chosen(trace, names, inside, trace.calls.location)
         median = np.full(len(trace.calls), CUT)
-        median[meets] = np.rint(medians(site, took)[0])
+        median[meets] = typical[site[meets]]
         median[~chosen] = CUT
         owner = np.append(median, CUT)[np.repeat(graph.returning, np.diff(graph.start))]
         edge = np.flatnonzero((owner != CUT) & (weighted.weight != CUT) & (graph.kind != GAP))
         weighted.weight[edge] = owner[edge]
 
-    def _names(self, trace: Trace) -> tuple[bool, list[str]]:
-        """Return whether all but some are meant, and the names of those; none stands for all."""
+    def _named(self, trace: Trace) -> _Named:
+        """Return what the argument names."""
         text = self.argument
-        if text == "all" and text not in trace.names:
-            return False, []
-        others = text.startswith(_BUT) and text not in trace.names
-        return others, listed(text.removeprefix(_BUT) if others else text, trace.names)
+        if text in trace.names:
+            return _Named([], [text], but=False, of_all=True)
+        if text == "all":
+            return _Named([], [], but=False, of_all=True)
+        but, of_all = text.startswith(_BUT), text.endswith(_OF_ALL)
+        names = listed(text.removeprefix(_BUT).removesuffix(_OF_ALL), trace.names)
+        places = [name for name in names if name.startswith(_PLACES) and name not in trace.names]
+        return _Named(places, [name for name in names if name not in places], but, of_all or but)
 
-    def _regions(self, trace: Trace) -> list[str]:
-        return [name for name in self._names(trace)[1] if not name.startswith(_PLACES) or name in trace.names]
+    def _usual(self, trace: Trace, names: _Named) -> Mask:
+        """Return the locations that say what is usual: those not named, but of all if all are named or all are to say it."""
+        if names.of_all:
+            return np.full(len(trace.locations), True)
+        others = np.full(len(trace.locations), True)
+        for place in names.places:
+            others &= ~selectors.locations(trace, place)
+        return others if others.any() else ~others
 
-    def _is_chosen(self, trace: Trace, inside: Mask, location: I4) -> Mask:
+    def _is_chosen(self, trace: Trace, names: _Named, inside: Mask, location: I4) -> Mask:
         """Return which of some rows are meant: those in the regions named, or on the locations named."""
-        others, names = self._names(trace)
         out = inside.copy()
-        for name in names:
-            if name.startswith(_PLACES) and name not in trace.names:
-                out |= selectors.locations(trace, name)[location]
-        return ~out if others or not names else out
+        for place in names.places:
+            out |= selectors.locations(trace, place)[location]
+        return ~out if names.but or not (names.places or names.regions) else out
 
 
-_BUT = "all but "
+@dataclasses.dataclass(frozen=True)
+class _Named:
+    """What `typical` names: ranks, nodes and groups, and regions, none of both for all; all but them; whether all say what is usual."""
+
+    places: list[str]
+    regions: list[str]
+    but: bool
+    of_all: bool
+
+
+_BUT, _OF_ALL = "all but ", "=all"
 _PLACES = ("rank:", "node:", "group:")
 _MEETS = operations.TALKS & ~np.isin(np.arange(len(operations.OPS)), operations.FINALIZES)
 
@@ -317,17 +343,16 @@ def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
     return name, factor
 
 
-@remembered(1)
-def _means(segments: Segments) -> I8:
-    return _mean(segments, segments.length)
+def _mean(segments: Segments, length: I8, usual: Mask) -> I8:
+    """Return how long the instances of each region path on some locations are on average, without those in them, ns; -1 if there are none.
 
-
-def _mean(segments: Segments, length: I8) -> I8:
-    """Return how long the instances of each region path are on average, without those in them, ns; `length` is that of the segments."""
+    `length` is that of the segments.
+    """
     trace = segments.trace
-    took = np.bincount(segments.path[segments.path >= 0], length[segments.path >= 0], len(trace.paths))
-    count = np.bincount(trace.regions.path, minlength=len(trace.paths))
-    return np.rint(took / np.maximum(count, 1)).astype("i8")
+    own = (segments.path >= 0) & usual[segments.location]
+    took = np.bincount(segments.path[own], length[own], len(trace.paths))
+    count = np.bincount(trace.regions.path[usual[trace.regions.location]], minlength=len(trace.paths))
+    return np.where(count, np.rint(took / np.maximum(count, 1)), -1).astype("i8")
 
 
 def _times(hypothesis: Hypothesis, segments: Segments, length: I8, rows: I8, factor: float) -> tuple[I8, I8]:

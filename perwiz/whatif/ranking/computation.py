@@ -183,7 +183,8 @@ def as_the_mean(asker: Asker) -> list[tuple[str, str, str]]:
         np.add.at(sums, node_of, computed)
         for row, factor in _slow(sums, count):
             asked.append(("node", f"speed node:{trace.nodes[row]}={factor}", f"node {trace.nodes[row]}, {factor} times as fast"))
-    return asked + [(by, f"typical {text}", f"{what}, each operation as long as it is usually") for by, text, what in _stragglers(asker)]
+    as_others = "each operation as long as those of the others"
+    return asked + [(by, f"typical {text}", f"{what}, {as_others}") for by, text, what in _stragglers(asker)]
 
 
 def _rank(change: Change) -> int:

@@ -70,9 +70,9 @@ class Job:
                 kept = f"typical all but {group}{PIPELINE.get(one, one)}"
                 yield Figure(f"  all equal but those of {kind} {one}", value, self.step(NO_DELAY, kept) / ideal)
         stage = max(name for name in self.trace.communicators.names if name.startswith("stage-"))
-        yield Figure("last stage equal, s", self._json("ms")["trem"], self.step(NO_DELAY, f"typical group:{stage}"))
+        yield Figure("last stage equal, s", self._json("ms")["trem"], self.step(NO_DELAY, f"typical group:{stage}=all"))
         worst = ",".join(f"rank:{rank}" for rank in self._worst(result))
-        yield Figure(f"worst ranks ({worst}) equal, s", self._json("mw")["trem"], self.step(NO_DELAY, f"typical {worst}"))
+        yield Figure(f"worst ranks ({worst}) equal, s", self._json("mw")["trem"], self.step(NO_DELAY, f"typical {worst}=all"))
 
     def _worst(self, result: dict[str, Any]) -> list[int]:
         """Return the ranks that their analysis fixes: 3 % of all, those whose replica and stage slow down most."""

@@ -157,8 +157,8 @@ ANALYSED = {
     "typical all but group:stage-3": 1.034010 * 23.152060,
     "typical all but backward-compute": 1.577464 * 23.152060,
     "typical all but backward-send,backward-recv": 1.000887 * 23.152060,
-    "typical group:stage-3": 45.692947,
-    "typical rank:0": 23.468643,
+    "typical group:stage-3=all": 45.692947,
+    "typical rank:0=all": 23.468643,
 }
 """Mean seconds of a step of the sample, each without delays of launches, as the analyser of ByteDance says (github.com/
 ByteDance-Seed/StragglerAnalysis @ 57b56c4)."""
@@ -185,12 +185,12 @@ def test_info__of_processes_and_streams(capsys):
 
 @pytest.mark.slow
 def test_domino__asks_as_the_page_does():
-    """Launches late no more: 46.13 s of 93.07 s, where the best of the list gains 41.81 s."""
+    """Launches late no more: 46.79 s of 93.07 s, where the best of the list gains 41.81 s."""
     run = replayed(files.read(str(TRACES / "training-job" / "steps.parquet")), clock="none")
     never, typical, makespan = without_launches(Asker(run))
     assert (never, typical) == ("zero-time op:device_idle", "typical rank:0")
     assert makespan == under(run, parse_all([never, typical], run.trace)).makespan
-    assert (run.makespan - makespan) / run.makespan == pytest.approx(0.496, abs=0.001)
+    assert (run.makespan - makespan) / run.makespan == pytest.approx(0.503, abs=0.001)
 
 
 def test_predict__usual_operations_and_launches_that_are_never_late(tmp_path):

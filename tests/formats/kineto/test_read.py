@@ -592,7 +592,7 @@ def test_launches__take_no_time(tmp_path):
 
 
 def test_domino__a_straggling_device(tmp_path):
-    """A kernel takes 30 on one rank and 90 on the other, 60 in the mean: then both come to the collective 30 earlier."""
+    """A kernel takes 30 on one rank and 90 on the other, as long as that: both come to the collective 60 earlier."""
     ranks = []
     for number, more in ((0, 0), (1, 60)):
         one = Rank(number).launch("gemm(int)", 2, 20, 30 + more).call("cudaEventRecord", 6, 1).call("cudaStreamWaitEvent", 8, 1)
@@ -606,7 +606,7 @@ def test_domino__a_straggling_device(tmp_path):
 
 @pytest.mark.parametrize(("slow", "question"), [((2, 3), "rank:2-3"), ((0, 3), "rank:0,rank:3")])
 def test_domino__devices_that_are_slow_together(tmp_path, slow, question):
-    """A kernel takes 90 on two of four ranks, 30 on the others, 60 in the mean: one alone gains nothing, both 30. So does their node."""
+    """A kernel takes 90 on two of four ranks, 30 on the others: one alone gains nothing, both 60. So does their node."""
     ranks = []
     for number in range(4):
         more = 60 if number in slow else 0
@@ -616,5 +616,5 @@ def test_domino__devices_that_are_slow_together(tmp_path, slow, question):
         ranks.append(one.call("cudaDeviceSynchronize", 18, 102))
     run = replayed(read(tmp_path, *ranks), clock="none")
     asked = {change.question: run.makespan - change.makespan for change in computation.slowest(Asker(run))}
-    assert {asked[f"typical {question}"], asked["typical node:n1"]} == {30_000}
+    assert {asked[f"typical {question}"], asked["typical node:n1"]} == {60_000}
     assert not {"typical rank:0", "typical rank:3"} & set(asked)

@@ -91,11 +91,15 @@ def test_balance_time__compositing(apart, hypothesis, makespan):
         ("typical all", 130),
         ("typical step", 130),
         # Rank 1 leaves the first step at 65, enters the exchange of the second at 275, and rank 3 hears of it 15 later.
-        ("typical rank:0", 290),
+        ("typical rank:0=all", 290),
         # The same, as what it computes is not changed; rank 3 is there at 115.
         ("typical all but rank:1", 290),
         # Rank 1 computes 50 in each: ranks 0 and 1 leave the first step at 115, it is there at 165, and the others take what they took.
-        ("typical rank:1", 180),
+        ("typical rank:1=all", 180),
+        # As the six of the others, 170 / 6: 28, and exchanges 15 as theirs: it leaves the first step at 115, is in the second at 143.
+        ("typical rank:1", 158),
+        # 290 / 6: 48. Rank 1 leaves the first step at 63, enters the exchange of the second at 273.
+        ("typical rank:0", 288),
         # Nothing is left out, so all stays.
         ("typical all but step", 340),
         ("typical rank:0,rank:1,group:world", 130),
@@ -103,6 +107,18 @@ def test_balance_time__compositing(apart, hypothesis, makespan):
 )
 def test_typical__compositing(hypothesis, makespan):
     assert predicted(compositing(0), hypothesis).predicted.makespan == makespan
+
+
+def test_typical__what_no_other_does_stays():
+    """Both load, 70 and 10, and only rank 1 saves, 5: it is as long as rank 0 but for that, and its mean over both ranks is 40."""
+    b = Builder(2)
+    for rank, ns in ((0, 10), (1, 70)):
+        with b.region(rank, "load"):
+            b.compute(rank, ns)
+    with b.region(1, "save"):
+        b.compute(1, 5)
+    assert spans(b.trace(), "typical rank:1") == [(0, 10), (0, 10), (10, 15)]
+    assert spans(b.trace(), "typical rank:1=all") == [(0, 10), (0, 40), (40, 45)]
 
 
 def test_balance_time__each_step_by_itself():
@@ -519,6 +535,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "scale a=b=2",
         "scale a@rank:3=0.5",
         "typical all but rank:3,step",
+        "typical rank:3,node:n1=all",
         "alone op:dist_all_reduce",
         "hide op:dist_all_reduce",
         "nccl allreduce=tree:LL128",
