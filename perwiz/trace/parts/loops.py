@@ -183,8 +183,8 @@ def folded(given: Tokens) -> Folded:
     order = np.lexsort((found.end[rows], group))
     order = order[words[group[order]] >= (_LEAST_STEPS if given.kind == "steps" else LEAST)] if len(order) else order
     out: dict[int, list[Loop]] = {}
-    for its in np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else ():
-        out.setdefault(int(lane[its[0]]), []).append(_loop(given, found, rows[its]))
+    for where, loop in _loops(given, found, rows[order], group[order]):
+        out.setdefault(where, []).append(loop)
     return Folded(given, found, {where: sorted(its, key=lambda loop: -loop.lasts) for where, its in sorted(out.items())})
 
 
@@ -198,28 +198,39 @@ def outermost(begin: I8, end: I8, words: I8) -> Mask:
     return out
 
 
-def _loop(given: Tokens, found: Repeats, rows: I8) -> Loop:
-    """Return the loop that some rows of what repeats are, all of one word and one location, in order of time."""
+def _loops(given: Tokens, found: Repeats, rows: I8, group: I4) -> Iterator[tuple[int, Loop]]:
+    """Yield (location, loop) for each group of rows of what repeats: those of one word and one location, in order of time."""
+    if not len(rows):
+        return
     words = found.words[rows]
     behind = words.cumsum()
     place = found.begin[np.repeat(found.first[rows] - behind + words, words) + np.arange(behind[-1])]
     follows = np.append(place[1:], 0)
     follows[behind - 1] = found.end[rows]
     first, end, begin, stop = (_steps if given.kind == "steps" else _spans)(given, place, follows, behind - 1)
-    rest = int(found.rest[rows[-1]])
-    lane = given.location[place[0]]
-    return Loop(
-        body=given.row[place[0] : follows[0]].astype("i8"),
-        first=first.astype("i8"),
-        end=end.astype("i8"),
-        begin=begin,
-        stop=stop,
-        lasts=int((stop - begin).sum()),
-        cut=rest > follows[-1] and (rest == len(given.row) or given.location[rest] != lane),
-        rows=rows,
-        place=place,
-        behind=follows,
-    )
+    calls, ends = first.astype("i8"), end.astype("i8")
+    last = np.flatnonzero(np.diff(group, append=NONE))
+    bounds, at = np.append(0, last + 1), np.append(0, behind[last])
+    opens, rest = place[at[:-1]], found.rest[rows[last]]
+    where = given.location[opens]
+    other = given.location[np.minimum(rest, len(given.location) - 1)] != where
+    cut = (rest > follows[at[1:] - 1]) & ((rest == len(given.row)) | other)
+    told = where, opens, follows[at[:-1]], np.add.reduceat(stop - begin, at[:-1]), cut
+    parts = (map(slice, some[:-1], some[1:]) for some in (bounds.tolist(), at.tolist()))
+    for own, its, location, begins, closes, lasts, ended in zip(*parts, *(column.tolist() for column in told), strict=True):
+        loop = Loop(
+            body=given.row[begins:closes].astype("i8"),
+            first=calls[its],
+            end=ends[its],
+            begin=begin[its],
+            stop=stop[its],
+            lasts=lasts,
+            cut=ended,
+            rows=rows[own],
+            place=place[its],
+            behind=follows[its],
+        )
+        yield location, loop
 
 
 def _spans(given: Tokens, place: I8, follows: I8, last: I8) -> tuple[I4, I4, I8, I8]:
