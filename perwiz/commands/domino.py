@@ -132,7 +132,7 @@ def _together(args: argparse.Namespace, model: Start, team: Team) -> int:
     asked = {f"--{name}": getattr(args, name) for name in ("greedy", "target", "iterations", "topology", "plot")}
     asked |= {f"--question {args.question}": args.question != "zero-wait"}
     files.refuse(asked | {f"--kind {kind}": kind not in OF_PARTS for kind in args.kinds or ()}, team)
-    replay = replayed(files.read(args.trace, model, team), model, args.clock, also=let_move)
+    replay = replayed(*files.part(args.trace, None, model, team), args.clock, also=let_move)
     ranking = rank(replay, args.kinds or OF_PARTS, args.by)
     document = report.document(ranking, args.rows or _ROWS, team.size, args.draws, _predict(args))
     return files.finish(args, document, report.text, document.health.incomplete, {}, team)

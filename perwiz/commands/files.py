@@ -67,8 +67,12 @@ OF_COMMANDS = {
 _OTHERS = Takes(550)
 
 
-def read(path: str, model: Start = None, team: Team | None = None, command: str = "") -> Trace:
-    """Return the trace in a file, as `perwiz.whatif.timed.read` does. On a terminal long reading shows its progress.
+def _as_it_is(trace: Trace) -> Trace:
+    return trace
+
+
+def read(path: str, model: Start = None, team: Team | None = None, command: str = "", taken: Callable[[Trace], Trace] = _as_it_is) -> Trace:
+    """Return what is `taken` of the trace in a file, which `perwiz.whatif.timed.read` reads. On a terminal long reading shows its progress.
 
     A schedule has the times of `model`, changes being those of the default one. Each process of a team has its part of the tied part. If
     there is less memory than the `command` takes, as OF_COMMANDS knows, says so on standard error, and has large arrays in files.
@@ -84,9 +88,10 @@ def read(path: str, model: Start = None, team: Team | None = None, command: str 
         if team is None:
             trace = timed.read(path, progress, model)
         else:
-            trace = _part(path, model, team, progress)
+            trace = _part(path, model, team, progress, taken)
     if team is None:
         _tell_of_stages(path, trace)
+        trace = taken(trace)
     give_back()
     return trace
 
@@ -193,8 +198,12 @@ def _windows(path: str, lack: _Lack) -> Windows:
     """Return the trace of a store in windows. Raises NotInWindowsError if there is too little memory for any."""
     from perwiz import words
     from perwiz.formats.store.large import read_large
+    from perwiz.trace.parts.cut import ends_early
 
     large = read_large(path)
+    if ends_early(large):
+        what = "records of some ranks end without MPI_Finalize, before those of others, and windows are not cut there"
+        raise NotInWindowsError(f"{path}: {lack}, and {what}: a higher limit would help")
     folder, beside = os.path.dirname(os.path.abspath(path)), OF_WINDOWS.all + len(large.trace.locations) * OF_WINDOWS.location
     most = (lack.left - beside) // OF_WINDOWS.call
     if most < OF_WINDOWS.least:
@@ -204,8 +213,8 @@ def _windows(path: str, lack: _Lack) -> Windows:
     return Windows(large, most, folder if os.access(folder, os.W_OK) else None)
 
 
-def _part(path: str, model: Start, team: Team, progress: Progress) -> Trace:
-    """Return the part of a trace that this process of a team has."""
+def _part(path: str, model: Start, team: Team, progress: Progress, taken: Callable[[Trace], Trace]) -> Trace:
+    """Return the part that this process of a team has of what is taken of a trace."""
     from perwiz.formats import files as formats
     from perwiz.trace.spread.cut import cut
     from perwiz.trace.spread.team import agreed
@@ -214,11 +223,13 @@ def _part(path: str, model: Start, team: Team, progress: Progress) -> Trace:
 
     team.stage = "reading"
     part = formats.read_part(path, team, progress)
-    if part is None:
+    if part is not None:
+        part = taken(part)
+    else:
         whole = agreed(team, partial(timed.read, path, progress, model))
         if not team.rank:
             print(f"perwiz: {path}: every process reads all of it and keeps its part", file=sys.stderr)
-        part = cut(tied_part(whole), team)
+        part = cut(tied_part(taken(whole)), team)
     return part
 
 
@@ -234,21 +245,24 @@ def refuse(given: Mapping[str, object], team: Team | None = None, windows: Windo
 def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | None = None, command: str = "") -> tuple[Trace, Start]:
     """Return the trace in a file, or that of some of its iterations, and what questions on it start from.
 
-    A run of which some processes have no records up to its end is cut where the first of these ends, but by a team.
-    A part has its clock offsets applied. The machine is that of the whole run: all of its messages tell what it is. Each process of a team
-    has its part.
+    A run of which some processes have no records up to its end is cut where the first of these ends. A part has its clock offsets applied.
+    The machine is that of the whole run: all of its messages tell what it is. Each process of a team has its part.
     """
     from perwiz.clock import offsets
-    from perwiz.trace.parts.cut import before_records_end, end_early, restricted
+    from perwiz.trace.parts.cut import restricted
     from perwiz.whatif.run import machine_of
 
-    trace = read(path, model, team, command)
-    if chosen is None and (team is not None or not end_early(trace).any()):
-        return trace, model
-    trace = offsets.apply(trace)
     if chosen is None:
-        return before_records_end(trace), model
+        return read(path, model, team, command, _up_to_the_first_end), model
+    trace = offsets.apply(read(path, model, team, command))
     return restricted(trace, chosen), machine_of(model, trace, part=True)
+
+
+def _up_to_the_first_end(trace: Trace) -> Trace:
+    from perwiz.clock import offsets
+    from perwiz.trace.parts.cut import before_records_end, end_early
+
+    return before_records_end(offsets.apply(trace)) if end_early(trace).any() else trace
 
 
 def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None, schedules: bool = False) -> None:

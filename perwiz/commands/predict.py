@@ -107,7 +107,7 @@ def _together(args: argparse.Namespace, team: Team | None, windows: files.Window
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     files.check([], [args.trace, args.model, *options.networks(args.hypotheses)])
     if windows is None:
-        trace = files.read(args.trace, model, team)
+        trace = files.part(args.trace, None, model, team)[0]
         prediction = predict(trace, hypotheses, model, args.clock, args.draws, args.keep_matches)
     else:
         prediction = predict_in_windows(windows.large, hypotheses, model, args.clock, windows.most, windows.folder)

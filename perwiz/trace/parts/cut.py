@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perwiz import words
 from perwiz.errors import UsageError
@@ -12,8 +15,11 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.parts.rows import ENDS, Kept, part, whole, whole_collectives
+from perwiz.trace.spread.part import fewer
+from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import ANY, NONE, Calls, Times
 from perwiz.trace.trace import ENDS_EARLY, Timeline, Trace
+from perwiz.trace.windows.large import Large
 
 _TIMED = ("offsets", "readings", "records")
 """Tables with a column of times."""
@@ -71,24 +77,43 @@ def before_records_end(trace: Trace) -> Trace:
         rank 1  Init a b a b|a b a b Finalize
     """
     location, ends, early = trace.calls.location, trace.timeline.locations, end_early(trace)
-    last = int(ends.leave.max(initial=0))
-    stop = int(ends.leave[early].min(initial=last))
+    last, stop = int(ends.leave.max(initial=0)), _stop(ends, early)
     if stop == last:
         return trace
     ranks = np.unique(trace.locations.process[early & (ends.leave == stop)]).tolist()
     begin, everywhere = np.minimum(ends.enter, stop), np.full(len(ends), stop)
     stays = np.bincount(location, trace.timeline.calls.enter < stop, len(ends)).astype("i8")
-    first = trace.first_calls[:-1]
+    first = trace.first_calls[:-1]  # of a part of a run: of those it knows
     properties = {**trace.properties, ENDS_EARLY: _ends_early(ranks, stop, last)}
     return dataclasses.replace(_within(trace, _Span(Times(begin, everywhere), first, first + stays)), properties=properties)
 
 
 def end_early(trace: Trace) -> Mask:
     """Return of which processes the records end before MPI_Finalize, though they have MPI_Init; bool per location."""
-    out = np.zeros(len(trace.locations), bool)
-    out[trace.calls.location[np.isin(trace.calls.op, operations.INITS)]] = True
-    out[trace.calls.location[np.isin(trace.calls.op, operations.FINALIZES)]] = False
+    called = _called(len(trace.locations), [(trace.calls.location, trace.calls.op)])
+    begun, ended = trace.share.reduced(called.view("u1"), "max").view(bool)
+    return np.asarray(begun & ~ended)
+
+
+def ends_early(large: Large) -> bool:
+    """Return whether `before_records_end` would cut a trace whose columns are read piece by piece."""
+    begun, ended = _called(len(large.trace.locations), ((*columns,) for _, columns in large.pieces("calls", "location", "op")))
+    ends = large.trace.timeline.locations
+    return _stop(ends, begun & ~ended) < int(ends.leave.max(initial=0))
+
+
+def _called(locations: int, calls: Iterable[tuple[NDArray[Any], ...]]) -> Mask:
+    """Return which locations called MPI_Init, and which MPI_Finalize, given the location and the operation of calls, piece by piece."""
+    out = np.zeros((2, locations), bool)
+    for location, op in calls:
+        for called, ops in zip(out, (operations.INITS, operations.FINALIZES), strict=True):
+            called[location[np.isin(op, ops)]] = True
     return out
+
+
+def _stop(ends: Times, early: Mask) -> int:
+    """Return the first instant at which one of the locations ends whose records end early, ns; the last of all if there is none."""
+    return int(ends.leave[early].min(initial=int(ends.leave.max(initial=0))))
 
 
 def _ends_early(ranks: list[int], stop: int, last: int) -> str:
@@ -133,18 +158,23 @@ def _within(trace: Trace, span: _Span) -> Trace:
         parameters=np.append(calls, False)[parameters.call],
         records=_inside(records.location, records.time, records.time, window),
     )
-    lost = ~whole(trace.messages, entered, returned)
+    messages, links, share = whole(trace.messages, entered, returned), whole(trace.links, entered, returned), trace.share
+    crossing = _crossing(calls, [getattr(trace.messages, name) for name in ENDS]) & ~messages
+    released = _crossing(calls, [trace.links.cause, trace.links.effect]) & ~links
     counts = dataclasses.replace(
         trace.counts,
-        cut_messages=_crossing(calls, [getattr(trace.messages, name)[lost] for name in ENDS]),
+        cut_messages=share.total(int(crossing[share.messages].sum())),
         cut_collectives=_cut_collectives(trace, calls, returned),
-        cut_links=_crossing(calls, [side[~whole(trace.links, entered, returned)] for side in (trace.links.cause, trace.links.effect)]),
+        cut_links=share.total(int(released[share.links].sum())),
     )
     clipped = Timeline(
         _clipped(times.calls, trace.calls.location, ends), _clipped(times.regions, trace.regions.location, ends), ends, times.origin
     )
-    without = dataclasses.replace(trace, calls=_alone(trace, lost, calls, requests), timeline=clipped, counts=counts)
-    return part(without, kept)
+    without = dataclasses.replace(trace, calls=_alone(trace, ~messages, calls, requests), timeline=clipped, counts=counts)
+    out = part(without, kept)
+    if not isinstance(share, Part):
+        return out
+    return fewer(trace, out, calls, messages, links, whole_collectives(trace, returned))
 
 
 def _from_its_start(trace: Trace) -> Trace:
@@ -180,18 +210,20 @@ def _clipped(times: Times, location: I4, ends: Times) -> Times:
     return Times(np.clip(times.enter, low, high), np.clip(times.leave, low, high))
 
 
-def _crossing(inside: Mask, ends: list[I4]) -> int:
-    """Return how many of what has these ends has one of them inside."""
-    any_ = np.zeros(len(ends[0]), bool)
+def _crossing(inside: Mask, ends: list[I4]) -> Mask:
+    """Return which rows of what has these ends have one of them inside."""
+    out = np.zeros(len(ends[0]), bool)
     for call in ends:
-        any_ |= inside[call] & (call != NONE)
-    return int(any_.sum())
+        out |= inside[call] & (call != NONE)
+    return out
 
 
 def _cut_collectives(trace: Trace, inside: Mask, returned: Mask) -> int:
-    members = trace.members
-    lost = ~whole_collectives(trace, returned)[members.collective]
-    return len(np.unique(members.collective[lost & inside[members.call]]))
+    members, share, lost = trace.members, trace.share, ~whole_collectives(trace, returned)
+    some = np.zeros(len(lost), "u1")
+    some[members.collective[inside[members.call]]] = 1
+    lost &= share.over_instances(some, "max") > 0
+    return share.total(len(share.leading(trace.collectives.first_member[lost])))
 
 
 def _alone(trace: Trace, lost: Mask, inside: Mask, requests: Mask) -> Calls:

@@ -61,10 +61,10 @@ def whole(table: Messages | Links, entered: Mask, returned: Mask) -> Mask:
 def whole_collectives(trace: Trace, returned: Mask) -> Mask:
     """Return the same of collectives, bool per row: all members return in these calls."""
     members = trace.members
-    out = np.ones(len(trace.collectives), bool)
+    out = np.ones(len(trace.collectives), "u1")
     for call in (members.call, members.done):
-        out[members.collective[~returned[call] & (call != NONE)]] = False
-    return out
+        out[members.collective[~returned[call] & (call != NONE)]] = 0
+    return trace.share.over_instances(out, "min").view(bool)
 
 
 class _Part:
@@ -75,7 +75,7 @@ class _Part:
         self._keep, self._calls, self._regions = kept.locations, kept.calls, kept.regions
         self._requests = kept.requests
         self._paths = self._kept_paths()
-        self._names = _stay(trace.paths.region, trace.paths.region[self._paths], len(trace.names))
+        self._names = self._stay(trace.paths.region, trace.paths.region[self._paths], len(trace.names))
         self._location, self._call, self._request, self._region, self._path, self._name = (
             _numbers(rows) for rows in (self._keep, self._calls, self._requests, self._regions, self._paths, self._names)
         )
@@ -123,13 +123,20 @@ class _Part:
         trace, parent = self._trace, self._trace.paths.parent
         every = np.concatenate([trace.calls.path, trace.regions.path])
         kept = np.concatenate([trace.calls.path[self._calls], trace.regions.path[self._regions]])
-        out = _stay(every[every != NONE], kept[kept != NONE], len(parent))
+        out = self._stay(every[every != NONE], kept[kept != NONE], len(parent))
         above = np.flatnonzero(out)
         while len(above):
             above = parent[above][parent[above] != NONE]
             above = above[~out[above]]
             out[above] = True
         return out
+
+    def _stay(self, every: I4, kept: I4, count: int) -> Mask:
+        """Return which of `count` rows stay: those that what is kept refers to, and those that nothing refers to."""
+        named = np.zeros((2, count), "u1")
+        named[0, every], named[1, kept] = 1, 1
+        some, of_kept = self._trace.share.reduced(named, "max").view(bool)
+        return np.asarray(of_kept | ~some)
 
     def _collectives(self) -> tuple[Collectives, Members]:
         trace, kept = self._trace, whole_collectives(self._trace, self._kept.returned)
@@ -171,14 +178,6 @@ def _numbers(kept: Mask) -> I4:
     kept  1 0 1   out  0 -1 1 -1
     """
     return np.append(np.where(kept, np.cumsum(kept) - 1, NONE), NONE).astype("i4")
-
-
-def _stay(every: I4, kept: I4, count: int) -> Mask:
-    """Return which of `count` rows stay: those that what is kept refers to, and those that nothing refers to."""
-    out = np.ones(count, bool)
-    out[every] = False
-    out[kept] = True
-    return out
 
 
 def _rows(table: T, keep: Mask, **numbers: I4) -> T:

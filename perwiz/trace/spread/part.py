@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace.arrays import I4, I8
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.numbers import distinct
 from perwiz.trace.parts.rows import ENDS
 from perwiz.trace.spread.share import ALONE, Part, Peers
@@ -99,6 +99,47 @@ def with_calls(trace: Trace, more: I8) -> Trace:
     known = np.concatenate([share.elsewhere, more])
     rest = share.instances, share.sizes, share.places, share.count
     return joined(share.team, Piece(_alone(trace, share), share.bounds, share.first, messages, links, *rest, more=known))
+
+
+def fewer(whole: Trace, kept: Trace, calls: Mask, messages: Mask, links: Mask, collectives: Mask) -> Trace:
+    """Return what is kept of the part of a trace as a part of what is kept of it all, given which rows of the `whole` part stay.
+
+    Of the calls of each location those stay that are before one of them.
+    """
+    share = whole.share
+    assert isinstance(share, Part)
+    own, elsewhere = np.zeros(len(calls), bool), share.elsewhere[np.delete(calls, share.calls)]
+    own[share.calls] = calls[share.calls]
+    count, begin = int(own.sum()), int(calls[: share.calls.start].sum())
+    stay = share.of_locations(np.bincount(whole.calls.location[own], minlength=len(whole.locations)).astype("i8"))
+    first, location = np.append(0, np.cumsum(stay)), np.searchsorted(share.first, elsewhere, "right") - 1
+    less = dataclasses.replace(
+        share,
+        calls=slice(begin, begin + count),
+        first=first,
+        elsewhere=elsewhere - share.first[location] + first[location],
+        places=share.places[collectives[whole.members.collective]],
+    )
+    counted = {
+        "calls": count,
+        "messages": int(messages[share.messages].sum()),
+        "collectives": len(less.leading(kept.collectives.first_member)),
+        "members": len(kept.members),
+        "regions": len(kept.regions),
+        "links": int(links[share.links].sum()),
+    }
+    piece = Piece(
+        own=_alone(kept, less),
+        bounds=share.bounds,
+        first=first,
+        messages=_as_tied(kept.messages, ENDS, less, share.message_rows[messages]),
+        links=_as_tied(kept.links, LINK_ENDS, less, np.arange(len(kept.links))),
+        instances=share.instances[collectives],
+        sizes=share.sizes[collectives],
+        places=less.places,
+        count={name: share.total(value) for name, value in counted.items()},
+    )
+    return joined(share.team, piece)
 
 
 def _as_tied(table: Messages | Links, ends: tuple[str, ...], share: Part, rows: I8) -> Tied:

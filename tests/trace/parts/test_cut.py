@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import build
+import threaded
 from build import Builder, hand_model, table
 from perwiz.errors import UsageError
 from perwiz.patterns.analysis import efficiency
 from perwiz.trace import operations, tables
-from perwiz.trace.parts.cut import Chosen, before_records_end, cut, end_early, restricted
+from perwiz.trace.parts.cut import Chosen, before_records_end, cut, end_early, ends_early, restricted
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.tables import FORK, JOIN, NONE, THREAD
+from perwiz.trace.windows.large import large
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.computation import Speed
 from perwiz.whatif.predict import predict
@@ -316,3 +318,51 @@ def test_before_records_end__nothing_is_missing(last, finalize):
     if finalize:
         assert end_early(trace).tolist() == [False, True]
     assert before_records_end(trace) is trace
+
+
+@pytest.mark.parametrize(("last", "expected"), [(9_000, True), (400, False)])
+def test_ends_early__read_piece_by_piece(last, expected):
+    assert ends_early(large(killed(last))) is expected
+
+
+def beheaded():
+    """Return a run of four ranks. Rank 1 has no records behind the third step, where others go on."""
+    b = Builder(4)
+    others = b.comm("others", (0, 2, 3))
+    for rank in range(4):
+        b.call(rank, "MPI_Init", at=(0, 50))
+    for step in range(3):
+        for rank in range(4):
+            b.enter(rank, "step")
+            b.compute(rank, 1000 + 100 * rank * step)
+            b.send(rank, (rank + 1) % 4)
+            b.recv((rank + 1) % 4, rank)
+            b.leave(rank, "step")
+        b.barrier()
+    b.compute(1, 500)
+    for rank in (0, 2, 3):
+        b.enter(rank, "behind")
+    b.compute(0, 9000)
+    b.send(0, 2)
+    b.recv(2, 0)
+    b.barrier(comm=others)
+    for rank in (0, 2, 3):
+        b.leave(rank, "behind")
+        b.enter(rank, "end")
+        b.call(rank, "MPI_Finalize")
+        b.leave(rank, "end")
+    return b.trace("run.alog")
+
+
+def test_before_records_end__of_parts():
+    """What each of several processes has of a run that is cut is what it has if its part is cut; rank 1 alone tells the others."""
+    run = beheaded()
+    whole = before_records_end(run)
+    assert (len(whole.messages), whole.counts.cut_messages, whole.counts.cut_collectives) == (12, 1, 1)
+    assert (run.names, whole.names, len(run.calls) - len(whole.calls)) == (("step", "behind", "end"), ("step", "behind"), 6)
+    for size in (2, 4):
+        parts = threaded.parts(size, run, before_records_end)
+        cut_first = threaded.parts(size, whole, lambda part: part)
+        assert [part.share.bounds.tolist() for part in parts] == [part.share.bounds.tolist() for part in cut_first]
+        assert [threaded.differing(*pair) for pair in zip(parts, cut_first, strict=True)] == [[]] * size
+    assert threaded.parts(2, whole, lambda part: before_records_end(part) is part) == [True, True]
