@@ -148,7 +148,7 @@ class Remembered(Generic[Result]):
         return self._shared if memory is None else memory.setdefault(self, {})
 
     def __call__(self, first: Any, *asked: Any) -> Result:
-        """Return the answer, found if it is not known."""
+        """Return the answer, found if it is not known, what it takes the place of forgotten before."""
         key = id(first), tuple(map(_key, asked))
         known = self._recalled(key)
         if known is not None:
@@ -157,6 +157,7 @@ class Remembered(Generic[Result]):
             known = self._recalled(key)
             if known is not None:
                 return known[-1]
+            self._forget(self._most - 1)
             answer = self._function(first, *asked)
             self.tell(answer, first, *asked)
             return answer
@@ -193,8 +194,14 @@ class Remembered(Generic[Result]):
         gone.atexit = False
         with self._lock:
             self._known[key] = asked, gone, answer  # what was asked stays: nothing else takes its place
-            if len(self._known) > self._most:
-                self._known.pop(next(iter(self._known)))[1].detach()
+        self._forget(self._most)
+
+    def _forget(self, most: int) -> None:
+        """Forget what was not asked for longest, but for so many answers."""
+        with self._lock:
+            known = self._known
+            while len(known) > most:
+                known.pop(next(iter(known)))[1].detach()
 
 
 def remembered(most: int) -> Callable[[Callable[..., Result]], Remembered[Result]]:

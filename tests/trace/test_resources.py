@@ -77,6 +77,20 @@ def test_remembered__as_long_as_the_table_is_there():
     assert gone() is None
 
 
+def test_remembered__what_is_replaced_is_gone_before():
+    """Of one answer that is kept nothing is left while the next is found."""
+    first, kept = Table(), list[weakref.ref[Table]]()
+
+    @resources.remembered(1)
+    def answer(table, word):
+        there = [one() is not None for one in kept]
+        out = Table()
+        kept.append(weakref.ref(out))
+        return there, out
+
+    assert [answer(first, word)[0] for word in "aab"] == [[], [], [False]]
+
+
 class Word:
     """A word that tells when two threads have asked for it: a question is known by its hash."""
 
