@@ -19,8 +19,6 @@ class Slots:
 
     row: I4
     """Per vertex; a row serves again when nobody needs it: not that of the last instant of a location, or of what crosses a border."""
-    last: I4
-    """Per vertex, the last one that an edge leads to, the vertex itself if there is none."""
     rows: int
     """How many there are."""
 
@@ -35,6 +33,12 @@ def slots(graph: Graph) -> Slots:
     for step in graph.rounds.steps:
         for bundle in step.out:
             uses[bundle.vertices] += 1
-    row, last = np.empty(graph.vertices, "i4"), np.empty(graph.vertices, "i4")
-    rows = kernel.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), row, last)
-    return Slots(row, last, rows)
+    row = np.empty(graph.vertices, "i4")
+    return Slots(row, kernel.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), row))
+
+
+def last_uses(graph: Graph) -> I4:
+    """Return, per vertex, the last one that an edge leads to, the vertex itself if there is none."""
+    last = np.empty(graph.vertices, "i4")
+    kernel.last_uses(graph.start, graph.source, last)
+    return last

@@ -17,12 +17,11 @@ def assign_slots(
     uses: cython.int[::1],
     free: cython.int[::1],
     slot: cython.int[::1],
-    last: cython.int[::1],
 ) -> int:
     """Write to `slot` a row for the times of each vertex, and return how many rows there are; a row serves again when nobody needs it.
 
     `uses` has the edges that leave each vertex, and one more where the time is read at the end; what it holds afterwards says nothing.
-    `free` is room for a number per vertex. To `last` goes the last vertex that an edge leads to, the vertex itself if there is none.
+    `free` is room for a number per vertex.
     """
     rows: cython.int = 0
     idle: cython.Py_ssize_t = 0
@@ -33,9 +32,7 @@ def assign_slots(
         else:
             slot[v] = rows
             rows += 1
-        last[v] = v
         for k in range(start[v], start[v + 1]):
-            last[source[k]] = v
             uses[source[k]] -= 1
             if uses[source[k]] == 0:
                 free[idle] = slot[source[k]]
@@ -44,6 +41,14 @@ def assign_slots(
             free[idle] = slot[v]
             idle += 1
     return rows
+
+
+def last_uses(start: cython.const[cython.int][::1], source: cython.const[cython.int][::1], last: cython.int[::1]) -> None:
+    """Write per vertex the last one that an edge leads to, the vertex itself if there is none."""
+    for v in range(len(last)):
+        last[v] = v
+        for k in range(start[v], start[v + 1]):
+            last[source[k]] = v
 
 
 @cython.cfunc

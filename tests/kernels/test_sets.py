@@ -19,7 +19,8 @@ def slots(graph, ended):
     uses = np.bincount(graph.source, minlength=graph.vertices).astype("i4")
     uses[ended] += 1
     slot, last = np.full((2, graph.vertices), -7, "i4")
-    return slot, sets.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot, last), last
+    sets.last_uses(graph.start, graph.source, last)
+    return slot, sets.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot), last
 
 
 @pytest.mark.slow

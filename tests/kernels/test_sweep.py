@@ -59,8 +59,8 @@ def test_sweep_ends__twin(drawn, data):
     graph, weight = drawn
     first, last = (sorted(data.draw(st.sets(st.integers(1, max(graph.vertices - 1, 1)))) if graph.vertices > 1 else ()) for _ in range(2))
     uses = np.bincount(graph.source, minlength=graph.vertices).astype("i4")
-    slot, last_use = np.empty((2, graph.vertices), "i4")
-    rows = sets.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot, last_use)
+    slot = np.empty(graph.vertices, "i4")
+    rows = sets.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot)
     begun, ended = np.array(first, "i4"), np.array(last, "i4")
     earliest, latest = np.full(len(first), -7), np.full(len(last), -7)
     sweep.sweep_ends(graph.start, graph.source, weight, slot, begun, ended, np.full(rows, 99), earliest, latest)

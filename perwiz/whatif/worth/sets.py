@@ -16,7 +16,7 @@ import numpy as np
 
 from perwiz.engines.sweep import critical_path, to_end
 from perwiz.graph.graph import GAP, LOCAL
-from perwiz.graph.slots import slots
+from perwiz.graph.slots import last_uses, slots
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Mask
@@ -182,7 +182,7 @@ class _Sweeps:
         self._group = np.zeros(graph.vertices, "i4")
         self._group[graph.returned] = sets.class_of + 1
         where = slots(graph)
-        self._slot, self._last = where.row, where.last
+        self._slot, self._last = where.row, last_uses(graph)
         room = max(_ROOM, 24 * graph.vertices) // (8 * where.rows)
         self._times = np.empty((where.rows, max(1, min(lanes, room))), "i8")
 
