@@ -9,6 +9,7 @@ return without delaying the end: makespan minus the longest path through its ret
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 
 import numpy as np
 
@@ -74,8 +75,11 @@ class Critical(Shown):
     pieces: Pieces
     changes: int
     """How many times the path goes from one process (or thread) to another."""
-    slack: I8
-    """ns per call: how much later it may return without delaying the end. 0 on the path."""
+
+    @cached_property
+    def slack(self) -> I8:
+        """ns per call: how much later it may return without delaying the end. 0 on the path."""
+        return slack(self.run)
 
     def __repr__(self) -> str:
         return (
@@ -102,7 +106,7 @@ def critical_of(run: Run) -> Critical:
     edges = critical_path(run.graph, run.weighted.weight, run.time)
     location = _locations(run, edges)
     changes = int((location[1:] != location[:-1]).sum())
-    return Critical(run, edges, _pieces(run, edges, location), changes, slack(run))
+    return Critical(run, edges, _pieces(run, edges, location), changes)
 
 
 def pieces_between(run: Run, start: int, stop: int, location: int) -> Pieces:
