@@ -123,16 +123,17 @@ class Graph:
 @remembered(8)
 def returning(graph: Graph) -> I4:
     """Return the call that returns at each vertex, -1 none."""
-    return _there(graph, graph.returned)
+    return calls_at(graph, graph.returned)
 
 
 @remembered(1)
 def entering(graph: Graph) -> I4:
     """Return the call that is entered at each vertex, -1 none."""
-    return _there(graph, graph.entered)
+    return calls_at(graph, graph.entered)
 
 
-def _there(graph: Graph, vertex: I4) -> I4:
+def calls_at(graph: Graph, vertex: I4) -> I4:
+    """Return the call at each vertex, given the vertex of each call; -1 none."""
     call = np.full(graph.vertices, NONE, "i4")
     kernel.put_rows(vertex, call)
     return call

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.graph.graph import entering, hubs
+from perwiz.graph.graph import calls_at, entering, hubs
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8
@@ -33,9 +33,9 @@ def waiting(weighted: Weighted, time: I8) -> Waits:
     which entered last.
     """
     graph = weighted.graph
-    owner, hub = entering(graph), hubs(graph)
+    known, hub = entering.told(graph), hubs(graph)
+    owner = calls_at(graph, graph.entered) if known is None else known.copy()
     if graph.border is None and len(hub):
-        owner = owner.copy()
         kernel.inherit_owner(graph.start, graph.source, hub, time, owner)
     return _measured(weighted, time, owner)
 
