@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from perwiz.loggps.weigh import keep_as_measured
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
@@ -166,6 +167,7 @@ def gathered(
     asked, machine = parse_all(hypotheses, trace), machine_of(model, trace)
     tell(0, 5)
     run = replayed(trace, machine, clock)
+    keep_as_measured(run.weighted)  # questions have copies of the weights
     tell(1, 5)
     domino = domino_of(run)
     tell(2, 5)

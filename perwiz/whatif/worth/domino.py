@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from perwiz.loggps.weigh import keep_as_measured
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
@@ -113,7 +114,9 @@ def domino(trace: Trace, model: Start = None, clock: str = "clc", question: str 
     `advance by REGION` (the instance of the region that this lies in does); `model` and `clock` are those of `predict`; `tell` is
     told how many calls of how many are tried, where that takes long. Raises UsageError, ModelError, ClockError.
     """
-    return domino_of(replayed(trace, model, clock), question, tell)
+    run = replayed(trace, model, clock)
+    keep_as_measured(run.weighted)  # questions have copies of the weights
+    return domino_of(run, question, tell)
 
 
 def domino_of(run: Run, question: str = "zero-wait", tell: worth.Tell | None = None) -> Domino:
