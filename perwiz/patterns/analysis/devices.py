@@ -107,7 +107,7 @@ def _device(trace: Trace, own: list[int], launches: I8, steps: Spans) -> tuple[i
     merged = union(kernels)
     busy, both = length(merged), length(union(_together(kernels, talks)))
     launches = _of(trace, own, launches)
-    late = length(union(_together(kernels, talks, _unlaunched(trace, launches)))) - both
+    late = length(union(_together(kernels, talks, _unlaunched(trace, launches)))) - both if len(launches) else 0
     begin, stop = (_begun(trace, launches, instant) for instant in steps)
     return busy, both - busy, late, until(merged, stop) - until(merged, begin)
 

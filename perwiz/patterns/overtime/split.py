@@ -7,6 +7,7 @@ summed over parts is so to the ns: what crosses a bound is divided there.
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from perwiz import words
 from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.parts.course import Course, course
 from perwiz.trace.parts.iterations import Iterations, find
+from perwiz.trace.resources import remembered
 from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -176,15 +178,23 @@ def inside(trace: Trace, cuts: I8, lost: I8) -> I8:
 
     No call may lose more than it takes.
     """
-    enter, bounds = trace.timeline.calls.enter, trace.first_calls
-    out = np.zeros(cuts.shape, "i8")
-    for at, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-        if lost[low:high].any():
-            total = np.append(0, np.cumsum(lost[low:high]))
-            row = np.searchsorted(enter[low:high], cuts[:, at], "right") - 1
-            here = np.clip(cuts[:, at] - enter[low + row], 0, lost[low + row])
-            out[:, at] = np.where(row >= 0, total[row] + here, 0)
-    return np.diff(out, axis=0)
+    if not lost.any():
+        return np.zeros((len(cuts) - 1, cuts.shape[1]), "i8")
+    first, begun = trace.first_calls[:-1], _begun(trace, cuts)
+    last = np.maximum(first + begun - 1, 0)
+    here = np.clip(cuts - trace.timeline.calls.enter[last], 0, lost[last])
+    total = np.append(0, np.cumsum(lost))
+    return np.diff(np.where(begun > 0, total[last] - total[first] + here, 0), axis=0)
+
+
+@remembered(1)
+def _begun(trace: Trace, cuts: I8) -> I8:
+    """Return how many calls of each location begin at or before each cut, by cut and location."""
+    enter, bounds = trace.timeline.calls.enter, trace.first_calls.tolist()
+    out = np.empty(cuts.shape, "i8")
+    for at, (low, high) in enumerate(pairwise(bounds)):
+        out[:, at] = enter[low:high].searchsorted(cuts[:, at], "right")
+    return out
 
 
 def moved(trace: Trace, cuts: I8, enter: I8, leave: I8, begun: I8, ended: I8) -> F8:
