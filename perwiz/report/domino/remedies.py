@@ -21,6 +21,8 @@ REMEDIES = {
     " (pin processes, move the job)",
     "slow processes": "see why these processes compute longer: more work than the others (decompose anew), or slower cores or a crowded"
     " node (pin processes, move the job)",
+    "process slow in a region": "see why only this process takes so long there: more work or other input than the others (decompose"
+    " anew), or a slower core, disk or crowded node (move it); times alone do not tell which",
     "work of a farm": "tasks go to whoever asks already, so the last ones tell: hand out the longest first, or make them smaller; or see"
     " whether these processes are slower (cores, crowded nodes)",
     "wrong order": "do what the others wait for first: move that computation and its send ahead of what nobody waits for, as MPI_Isend:"
@@ -99,6 +101,8 @@ OF_TRAINING = {
     "imbalance of threads": _LESS,
     "slow process": f"see why this rank computes longer: {_FASTER} (clocks, temperature, who else runs there): replace it",
     "slow processes": f"see why these ranks compute longer: {_FASTER} (clocks, temperature, who else runs there): replace them",
+    "process slow in a region": "see why only this rank takes so long there: slower input (its disk, its data loader), more work (its"
+    " batches, the layers of its stage), or a slower core or node; times alone do not tell which",
     "late sender": "send earlier: dist.isend as soon as the data are there; more and smaller micro-batches fill the pipeline sooner",
     "serialisation": "more and smaller micro-batches, or interleaved stages, so that the next stage begins earlier",
     "late receiver": _RECEIVE,

@@ -59,7 +59,7 @@ def change_of(run: Run, hypothesis: Hypothesis) -> Change | None:
         calls = np.flatnonzero(selectors.calls(trace, argument))
         kind = _of_time(trace.calls.op[calls])
     elif word == "scale":
-        kind = "threads" if argument.rpartition("=")[0] in COPIES else None
+        kind, by = _scaled(trace, argument)
     elif kind == "slowest":
         by = _slow(run, hypothesis)
         kind = kind if by else None
@@ -80,6 +80,15 @@ def _of_time(op: np.ndarray) -> str | None:
     if (operations.COLLECTIVE & operations.OF_PROCESSES)[op].all():
         return "collective"
     return "messages" if operations.POINT_TO_POINT[op].all() else None
+
+
+def _scaled(trace: Trace, argument: str) -> tuple[str | None, str]:
+    """Return the kind of change in which computation in a region is scaled, None if it is none of the list, and what it is about."""
+    which, _, factor = argument.rpartition("=")
+    place = selectors.placed(which, trace.names)[1]
+    if place and float(factor) < 1 and len(_processes(trace, place)) == 1:
+        return "slowest", "rank"
+    return "threads" if which in COPIES else None, "call"
 
 
 def _slow(run: Run, hypothesis: Hypothesis) -> str:

@@ -36,6 +36,8 @@ _TRIED = 6
 """Processes, and nodes, that are tried: the slowest."""
 _MOST = 1e9
 """The largest factor that can be asked for."""
+_ALONE, _FEW, _NAME = 2, 2, 20
+"""Times the longest of the others, beyond which a process is alone in a region; regions in which one is that are tried; columns of one."""
 NEVER_LATE = "zero-time op:device_idle"
 """The question that lets no launch of a device be late."""
 
@@ -158,7 +160,7 @@ def serves(asker: Asker, change: Change) -> bool:
 
 def as_the_mean(asker: Asker) -> list[tuple[str, str, str]]:
     """Return what to ask of a process, those next to each other that are slow together, and those of a node: that they compute the mean of
-    all; each (what it is about, question, in words).
+    all, or what the others do in a region; each (what it is about, question, in words).
 
     Slow together are at most two thirds of all: more of them as fast as the mean is what balancing says (`balance`).
     Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task.
@@ -183,13 +185,62 @@ def as_the_mean(asker: Asker) -> list[tuple[str, str, str]]:
         np.add.at(sums, node_of, computed)
         for row, factor in _slow(sums, count):
             asked.append(("node", f"speed node:{trace.nodes[row]}={factor}", f"node {trace.nodes[row]}, {factor} times as fast"))
+    asked += [("rank", str(one), one.what) for one in _alone_in_regions(asker)]
     as_others = "each operation as long as those of the others"
     return asked + [(by, f"typical {text}", f"{what}, {as_others}") for by, text, what in _stragglers(asker)]
 
 
 def _rank(change: Change) -> int:
-    """Return the rank that `speed rank:3=2` or `typical rank:3` is about."""
-    return int(change.question.partition("rank:")[2].partition("=")[0])
+    """Return the rank that `speed rank:3=2`, `scale solve@rank:3=0.5` or `typical rank:3` is about."""
+    return int(change.question.rpartition("rank:")[2].partition("=")[0])
+
+
+@dataclasses.dataclass(frozen=True)
+class _AloneInRegion:
+    """A process that computes far longer than each of the others in a region, by how much, ns, and how many times their mean."""
+
+    name: str
+    rank: int
+    excess: float
+    times: float
+
+    def __str__(self) -> str:
+        return f"scale {self.name}@rank:{self.rank}={1 / self.times:.4g}"
+
+    @property
+    def what(self) -> str:
+        """In words."""
+        return f"rank {self.rank} as long as others, not {self.times:.1f} times, in {words.shown(self.name, _NAME)}"
+
+    def inside(self, other: _AloneInRegion) -> bool:
+        """Return whether it says more exactly where another is slow."""
+        return self.rank == other.rank and self.excess >= CLOSE * other.excess and self.times > other.times
+
+
+def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
+    """Return processes that are alone in a region, in most of its instances, those first that are furthest above the others."""
+    segments, trace = asker.segments, asker.run.trace
+    masters, ranks = _masters(trace), np.unique(trace.locations.process)
+    place = np.searchsorted(ranks, trace.locations.process)
+    own = trace.share.has(segments.location) & (trace.locations.kind != STREAM)[segments.location] & ~asker.for_devices
+    found = list[_AloneInRegion]()
+    for name in uneven(trace).regions(_REGIONS):
+        instances = selectors.instances(trace, name)
+        _, number, step = selectors.all_steps(trace, instances)
+        rows, of = segments.inside(instances)
+        rows, of = rows[own[rows]], of[own[rows]]
+        cell = place[segments.location[rows]] * len(number) + step[of]
+        flat = np.bincount(cell, segments.length[rows], len(ranks) * len(number)).astype("f8")
+        computed = trace.share.reduced(flat, "sum").reshape(len(ranks), -1)
+        total = computed.sum(axis=1)
+        row = int(total.argmax())
+        others = np.delete(total, row)
+        often = 2 * int((computed.argmax(axis=0) == row).sum()) > len(number) > 1
+        if often and others.min(initial=np.inf) > 0 and total[row] > _ALONE * others.max(initial=0) and ranks[row] not in masters:
+            mean = float(others.mean())
+            found.append(_AloneInRegion(name, int(ranks[row]), float(total[row]) - mean, float(total[row]) / mean))
+    exact = [one for one in found if not any(other.inside(one) for other in found)]
+    return sorted(exact, key=lambda one: -one.excess)[:_FEW]
 
 
 def computing(asker: Asker) -> tuple[I8, F8]:

@@ -98,6 +98,8 @@ def situation(run: Run, change: Change) -> str:
         return "imbalance that is there once"
     if change.kind == "slowest" and change.by in ("class", "node"):
         return "slow processes"
+    if change.kind == "slowest" and change.word == "scale":
+        return "process slow in a region"
     if change.kind == "threads" and change.word == "scale":
         return "device copy"
     if change.word == "overlap":

@@ -11,6 +11,8 @@ from perwiz.formats.files import read
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.asked import change_of
+from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking.computation import slowest
 from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.ranking.situations import cured, situation
 from perwiz.whatif.run import replayed
@@ -61,6 +63,36 @@ def test_who_is_slow():
         "rank:0-1": "slow processes",
         "rank:0": None,
     }
+
+
+def loading(*loads):
+    """Of each process how long it loads in each step, ns, before all meet."""
+    b = Builder(len(loads), work=0)
+    for step in zip(*loads, strict=True):
+        for process, ns in enumerate(step):
+            with b.region(process, "load"):
+                b.compute(process, ns)
+        b.barrier()
+    return replayed(b.trace(), hand_model(), "none")
+
+
+def test_who_is_slow_in_a_region():
+    """Rank 1 takes 70 in each of three steps, the others 10: 60 are gained in each. Ranks 0 and 1 together are not one rank alone; nor is
+    rank 1 in one of three steps, or a rank that takes just twice as long.
+    """
+    run = loading((10, 10, 10), (70, 70, 70), (10, 10, 10))
+    found = {change.question: change for change in slowest(Asker(run))}
+    one = found["scale load@rank:1=0.1429"]
+    assert (one.what, one.by) == ("rank 1 as long as others, not 7.0 times, in load", "rank")
+    assert run.makespan - one.makespan == 180
+    assert situation(run, one) == "process slow in a region"
+    asked = change_of(run, parse(one.question))
+    assert asked is not None
+    assert (asked.kind, asked.by, situation(run, asked)) == (one.kind, one.by, "process slow in a region")
+    assert change_of(run, parse("scale load@rank:1=2")) is change_of(run, parse("scale load=0.5")) is None
+    assert one.makespan == min(change.makespan for change in found.values())
+    for other in (((70,) * 3, (70,) * 3, (10,) * 3), ((10,) * 3, (10, 10, 900), (10,) * 3), ((10,) * 3, (20,) * 3, (10,) * 3)):
+        assert not [change for change in slowest(Asker(loading(*other))) if change.word == "scale"]
 
 
 def test_a_late_receiver_that_an_eager_limit_cures_holds_its_sender():

@@ -470,14 +470,16 @@ def loader(slow):
 
 
 def test_steps_are_in_the_line_of_their_region():
-    """Faster, a rank gains a little more than if loading is even, and no more of steps in which the other one loads longer: these are in
-    the line of all loading.
+    """Loading as the other rank does, a rank gains most; even loading is in its line, and so are steps, those in which the other one loads
+    longer among them.
     """
     trace = read(str(pathlib.Path(__file__).parents[3] / "traces" / "training-slow"))
     found = rank(replayed(trace), kinds=["balance", "slowest"])
-    asked = [(line.change.question, steps.region(line.change)) for line in found.lines]
-    assert asked[0][0] == "balance-time enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-    assert not {asked[0][0], "balance-time ProfilerStep"} & {region for _, region in asked[1:]}
+    loading, first = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", found.lines[0]
+    even = {f"balance-time {loading}", "balance-time ProfilerStep"}
+    assert first.change.question == f"scale {loading}@rank:1=0.1767"
+    assert even <= {change.question for change in first.includes}
+    assert not even & {steps.region(line.change) for line in found.lines[1:]}
 
 
 @pytest.mark.parametrize(("slow", "named"), [(300, "loader"), (270, "loader"), (268, "step")])
