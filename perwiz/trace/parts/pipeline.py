@@ -12,6 +12,9 @@ What computes a micro-batch is what a message of these ranks is sent behind, or 
 what the stages compute, as of devices that run many kernels for each, all from one message to the next is a micro-batch.
 
     takes a message | kernel kernel kernel | sends one   takes another | kernel ...
+
+In GPipe the last stage takes the last micro-batch, computes it, and another one backward before it sends anything: it turns. Of what it
+computes there, each has the part that its like have that stand alone.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ import dataclasses
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import F8, I4, I8
+from perwiz.trace.numbers import distinct_pairs
 from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -50,6 +54,8 @@ class Pipelines:
     """Per message the first computation of the micro-batch that it is sent behind."""
     ended: I8
     """The last one of that which goes on with it."""
+    way: I4
+    """Per message a number: the same for those from one stage to another."""
 
     def computations(self) -> I8:
         """Return all computations of micro-batches, ascending."""
@@ -61,7 +67,30 @@ class Pipelines:
     def lengths(self, length: I8) -> tuple[I8, I8]:
         """Return per message how long the micro-batches take that are sent and taken, given how long each computation takes."""
         until = np.append(0, np.cumsum(np.maximum(length, 0)))
-        return until[self.sent + 1] - until[self.begun], until[self.ended + 1] - until[self.taken]
+        sent, taken = until[self.sent + 1] - until[self.begun], until[self.ended + 1] - until[self.taken]
+        ahead, back = self._turns()
+        first, then = self._usual(taken, ahead), self._usual(sent, back)
+        told = (first > 0) & (then > 0)
+        ahead, back, first, then = ahead[told], back[told], first[told], then[told]
+        taken[ahead] = np.rint(taken[ahead] * first / (first + then)).astype("i8")
+        sent[back] -= taken[ahead]
+        return sent, taken
+
+    def _turns(self) -> tuple[I8, I8]:
+        """Return messages that are taken, and those that are sent next with what has been computed of another micro-batch, in rows."""
+        order = np.lexsort((self.sent, self.way))
+        number = np.empty(len(order), "i8")
+        number[order] = np.arange(len(order)) - np.searchsorted(self.way[order], self.way[order])
+        _, ahead, back = np.intersect1d(self.ended, self.sent, return_indices=True)
+        other = (self.taken[ahead] == self.begun[back]) & (number[ahead] != number[back])
+        return ahead[other], back[other]
+
+    def _usual(self, took: I8, turning: I8) -> F8:
+        """Return for some messages what those of their way take on average that are not among them; 0 if there are none."""
+        alone = np.ones(len(took), bool)
+        alone[turning] = False
+        count, total = (np.bincount(self.way[alone], weights, self.way.max() + 1) for weights in (None, took[alone]))
+        return (total / np.maximum(count, 1))[self.way[turning]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -109,7 +138,9 @@ def pipelines(trace: Trace) -> Pipelines | None:
     sent, taken = sent[told], taken[told]
     if not len(sent):
         return None
-    single = Pipelines(tuple(found), rows[told].astype("i8"), sent, taken, sent, taken)
+    rows = rows[told].astype("i8")
+    way = distinct_pairs(calls.location[table.send[rows]], calls.location[table.receive_done[rows]])[1]
+    single = Pipelines(tuple(found), rows, sent, taken, sent, taken, way)
     if _makes_most(trace, single):
         return single
     begun, ended = _joined(trace, single)

@@ -12,8 +12,8 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import I4, I8, Ints
-from perwiz.trace.numbers import distinct, distinct_pairs
+from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.numbers import distinct
 from perwiz.trace.parts.pipeline import NO_PIPELINE, Pipelines, pipelines
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
@@ -127,7 +127,7 @@ class MicroBatches(Hypothesis):
         for computation, column in ((found.sent, table.send), (found.taken, table.receive_done)):
             passing = column[found.message]
             work = np.where(on_threads[calls[passing]], np.maximum(weighted.weight[graph.start[graph.returned[passing]]], 0), 0)
-            np.add.at(out, computation, _of_ways(_ways(weighted.trace, found), work, np.mean))
+            np.add.at(out, computation, _of_ways(found.way, work, np.mean))
         return out
 
     def _times(self) -> int:
@@ -146,20 +146,13 @@ class _Disturbed(MicroBatches):
     def _of_each(self, weighted: Weighted, found: Pipelines) -> I8:
         out, length = super()._of_each(weighted, found), np.concatenate(found.lengths(weighted.weight[edges(weighted)]))
         both = np.concatenate((found.sent, found.taken))
-        way = _ways(weighted.trace, found)
         computation, first = np.unique(both, return_index=True)
-        out[computation] += _of_ways(np.concatenate((way, way + len(both)))[first], length[first], _beyond)
+        out[computation] += _of_ways(np.concatenate((found.way, found.way + len(both)))[first], length[first], _beyond)
         return out
 
 
 def _beyond(took: I8) -> float:
     return float(took.mean() - took.min())
-
-
-def _ways(trace: Trace, found: Pipelines) -> I4:
-    """Return a number per message of a pipeline: the same for those from one stage to another."""
-    calls, table = trace.calls.location, trace.messages
-    return distinct_pairs(calls[table.send[found.message]], calls[table.receive_done[found.message]])[1]
 
 
 def _of_ways(way: Ints, took: I8, of: Callable[[I8], float]) -> I8:

@@ -339,7 +339,11 @@ def stages(work, last):
         b.send(0, 1)
         b.recv(1, 0)
         b.compute(1, length)
-    trace = b.trace()
+    return of_training(b.trace())
+
+
+def of_training(trace):
+    """Return a trace whose sends and receives are those of a training job."""
     op = np.where(trace.calls.op == operations.OP["MPI_Send"], operations.OP["dist_send"], operations.OP["dist_recv"]).astype("u2")
     return dataclasses.replace(trace, calls=dataclasses.replace(trace.calls, op=op))
 
@@ -360,6 +364,28 @@ def test_micro_batches__calls_are_made_for_each_piece(work, last, times, makespa
     prediction = predict(stages(work, last), f"micro-batches {times}", clock="none")
     assert prediction.predicted.makespan == pytest.approx(makespan, abs=1)
     assert [(one.changes, one.makespan) for one in prediction.span.others] == ([(("pieces=disturbed",), most)] if most else [])
+
+
+@pytest.mark.parametrize(("times", "makespan"), [("1", 660), ("2", 630), ("4", 615), ("many", 600)])
+def test_micro_batches__the_last_stage_turns(times, makespan):
+    """Of two micro-batches the first stage computes 100 each forward, and 200 each backward, the last 20 and 40.
+
+    It computes the second forward and the first backward without a call in between: 20 and 40 of 60. In two pieces it has done the first
+    of these at 200 + 10 + 20 instead of 200 + 20 + 40.
+    """
+    b = Builder(2, latency=0, per_byte=0, work=0)
+    for _ in range(2):
+        b.compute(0, 100)
+        b.send(0, 1)
+        b.recv(1, 0)
+        b.compute(1, 20)
+    for _ in range(2):
+        b.compute(1, 40)
+        b.send(1, 0)
+        b.recv(0, 1)
+        b.compute(0, 200)
+    prediction = predict(of_training(b.trace()), f"micro-batches {times}", clock="none", draws=0)
+    assert (prediction.recorded.makespan, prediction.predicted.makespan) == (660, makespan)
 
 
 def test_balance_time__stages():
