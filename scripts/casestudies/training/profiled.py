@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -43,10 +45,22 @@ def ranks(rank: int, args: argparse.Namespace) -> Iterator[None]:
 
 
 def record(rank: int, args: argparse.Namespace, step: Callable[[], None]) -> None:
-    """Make all steps of a rank, and write the trace of those behind the first."""
+    """Make all steps of a rank, write the trace of those behind the first, and say how long threads waited for a processor in these.
+
+    Recordings in which they waited for other lengths of time are not comparable: another program had the processors.
+    """
     schedule = torch.profiler.schedule(wait=WARM_UP - 1, warmup=1, active=args.steps)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], schedule=schedule, record_shapes=True) as profiler:
-        for _ in range(WARM_UP + args.steps):
+        for k in range(WARM_UP + args.steps):
+            if k == WARM_UP:
+                begin, before = time.monotonic(), waited()
             step()
             profiler.step()
+        took, wait = time.monotonic() - begin, waited() - before
     profiler.export_chrome_trace(os.path.join(args.out, f"rank{rank}.json.gz"))
+    print(f"rank {rank}: {took:.3f} s, of which its first thread waited {wait:.3f} s for a processor", flush=True)
+
+
+def waited() -> float:
+    """Return how long the first thread of this process has waited for a processor, s, as Linux counts it."""
+    return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
