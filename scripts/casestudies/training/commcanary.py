@@ -4,8 +4,10 @@
 
 DIRECTORY is a campaign of github.com/sudo-saeed/CommCanary's decision gate, unpacked: `workspaces/*/a-*/result.json`, and beside it the
 recorded times of the kernels of each rank. Eight times each rank begins an all-reduce, multiplies matrices and waits for both. What is
-recorded are the multiplications; a collective takes an eighth of what the eight took alone under that NCCL. From both a trace of the
-PyTorch profiler is made, of which perwiz is asked.
+recorded are the multiplications, and how long the host takes to begin an all-reduce. Measured is the time between two events of the device,
+the first before the host has launched anything: the longest of all ranks, after five runs that are not measured. A collective takes an
+eighth of what the eight took alone under that NCCL, without the first launch. From all that a trace of the PyTorch profiler is made, of
+which perwiz is asked.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ RANKS, SIZES = 4, (65536, 131072)
 
 
 class Rank:
-    """The file of one rank, times in us: two streams, 7 computes and 20 has the collectives."""
+    """The file of one rank, times in us: two streams, 7 computes and 20 has the collectives. The host begins at 0."""
 
     def __init__(self, rank: int) -> None:
         self.rank, self.events, self._number = rank, list[dict[str, Any]](), 0
+        self.routine(0, "cudaEventRecord")
 
     def _add(self, cat: str, name: str, ts: float, dur: float, on: bool = False, **args: Any) -> None:
         where = {"pid": 0, "tid": args.get("stream", 7)} if on else {"pid": 100, "tid": 1}
@@ -51,13 +54,15 @@ class Rank:
         return json.dumps({"schemaVersion": 1, "distributedInfo": told, "baseTimeNanoseconds": 0, "traceEvents": self.events})
 
 
-def put(folder: Path, work: list[list[float]], alone: float) -> None:
-    """Write the traces of all ranks; `work` is what each multiplication takes, by event and rank, `alone` what a collective takes."""
-    ranks, ready = [Rank(rank) for rank in range(RANKS)], [1.0] * RANKS
+def put(folder: Path, work: list[list[float]], alone: float, begins: float) -> None:
+    """Write the traces of all ranks; `work` is what each multiplication takes, by event and rank, `alone` what a collective takes, and
+    `begins` how long the host takes to begin one, us.
+    """
+    ranks, ready = [Rank(rank) for rank in range(RANKS)], [begins + 1] * RANKS
     for k, took in enumerate(work):
         end = max(ready) + alone
         for rank, one in enumerate(ranks):
-            at = 0.1 * k
+            at = begins * (k + 1)
             one.routine(at, "cudaEventRecord")
             one.routine(at + 0.01, "cudaStreamWaitEvent")
             one.launch(
@@ -116,8 +121,9 @@ def main() -> None:
         alone |= {name.partition("-")[2]: median["isolated"]} if "default" not in name else {}
         recipes = [event["compute_recipe_by_rank"] for event in source["events"]]
         work = [[sum(one["source_kernel_duration_us"] for one in recipe[str(r)]) for r in range(RANKS)] for recipe in recipes]
+        begins = statistics.median(event["metadata"]["kineto_dur_us"] for event in source["events"][1:])
         with tempfile.TemporaryDirectory() as folder:
-            put(Path(folder) / "job", work, median["isolated"] / len(work))
+            put(Path(folder) / "job", work, (median["isolated"] - begins) / len(work), begins)
             found.append((name, median, predicted(Path(folder) / "job", work)))
     print(f"{'us':18} " + " ".join(f"{name:>34}" for name in (RECORDED, BALANCED, APART)))
     for name, median, said in found:
