@@ -89,7 +89,8 @@ def test_limits():
     """What limits the run is of the time that gains are of; no process computes before the last has left MPI_Init in it."""
     block = ranked(paths_of(late(), hand_model()))
     limits = block.limits
-    parts = (limits.computation_ns, limits.imbalance_ns, limits.start_ns, limits.serialisation_ns, limits.transfer_ns, limits.end_ns)
+    calls = limits.calls_and_network_ns
+    parts = (limits.computation_ns, limits.imbalance_ns, limits.start_ns, limits.waiting_in_turn_ns, calls, limits.end_ns)
     assert (limits.time_ns, sum(parts), block.shares_of_ns) == (100, 100, 100)
     assert "of the 100 ns after MPI_Init" in " ".join(domino_text.text(block).partition("\nfirst change")[0].split())
 
@@ -105,7 +106,7 @@ def test_limits__who_leaves_mpi_init_first_computes_before():
     b.call(1, "Init", at=(0, 200))
     b.compute(1, 800)
     limits = ranked(paths_of(b.trace(), hand_model())).limits
-    parts = (limits.time_ns, limits.computation_ns, limits.imbalance_ns, limits.start_ns, limits.serialisation_ns)
+    parts = (limits.time_ns, limits.computation_ns, limits.imbalance_ns, limits.start_ns, limits.waiting_in_turn_ns)
     assert parts == (300, 200, 0, 100, 0)
 
 
@@ -130,7 +131,7 @@ def test_limits__mpi_finalize_is_no_transfer():
         b.call(rank, "Finalize", at=(1000, 1050))
     b.compute(0, 10)
     block = ranked(paths_of(b.trace(), hand_model()))
-    assert (block.limits.time_ns, block.limits.computation_ns, block.limits.transfer_ns) == (160, 100, 0)
+    assert (block.limits.time_ns, block.limits.computation_ns, block.limits.calls_and_network_ns) == (160, 100, 0)
     assert (block.limits.end_ns, block.limits.exit_ns) == (60, 10)
     assert "limited by    MPI_Finalize 31.2 %, after MPI_Finalize 6.2 %; computation 62.5 %\n" in domino_text.text(block)
 

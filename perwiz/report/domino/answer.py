@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, pipelines, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.change import between, counted, descheduled, gains, gains_of, most_above, parts_of, shown, unshared
+from perwiz.report.domino.change import between, counted, descheduled, gains, gains_of, most_above, parts_of, shown, unshared, who_is_late
 from perwiz.report.domino.first import first_bound, first_line, hidden, pays, worthless
 from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending
 from perwiz.report.domino.remedies import OF_BARRIERS
@@ -89,7 +89,7 @@ def parts(limits: Limits) -> list[tuple[str, int]]:
     turns = "waiting in turn, also in teams of threads" if limits.lanes > limits.processes else "waiting in turn"
     parts = {
         f"imbalance ({_who(limits)} computes most)": limits.imbalance_ns,
-        turns: limits.serialisation_ns,
+        turns: limits.waiting_in_turn_ns,
         "devices (waiting for kernels and copies)": limits.devices_ns,
         **_network(limits),
         f"late start (others {'left MPI_Init' if limits.after_init else 'began'} before)": limits.start_ns,
@@ -239,18 +239,18 @@ def _network(limits: Limits) -> dict[str, int]:
     """Return what calls and the network cost, ns, by whose they are, if that is known, and where the network is much of it by what it is
     paid for; what no cost of the model explains, where that is much, apart.
     """
-    talking = [caller for caller in limits.transfer_of if caller in _TALKING]
-    unexplained, paid = limits.transfer_ns - limits.network_ns, _paid(limits)
+    talking = [caller for caller in limits.calls_of if caller in _TALKING]
+    unexplained, paid = limits.calls_and_network_ns - limits.network_ns, _paid(limits)
     if not talking:
-        name = f"overhead (in calls of {_named(limits.transfer_of)})" if limits.transfer_of else "network"
+        name = f"overhead (in calls of {_named(limits.calls_of)})" if limits.calls_of else "network"
     elif unexplained < _MUCH * limits.time_ns:
-        of = [*talking, "network", *(caller for caller in limits.transfer_of if caller not in _TALKING)]
+        of = [*talking, "network", *(caller for caller in limits.calls_of if caller not in _TALKING)]
         name = f"network ({paid})" if paid else _named(of)
     else:
-        calls = f"inside {_named(limits.transfer_of)}"
+        calls = f"inside {_named(limits.calls_of)}"
         inside = f"mostly polling ({calls})" if 2 * limits.polling_ns > unexplained else f"{UNEXPLAINED} ({calls})"
         return {inside: unexplained, f"network ({paid})" if paid else "network and overheads": limits.network_ns}
-    return {name: limits.transfer_ns}
+    return {name: limits.calls_and_network_ns}
 
 
 def _paid(limits: Limits) -> str:
@@ -363,7 +363,8 @@ def _at_best(domino: DominoDocument) -> Facts:
     had = "all of it if nothing needs the barrier" if can_go(bound) else had
     told = [("at best", f"{shown(bound.head)}: {gains_of(domino, bound)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy
-    return [*told, *([] if same else [("what helps", in_short(bound.head.remedy))])]
+    helps = ": ".join(filter(None, (who_is_late(bound.head), "" if same else in_short(bound.head.remedy))))
+    return [*told, *([("what helps", helps)] if helps else [])]
 
 
 def _launches(domino: DominoDocument) -> Facts:

@@ -73,6 +73,22 @@ def most_above(domino: DominoDocument, row: Ranked) -> str:
     return f"{told} in {words.shown(found.region, 60)}{', which no other rank runs' * found.only}{served}"
 
 
+def who_is_late(row: Ranked) -> str:
+    """Return what who is waited for does meanwhile, of a change of waits; empty of others, and where that is many things."""
+    found = row.late
+    if found is None:
+        return ""
+    who = "others" if found.rank is None else f"rank {found.rank}"
+    where = words.shown(found.where, 60)
+    does = (
+        f"compute{'' if found.rank is None else 's'}{f' in {where}' if where else ''}"
+        if found.computes
+        else f"{'are' if found.rank is None else 'is'} in {where}"
+    )
+    chain = ", first of a chain of waits" if found.chained else ""
+    return f"{who} {does} meanwhile{chain} ({words.percent(round(1000 * found.part), 1000)} of that waiting)"
+
+
 def shown(row: Worth) -> str:
     """Return the option that asks for a change."""
     return words.shown(row.change, WHOLE)

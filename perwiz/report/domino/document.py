@@ -22,6 +22,7 @@ from perwiz.report.domino.records import (
     DominoDocument,
     Fixes,
     HotSpot,
+    Late,
     Launches,
     Line,
     NextFix,
@@ -43,6 +44,7 @@ from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.limits.critical import KINDS, critical_of
+from perwiz.whatif.limits.late import late
 from perwiz.whatif.ranking import WORDS
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import without_launches
@@ -109,7 +111,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         serving=limits.served(ranking.asker),
         pipeline=pipeline(trace),
         launches=_launches(ranking, listed),
-        best=[_ranked(ranking.asker, change) for change in best],
+        best=[_told(ranking.asker, change) for change in best],
         best_spans=[known.spans[change] for change in best],
         ranked=[_line(ranking, line, known) for line in listed],
         lines=len(lines),
@@ -177,7 +179,7 @@ def _launches(ranking: Ranking, lines: Sequence[RankedLine]) -> Launches | None:
 
 
 def _line(ranking: Ranking, line: RankedLine, known: Sureness) -> Line:
-    head = _ranked(ranking.asker, line.change, (*line.includes, *line.part))
+    head = _told(ranking.asker, line.change, (*line.includes, *line.part))
     return Line(head=head, **told_of(ranking, line, known, partial(_ranked, ranking.asker)))
 
 
@@ -217,8 +219,22 @@ def _ranked(asker: Asker, change: Change, beside: Sequence[Change] = ()) -> Rank
         receives_passed=change.receives_passed,
         posted=posted(run, change),
         uneven=limits.uneven(asker, change),
+        late=None,
         remedy=remedy(run.trace, cured(situation(run, change), beside)),
     )
+
+
+def _told(asker: Asker, change: Change, beside: Sequence[Change] = ()) -> Ranked:
+    """Return what a change is worth, and what its calls wait for."""
+    out = _ranked(asker, change, beside)
+    out.late = _late(asker, change)
+    return out
+
+
+def _late(asker: Asker, change: Change) -> Late | None:
+    """Return what the calls of a change wait for; None if it is not about waits."""
+    found = late(asker.run, asker.segments, change.calls) if change.word == "zero-wait" and change.calls is not None else None
+    return Late(found.computes, found.where, found.process, round(found.part, 6), found.chained) if found else None
 
 
 def _pace(domino: Domino) -> Pace:

@@ -22,6 +22,7 @@ from perwiz.report.domino.change import (
     parts_of,
     shown,
     unshared,
+    who_is_late,
 )
 from perwiz.report.domino.first import first_line, little, pays
 from perwiz.report.domino.records import DominoDocument, Line
@@ -66,7 +67,11 @@ def _list(
     lines = [line for line in lines if not little(domino, line)]
     rows = list[words.Line]()
     for number, line in enumerate(lines, 1):
-        told = [falls(domino, line)] if line is above else ["; ".join(filter(None, (line.head.what, most_above(domino, line.head))))]
+        told = (
+            [falls(domino, line)]
+            if line is above
+            else ["; ".join(filter(None, (line.head.what, most_above(domino, line.head), who_is_late(line.head))))]
+        )
         told += [only_if(line.head).removeprefix("; ")] if line is not above else []
         told += [_below(domino, line, lines[: number - 1])] if title != _AT_BEST else []
         told += _same(domino, line)

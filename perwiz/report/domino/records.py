@@ -105,6 +105,21 @@ class Uneven(Record):
     """No other process ever enters that region."""
 
 
+class Late(Record):
+    """What most of the waiting of some calls is for: what who is late does meanwhile, of a chain of waits the first."""
+
+    computes: bool
+    """Whether it computes; else it is in calls."""
+    where: str
+    """Region that it computes in, empty outside of any; or the site of these calls."""
+    rank: Natural | None
+    """Null if it is no single one for half of that waiting."""
+    part: Share
+    """Of the waiting of these calls."""
+    chained: bool
+    """Whether most of these calls wait for a process that waits itself."""
+
+
 class Worth(Record):
     """What could be changed, and what it is worth."""
 
@@ -130,6 +145,9 @@ class Ranked(Worth):
     """The call site that posts the receives that senders are held by longest; null if it is not about held senders."""
     uneven: Uneven | None
     """Whose computation it evens out most; null where it is about a region, a step or threads, and of any other kind."""
+    late: Late | None
+    """Of waits, where it is the first of a line or of its kind: what they are for; null where no such thing makes up a fourth of them, and
+    of any other kind."""
     remedy: str
     """What to write."""
 
@@ -279,17 +297,17 @@ class Limits(Record):
     """
     devices_ns: Natural
     """Kernels and copies of devices on the critical path, as far as computation is waited for there."""
-    serialisation_ns: int
+    waiting_in_turn_ns: int
     """What waiting for each other adds on an ideal network, beside that."""
-    transfer_ns: int
+    calls_and_network_ns: int
     """What calls themselves and the network add."""
     network_ns: int
-    """Of transfer_ns: what goes if no cost of the model is paid, of the network and overheads; the rest no parameter explains."""
+    """Of calls_and_network_ns: what goes if no cost of the model is paid, of the network and overheads; the rest no parameter explains."""
     per_byte_ns: Natural | None
     """Of network_ns: what goes if no cost per byte is paid (G and O); the rest is paid per message (L, o and g). Null where the trace does
     not tell what a byte takes.
     """
-    transfer_of: list[Annotated[str, choice("MPI", "OpenSHMEM", "threads", "devices")]]
+    calls_of: list[Annotated[str, choice("MPI", "OpenSHMEM", "threads", "devices")]]
     """Whose calls these are."""
     end_ns: int
     """From when the last process enters MPI_Finalize to the end."""

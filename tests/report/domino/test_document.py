@@ -126,7 +126,9 @@ def test_document__by_hand():
         "listed": [["e2", "e5"], ["e2"]],
     }
     assert block["ranked"] == []
-    wait = {"kind": "wait", "receives_passed": 0, "posted": None, "bound": True, "uneven": None, "remedy": REMEDIES["late sender"]}
+    its = {"computes": True, "where": "", "rank": 1, "part": 1.0, "chained": False}
+    wait = {"kind": "wait", "receives_passed": 0, "posted": None, "bound": True, "uneven": None, "late": its}
+    wait["remedy"] = REMEDIES["late sender"]
     line = block["at_best"][0]
     assert line["head"] == {
         **wait,
@@ -806,7 +808,7 @@ def test_limits__one_process_has_nobody_to_be_balanced_with():
     said = "devices (waiting for kernels and copies) 88.9 %; computation 11.1 %"
     assert lines(document(one_kernel()), "limited by") == said
     limits = document(one_kernel()).limits
-    assert (limits.computation_ns, limits.imbalance_ns, limits.devices_ns, limits.serialisation_ns, limits.rank) == (100, 0, 800, 0, 0)
+    assert (limits.computation_ns, limits.imbalance_ns, limits.devices_ns, limits.waiting_in_turn_ns, limits.rank) == (100, 0, 800, 0, 0)
     assert lines(document(one_kernel()), "waiting") == "800 ns, in 1 of 4 calls"
 
 
@@ -815,14 +817,14 @@ def test_limits__overhead_is_of_those_that_call():
 
     def said(name):
         found = document(CATALOGUE[name]()).limits
-        return str(answer.parts(replace(found, network_ns=found.transfer_ns, per_byte_ns=None)))
+        return str(answer.parts(replace(found, network_ns=found.calls_and_network_ns, per_byte_ns=None)))
 
     assert "OpenSHMEM and network" in said("shmem")
     assert "MPI and network" in said("late_sender")
     assert "MPI, network and threads" in said("threads")
     assert "MPI, network and devices" in said("device")
     small = document(CATALOGUE["small_team"]()).limits
-    ((_, overhead),) = answer.limits(replace(small, transfer_ns=20))
+    ((_, overhead),) = answer.limits(replace(small, calls_and_network_ns=20))
     assert "overhead (in calls of threads) 25.0 %" in overhead
     assert "over all threads, in" in lines(document(CATALOGUE["small_team"]()), "waiting")
     assert "over all processes and threads, in" in lines(document(CATALOGUE["threads"]()), "waiting")
@@ -835,7 +837,7 @@ def test_limits__what_no_cost_explains():
     b.send(0, 1, 1, at=(0, 2))
     b.recv(1, 0, at=(0, 112))
     block = document(b.trace())
-    assert (block.limits.transfer_ns, block.limits.network_ns) == (112, 14)
+    assert (block.limits.calls_and_network_ns, block.limits.network_ns) == (112, 14)
     assert lines(block, "limited by") == ("unexplained (inside MPI) 87.5 %, network (per message) 12.5 %")
     said = "by no cost of the model; waiting for a processor, copies, the library, or a slower network; to do: {}"
     calibrate = "measure its costs with perwiz calibrate (--model FILE); a sampling profiler shows the rest"
@@ -878,9 +880,9 @@ def test_limits__parts_are_all_or_none():
     """What calls of nobody that is named cost is told, what costs nothing is not; without any of them nothing limits."""
     limits = document(CATALOGUE["late_sender"]()).limits
     nothing = dict.fromkeys((name for name in limits.__struct_fields__ if name.endswith("_ns")), 0)
-    bare = replace(limits, **nothing | {"time_ns": 100, "transfer_of": []})
+    bare = replace(limits, **nothing | {"time_ns": 100, "calls_of": []})
     assert answer.limits(bare) == [("limited by", "nothing")]
-    told = answer.limits(replace(bare, transfer_ns=60, devices_ns=40))
+    told = answer.limits(replace(bare, calls_and_network_ns=60, devices_ns=40))
     assert told == [("limited by", "network 60.0 %, devices (waiting for kernels and copies) 40.0 %")]
 
 
@@ -890,8 +892,8 @@ def test_limits__small_parts_stand_below():
     """
     limits = document(CATALOGUE["late_sender"]()).limits
     nothing = dict.fromkeys((name for name in limits.__struct_fields__ if name.endswith("_ns")), 0)
-    bare = replace(limits, **nothing | {"time_ns": 1000, "transfer_of": []})
-    small = replace(bare, transfer_ns=50, devices_ns=6, end_ns=4)
+    bare = replace(limits, **nothing | {"time_ns": 1000, "calls_of": []})
+    small = replace(bare, calls_and_network_ns=50, devices_ns=6, end_ns=4)
     assert answer.limits(small) == [("limited by", "network 5.0 %, other 1.0 %")]
     assert answer.other(small) == [("other", "devices (waiting for kernels and copies) 0.6 %, MPI_Finalize 0.4 %")]
     assert answer.limits(replace(small, devices_ns=5)) == [("limited by", "network 5.0 %")]
