@@ -173,9 +173,9 @@ class _Builder:
         """Return the schedule and its losses."""
         self._messages()
         if self.kept is None:
-            made = self._meetings(Configuration(), self.as_such) + self._collectives()
+            such, played = self._meetings(Configuration(), self.as_such), self._collectives()
         else:
-            made = self._meetings(self.kept, _MEETS)
+            such, played = self._meetings(self.kept, _MEETS), 0
         between = self._links_between()
         self._computation()
         table = self.trace.messages
@@ -187,8 +187,8 @@ class _Builder:
             ("user regions", len(self.trace.regions)),
             ("names of nodes", len(self.trace.nodes)),
             ("communicators beside that of all processes", len(np.unique(table.comm[table.comm > 0]))),
-            ("collectives as such: they are the messages of their likely algorithm", made),
-            ("collectives of unknown members, and barriers of threads", len(self.trace.collectives) - made),
+            ("collectives as such: they are the messages of their likely algorithm", played),
+            ("collectives of unknown members, and barriers of threads", len(self.trace.collectives) - such - played),
             ("sends and receives without partner", counts.unmatched_sends + counts.unmatched_receives),
             ("links between processes", between),
             ("waits that were shorter than the model says", lowered),

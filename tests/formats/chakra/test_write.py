@@ -39,6 +39,8 @@ def test_convert__devices(tmp_path, capsys):
     assert convert(second, tmp_path / "c.et") == before
     assert content(second) == content(tmp_path / "c.et")
     assert [operations.OPS[op] for op in files.read(str(second)).collectives.op] == ["dist_all_reduce"]
+    assert main(["convert", source, str(tmp_path / "d.et")]) == DONE
+    assert "collectives as such" not in capsys.readouterr().out, "none of them became messages"
     assert json.loads((second / "comm_groups.json").read_text()) == {}
 
 
