@@ -22,7 +22,7 @@ from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.tables import STREAM, THREAD, Locations, Times
 from perwiz.trace.trace import Timeline, Trace
 
-GROUPS = ("send", "receive", "send-receive", "Wait, Test, Probe calls", "collective", "other calls", "idle thread or device", "waiting")
+GROUPS = ("send", "receive", "send-receive", "calls that wait or test", "collective", "other calls", "idle thread or device", "waiting")
 """What shares a colour: groups of routines, threads and devices that have nothing to do, and what of any other call is waiting."""
 IDLE, WAITING = GROUPS.index("idle thread or device"), GROUPS.index("waiting")
 

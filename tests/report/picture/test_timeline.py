@@ -125,16 +125,16 @@ def words(path):
         ("MPI_Send", "send"),
         ("MPI_Irecv", "receive"),
         ("MPI_Sendrecv", "send-receive"),
-        ("MPI_Waitall", "Wait, Test, Probe calls"),
-        ("MPI_Test", "Wait, Test, Probe calls"),
+        ("MPI_Waitall", "calls that wait or test"),
+        ("MPI_Test", "calls that wait or test"),
         ("MPI_Bcast", "collective"),
         ("MPI_Scan", "collective"),
         ("MPI_other", "other calls"),
         ("omp_fork", "other calls"),
         ("device_launch", "other calls"),
         ("omp_barrier", "collective"),
-        ("omp_critical", "Wait, Test, Probe calls"),
-        ("device_synchronize", "Wait, Test, Probe calls"),
+        ("omp_critical", "calls that wait or test"),
+        ("device_synchronize", "calls that wait or test"),
         ("omp_idle", "idle thread or device"),
         ("pthread_idle", "idle thread or device"),
         ("device_idle", "idle thread or device"),
@@ -354,7 +354,7 @@ def test_calls__that_are_idle_do_not_wait():
     scene, wait = lanes.scene(trace, [trace.timeline], i8([]), SIZE), np.full(len(trace.calls), 40)
     bars = lanes.calls(trace, trace.timeline, scene, wait)
     assert [{lanes.GROUPS[k] for k in bars.group[bars.lane == lane]} for lane in range(3)] == [
-        {"waiting", "Wait, Test, Probe calls", "other calls", "send"},
+        {"waiting", "calls that wait or test", "other calls", "send"},
         {"idle thread or device"},
         {"waiting", "receive"},
     ]
@@ -437,7 +437,7 @@ def test_plot__says_what_it_shows(tmp_path):
         "time since the start of the run [us]",
         "send",
         "receive",
-        "Wait, Test, Probe calls",
+        "calls that wait or test",
         "computation",
         "region a $step_1",
         "message",
