@@ -63,7 +63,7 @@ TERMS = (
     Term("stretch", "what every process computes between two collectives of all, or two iterations, one behind the other", ("stretches",)),
     Term(
         "least",
-        "of a gain: between what it lies in resampled runs, as costs and the machine may be, and with a processor per process",
+        "of a gain: between what it lies in other runs, as costs and the machine may be, and with a processor per process",
         ("most",),
         plain=True,
     ),
@@ -88,7 +88,7 @@ TERMS = (
     Term("hidden", "imbalance that balancing does not gain: calls and messages of other processes take as long meanwhile"),
     Term("polling", "tests and probes in vain, made again and again until something has come"),
     Term("unshared", "what a change gains if each process has a processor of its own, where they shared some in the recorded run"),
-    Term("not sure to gain", "in what the trace leaves open the gain may be nothing: resampled runs, the span, fitted costs, the machine"),
+    Term("not sure to gain", "in what the trace leaves open the gain may be nothing: other runs, the span, fitted costs, the machine"),
     Term("sure to gain", "beside a first change that is not sure to gain: the one of the largest gain that is", plain=True),
     Term("not tried", "kinds of changes that were not asked about, or a part of them: why, and what to ask instead"),
     Term("time goes to", "the call sites in which a process spends most time, on average of all"),

@@ -226,7 +226,7 @@ class GainBetween(Record):
 
     least_ns: int
     most_ns: int
-    """Nine of ten drawn runs, the same without and with the change, lie in between."""
+    """What nine of ten other runs gain, each with and without the change, lies in between."""
     draws: Positive
     """How many were drawn."""
     mean_ns: int
@@ -235,7 +235,7 @@ class GainBetween(Record):
     most_open_ns: int
     """As the machine may be, as far as the trace leaves it open."""
     deviation_ns: Natural
-    """Standard deviation of the drawn ones."""
+    """Standard deviation of what runs gain: of the drawn ones, or as it varies from iteration to iteration if that is more."""
     chance: ByChance | None
     """Null if the recorded run gains about what drawn ones do."""
 

@@ -75,7 +75,7 @@ def _by_chance(chance: Chance) -> ByChance:
 
 def worth(span: Span, recorded: int, answer: int) -> Worth:
     """Return what an answer gains over the recorded makespan, ns, and between what that lies in all that the trace leaves open: in nine of
-    ten runs drawn anew, as costs that were fitted may be, as the machine may be, and as recorded or with a processor for each process. The
+    ten other runs, as costs that were fitted may be, as the machine may be, and as recorded or with a processor for each process. The
     latter is what it gains where processes shared them. Where too little repeats to draw runs, between what it lies as the answer may last
     anything within its span.
     """
@@ -155,7 +155,7 @@ def _alone(gain: int) -> str:
 
 
 def gains(gain: GainBetween, costs: int) -> str:
-    """Return in words how much a gain varies: a loss if it is none in nine of ten runs drawn anew, nor as the machine may be."""
+    """Return in words how much a gain varies: a loss if it is none in nine of ten other runs, nor as the machine may be."""
     loses = max(gain.most_ns, gain.most_open_ns) <= 0 and gain.least_ns < 0
     ends, open_ = (gain.least_ns, gain.most_ns), (gain.least_open_ns, gain.most_open_ns)
     if loses:
@@ -166,7 +166,7 @@ def gains(gain: GainBetween, costs: int) -> str:
     mean = f", {words.duration(abs(gain.mean_ns) if loses else gain.mean_ns)} on average" if _inside(gain) else ""
     off = f", +-{words.duration(costs)} by costs" if costs > _LITTLE * abs(gain.mean_ns) else ""
     as_machine = f"; {machine} as the machine may be" if " to " in machine else ""
-    return f"{'loss' if loses else 'gain'} {drawn} in nine of ten resampled runs{mean}{off}{as_machine}"
+    return f"{'loss' if loses else 'gain'} {drawn} in nine of ten other runs{mean}{off}{as_machine}"
 
 
 def _inside(gain: GainBetween) -> bool:

@@ -293,7 +293,14 @@ def span_between(
         at_once(meanwhile, base.graph.edges)
         return exactly(base.trace.timeline.makespan)
     others, ((drawn,), drawing) = possible(base, hypotheses, changed.weighted), recorded.noise.drawing([changed.weighted])
-    found = Answer(lambda weighted: change(weighted, hypotheses), changed.makespan, drawn, others, any(one.priced for one in hypotheses))
+    found = Answer(
+        lambda weighted: change(weighted, hypotheses),
+        changed.makespan,
+        drawn,
+        others,
+        any(one.priced for one in hypotheses),
+        recorded.noise.ends(changed.weighted, changed.time),
+    )
     return spans(base, dataclasses.replace(recorded, of=(found,)), hypotheses, doubts, (*drawing, *meanwhile))[0]
 
 

@@ -312,6 +312,9 @@ def _check_noise(graph: Graph, noise: Noise, drawn: F8) -> None:
     for name, values in (("drawn", drawn), ("any", noise.any), ("times", kept.times), ("more", noise.more), ("share", noise.share)):
         check_within(f"{NAME}.{name}", values, -_MOST, _MOST)
         _require(not np.isnan(values.sum()), f"{name} with a value that is no number")
+    locations, calls = len(graph.ended), len(graph.returned)
+    _require(noise.last.ndim == 2 and noise.last.shape[1] == locations and len(noise.last) <= BLOCKS + 1, "groups of no iterations")
+    check_within(f"{NAME}.noise.last", noise.last.reshape(-1), NONE, calls - 1)
     if noise.varies is not None:
         check_within(f"{NAME}.varies.stretches", np.array([noise.varies.stretches]), LEAST, BLOCKS)
 

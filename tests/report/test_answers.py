@@ -101,23 +101,23 @@ TOLD = "1.379 s to 1.381 s: computation that repeats varies by 0.8 %"
     [
         (
             GainBetween(9_400_000, 10_600_000, 200, 9_900_000, 10_000_000, 10_000_000, 0, None),
-            "gain 9.400 ms to 10.60 ms in nine of ten resampled runs, 9.900 ms on average",
+            "gain 9.400 ms to 10.60 ms in nine of ten other runs, 9.900 ms on average",
         ),
         (
             GainBetween(10_000_000, 10_000_400, 200, 10_000_000, 10_000_000, 10_000_000, 0, None),
-            "gain 10.00 ms +-200 ns in nine of ten resampled runs",
+            "gain 10.00 ms +-200 ns in nine of ten other runs",
         ),
         (
             GainBetween(10_000_000, 10_000_000, 200, 10_000_000, 10_000_000, 10_000_000, 0, None),
-            "gain 10.00 ms, the same in nine of ten resampled runs",
+            "gain 10.00 ms, the same in nine of ten other runs",
         ),
         (
             GainBetween(-600, -400, 200, -500, -8_000, -500, 0, None),
-            "loss 400 ns to 600 ns in nine of ten resampled runs, 500 ns on average; 500 ns to 8.000 us as the machine may be",
+            "loss 400 ns to 600 ns in nine of ten other runs, 500 ns on average; 500 ns to 8.000 us as the machine may be",
         ),
         (
             GainBetween(-400, 600, 200, 90, -8_000, 500, 0, None),
-            "gain -400 ns to 600 ns in nine of ten resampled runs, 90 ns on average; -8.000 us to 500 ns as the machine may be",
+            "gain -400 ns to 600 ns in nine of ten other runs, 90 ns on average; -8.000 us to 500 ns as the machine may be",
         ),
     ],
 )
@@ -140,7 +140,7 @@ def test_gain__of_too_few_iterations():
 def test_gain__by_costs():
     """A hundredth of the gain or less is not said."""
     gain = GainBetween(9_000_000, 11_000_000, 200, 10_000_000, 9_000_000, 10_000_000, 0, None)
-    words = "gain 9.000 ms to 11.00 ms in nine of ten resampled runs, 10.00 ms on average{}; 9.000 ms to 10.00 ms as the machine may be"
+    words = "gain 9.000 ms to 11.00 ms in nine of ten other runs, 10.00 ms on average{}; 9.000 ms to 10.00 ms as the machine may be"
     for costs, said in ((100_000, ""), (100_001, ", +-100.0 us by costs")):
         assert spans.texts(span([], 1_000_000, COMPUTATION, gain=gain, costs=costs), 1_380_000_000) == [TOLD, words.format(said)]
 

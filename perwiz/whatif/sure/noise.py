@@ -90,6 +90,16 @@ class Noise:
     """None if nothing repeats, or no runs are drawn."""
     draws: int
     """How many are drawn at most."""
+    last: I8
+    """Of groups of iterations, a row each, behind a row of what is before them: the last call on each location, a row; -1 if there is none.
+    As many groups as most of what is drawn is told; no rows without iterations.
+    """
+
+    def ends(self, weighted: Weighted, time: I8) -> I8:
+        """Return when the last location has done what each row of `last` ends with, ns, given the times of the vertices of a graph."""
+        calls = weighted.call[self.last] if isinstance(weighted, Reordered) else self.last
+        there = np.where(self.last == NONE, 0, time[weighted.graph.returned[calls]]) if len(weighted.trace.calls) else np.zeros_like(calls)
+        return weighted.trace.share.reduced(there.max(axis=1, initial=0), "max")
 
     def around(self, ends: F8, answer: int) -> Around:
         """Return how far another run may lie from an answer, given the makespans drawn of the same weighted graph."""
@@ -217,7 +227,7 @@ _NO_GRAPH = Graph(
 )
 _NO_STRETCHES = Stretches(_NO_TIMES, _NO_PIECES, _NO_PIECES, np.zeros(1, "i8"), np.zeros((0, 0), "i4"), 1)
 _NOTHING = _NO_GRAPH, _NO_PIECES, _NO_VERTICES, _NO_SHARES, _NO_SHARES
-_UNSOUGHT = Noise(*_NOTHING, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0)
+_UNSOUGHT = Noise(*_NOTHING, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0, last=np.zeros((0, 0), "i8"))
 """What is known where no runs are drawn."""
 
 
@@ -262,4 +272,5 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
         any=found.any,
         varies=found.varies,
         draws=DRAWS,
+        last=found.last,
     )

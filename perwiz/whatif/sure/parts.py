@@ -12,9 +12,10 @@ import math
 
 import numpy as np
 
-from perwiz.trace.arrays import F8, I4, Mask, Rows, chunks
+from perwiz.trace.arrays import F8, I4, I8, Mask, Rows, chunks
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.spread.share import ALONE, Share
+from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 FEW = 8
@@ -77,6 +78,22 @@ def _iteration(found: Iterations, trace: Trace) -> tuple[I4, Mask]:
     before = np.arange(len(calls)) + trace.calls.location
     computed[before], within[before] = calls, inside
     return np.concatenate([computed, calls]), np.concatenate([within, inside])
+
+
+def last_calls(found: Iterations, groups: int, trace: Trace) -> I8:
+    """Return the last call, a row, -1 if there is none, of each location before the iterations and in each of so many groups of them.
+
+    Groups have as many iterations each, or one more. No rows if there are fewer than FEW.
+    """
+    many = len(found)
+    if many < FEW or not groups:
+        return np.zeros((0, len(trace.locations)), "i8")
+    out = np.full((groups + 1, len(trace.locations)), NONE, "i8")
+    behind = np.arange(1, groups + 1) * many // groups - 1
+    for at in range(*trace.share.locations.indices(len(trace.locations))):
+        bounds = np.append(found.first[0, at], found.end[behind, at])
+        out[:, at] = np.where(bounds > trace.first_calls[at], bounds - 1, NONE)
+    return out
 
 
 def block_length(series: F8, share: Share = ALONE) -> int:

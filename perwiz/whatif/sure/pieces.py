@@ -21,7 +21,7 @@ from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
-from perwiz.whatif.sure.parts import BLOCKS, FEW, LEAST, Parts, parts_of
+from perwiz.whatif.sure.parts import BLOCKS, FEW, LEAST, Parts, last_calls, parts_of
 from perwiz.whatif.sure.repeating import Same, lengths, repeating
 from perwiz.whatif.sure.stretches import Stretches, mixed, stretches_of
 
@@ -133,6 +133,8 @@ class Found:
     common: float
     """How long computation usually is, ns."""
     varies: Varies | None
+    last: I8
+    """See `Noise`."""
 
     def shares(self, some: slice) -> tuple[F8, F8]:
         """Return how much longer each of some pieces takes anyway, ns, and its share of the deviation: 0 of what took no time."""
@@ -164,7 +166,8 @@ def found_pieces(run: Run, iterations: Iterations | None) -> Found:
     seldom = np.flatnonzero(here[:gaps] & (stretch[:gaps] < 0)) if len(any_) else np.zeros(0, "i8")
     varies = _varies(pieces, process, stretches, stretch, parts, trace)
     stretch[seldom] = known + np.arange(len(seldom))
-    return Found(pieces, stretches, stretch, _keys(trace, pieces.whole[:gaps], seldom), any_, common, varies)
+    last = last_calls(its, varies.stretches if varies and varies.iterations else 0, trace)
+    return Found(pieces, stretches, stretch, _keys(trace, pieces.whole[:gaps], seldom), any_, common, varies, last)
 
 
 def _pieces(run: Run, same: Same, computed: I8, here: Mask) -> Pieces:
