@@ -237,8 +237,14 @@ def _ranks(ranks: Sequence[int]) -> str:
 
 def _network(limits: Limits) -> dict[str, int]:
     """Return what calls and the network cost, ns, by whose they are, if that is known, and where the network is much of it by what it is
-    paid for; what no cost of the model explains, where that is much, apart.
+    paid for; what no cost of the model explains, where that is much, apart. What was waited for missing ranks is in the first.
     """
+    (name, spent), *rest = _transfer(limits).items()
+    return {f"{name}{', or waiting for missing ranks' if limits.missing_ranks else ''}": spent, **dict(rest)}
+
+
+def _transfer(limits: Limits) -> dict[str, int]:
+    """Return that where no rank is missing."""
     talking = [caller for caller in limits.calls_of if caller in _TALKING]
     unexplained, paid = limits.calls_and_network_ns - limits.network_ns, _paid(limits)
     if not talking:

@@ -20,6 +20,7 @@ from perwiz.trace.tables import NONE, STREAM, THREAD
 from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
+from perwiz.whatif.health import missing
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, parts, synchronisations
 from perwiz.whatif.hypotheses.stretch import Segments
@@ -70,6 +71,7 @@ def limits(critical: Critical, shares_of: int) -> Limits:
         network_ns=network,
         per_byte_ns=_per_byte(run, whole, network),
         calls_of=_callers(run.trace),
+        missing_ranks=missing(run.trace)[0].tolist(),
         polling_ns=int((times.leave - times.enter)[polls].sum()) // len(run.trace.locations),
         processes=processes,
         lanes=int(hosts.sum()) + processes - len(np.unique(run.trace.locations.process[hosts])),

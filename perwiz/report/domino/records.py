@@ -309,6 +309,8 @@ class Limits(Record):
     """
     calls_of: list[Annotated[str, choice("MPI", "OpenSHMEM", "threads", "devices")]]
     """Whose calls these are."""
+    missing_ranks: list[Natural]
+    """Those of health: waiting for them is in calls_and_network_ns."""
     end_ns: int
     """From when the last process enters MPI_Finalize to the end."""
     exit_ns: Natural

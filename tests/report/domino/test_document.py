@@ -911,7 +911,12 @@ def test_missing_ranks(world, who):
     block = document(b.trace())
     assert lines(block, "incomplete") == f"nothing of {who} in collectives cannot be told from transfer"
     assert text(block).split("\n\n")[1].startswith("incomplete    ")
-    assert block.health.missing_ranks == [*range(1, world)]
+    assert block.health.missing_ranks == block.limits.missing_ranks == [*range(1, world)]
+    limited = lines(block, "limited by")
+    assert limited.startswith("unexplained (inside MPI), or waiting for missing ranks ")
+    assert limited.count("waiting") == 1
+    of = replace(block.limits, network_ns=block.limits.calls_and_network_ns, calls_of=["devices"], per_byte_ns=None)
+    assert answer.limits(of)[0][1].startswith("overhead (in calls of devices), or waiting for missing ranks 75.0 %")
     assert lines(block, "what to do") == REMEDIES["missing members"]
 
 
