@@ -32,6 +32,8 @@ class _Ranks(argparse.Action):
         from perwiz.formats.kineto import files
 
         traces: Sequence[str] = values
+        if len(traces) > 1 and (lost := next((file for file in traces if not os.path.exists(file)), None)):
+            parser.error(f"{lost}: no such file")
         if len(traces) > 1 and not all(map(files.is_trace, traces)):
             parser.error(f"{' '.join(traces)}: must be one trace, or ranks of one training job; perwiz compare takes two")
         setattr(namespace, self.dest, os.pathsep.join(traces))

@@ -184,6 +184,7 @@ def test_question(refused, words, message):
 def test_two_traces(refused):
     told = "good.alog good.alog: must be one trace, or ranks of one training job; perwiz compare takes two; see perwiz predict --help"
     assert refused("predict good.alog good.alog") == (2, told)
+    assert refused("predict good.alog none.json.gz") == (2, "none.json.gz: no such file; see perwiz predict --help")
 
 
 @pytest.mark.parametrize("words", ["--engine guess", "--clock guess"])

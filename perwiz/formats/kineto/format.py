@@ -33,6 +33,12 @@ class Kineto(Format):
 
         return read(path, progress)
 
+    def unread(self, path: str) -> list[str]:
+        """Return the files of a directory that are named like those of ranks and are none."""
+        from perwiz.formats.kineto import files
+
+        return files.unread(path)
+
     def sources(self, path: str) -> list[str]:
         """Return the files of the other ranks."""
         from perwiz.formats.kineto import files

@@ -19,7 +19,7 @@ from perwiz.words import duration, several
 
 _APART = 3600 * 10**9
 """Time between files that cannot be of one run, however wrong the clocks of hosts are, ns."""
-_MOST_FAULTS = 20
+_MOST_FAULTS, _NAMED = 20, 8
 _EVENT = 64
 """Bytes of an event, about, packed or not: so many make a thread worth it."""
 
@@ -74,6 +74,8 @@ class Job:
         first = self.ranks[0]
         hosts = {first.host: first}
         for one, other in zip(self.ranks, self.ranks[1:], strict=False):
+            if one.rank == other.rank and (one.end() <= other.start() or other.end() <= one.start()):
+                raise TraceError(f"{other.path}: another window of rank {one.rank} than {one.path}, must be {self._window()}")
             if one.rank == other.rank:
                 why = "both are" if one.sure and other.sure else "neither tells its rank, both are taken as"
                 raise TraceError(f"{other.path}: {why} rank {one.rank} with {one.path}, must be of another rank")
@@ -85,6 +87,15 @@ class Job:
                 apart = max(rank.start() - other.end(), other.start() - rank.end())
                 if apart > (0 if rank.host and rank.host == other.host else _APART):
                     raise TraceError(f"{rank.path}: {duration(apart)} from {other.path}: must be of one run")
+
+    def _window(self) -> str:
+        """Return in words what to give of windows of a schedule that repeats: the file of the first one of each rank."""
+        first: dict[int, Rank] = {}
+        for rank in sorted(self.ranks, key=Rank.start):
+            first.setdefault(rank.rank, rank)
+        files = [os.path.basename(first[rank].path) for rank in sorted(first)]
+        more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+        return f"the files of one, such as {' '.join(files[:_NAMED])}{more}"
 
     def _cut_off(self) -> None:
         """Leave of files that were cut off what is whole, and those out of which nothing is, but for the last."""

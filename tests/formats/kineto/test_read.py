@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import numpy as np
 import pytest
@@ -372,6 +373,23 @@ def test_read__refused(tmp_path, ranks, message):
     with pytest.raises(TraceError) as error:
         files.read(path)
     assert str(error.value).removeprefix(path).removeprefix(": ") == message.format(folder=path)
+
+
+def test_read__windows_of_a_schedule_that_repeats(tmp_path):
+    """The profiler writes a file per window and rank: those of one window are a job, and which those are is said."""
+    for window, at in (("b", 100), ("a", 0)):
+        for rank in range(2):
+            (tmp_path / f"h_{rank}.{window}.pt.trace.json").write_text(Rank(rank).op("a", at, 50).text())
+    told = r"h_0\.b\.pt\.trace\.json: another window of rank 0 than .*, must be the files of one, such as h_0\.a\.\S+ h_1\.a\.\S+$"
+    with pytest.raises(TraceError, match=told):
+        files.read(str(tmp_path))
+
+
+def test_read__a_file_of_a_rank_that_is_empty(tmp_path):
+    (tmp_path / "rank0.json.gz").write_bytes(b"")
+    told = "a directory, whose rank0.json.gz is empty, must hold traces of the PyTorch profiler (rank*.json.gz)"
+    with pytest.raises(TraceError, match=f"^{re.escape(f'{tmp_path}: {told}')}$"):
+        files.read(str(tmp_path))
 
 
 def test_read__a_rank_twice(tmp_path):
