@@ -18,6 +18,8 @@ WIDTH = 120
 _columns: ContextVar[int] = ContextVar("columns", default=WIDTH)
 _NARROWEST = 40
 """Columns of the narrowest terminal that lines are fitted to."""
+_PART = 3
+"""Letters of a part of a name that may be meant by it, at least."""
 _KEPT = re.compile(r"--[a-z][a-z-]* (?:'[^']*'|[^\s(-]\S*)|\d (?:%|[num]?s|[kMGT]?B)(?!\w)|`[^`]{,40}`")
 """What is not to be torn apart: an option and what it is given, a number and its unit, a quotation."""
 _COPIED = re.compile(r"\s*(?:--|perwiz )")
@@ -121,14 +123,16 @@ def meant(word: str, known: Iterable[str]) -> str:
 
 
 def there(word: str, known: Sequence[str]) -> str:
-    """Return what there is instead of a name that is not: those like it, else the first, and which is meant.
+    """Return what there is instead of a name that is not: those that hold it, else those like it, else the first, and which is meant.
 
     `main, main,exchange ...; did you mean main?` of mian; nothing if nothing is known.
     """
     from difflib import get_close_matches
 
-    listed = get_close_matches(word, known, 3, 0.4) or known[:5]
-    return f"{', '.join(listed)}{' ...' if len(listed) < len(known) else ''}{meant(word, known)}"
+    inside = [name for name in known if len(word) >= _PART and word.lower() in name.lower()]
+    listed = inside[:3] or get_close_matches(word, known, 3, 0.4) or known[:5]
+    guess = meant(word, known) or (f"; did you mean {inside[0]}?" if len(inside) == 1 else "")
+    return f"{', '.join(listed)}{' ...' if len(listed) < len(known) else ''}{guess}"
 
 
 def columns() -> int:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from perwiz.commands import options
-
-if TYPE_CHECKING:
-    from perwiz.terms import Term
 
 HELP = "explain a word of a report, such as lag, slack or late sender; without one, list them all"
 _ENDING = """
@@ -32,22 +28,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return the exit code, after printing a line for each word."""
     from perwiz import terms, words
-    from perwiz.errors import DONE
+    from perwiz.errors import DONE, UsageError
 
-    asked = terms.find(" ".join(args.terms)) or [term for word in args.terms for term in _found(word)] or list(terms.TERMS)
-    label = max(len(term.name) for term in asked) + 2
+    whole = terms.find(" ".join(args.terms))
+    found = {word: terms.find(word) for word in args.terms}
+    asked = whole or [term for one in found.values() for term in one] if args.terms else terms.TERMS
+    label = max((len(term.name) for term in asked), default=0) + 2
     with words.fitted(words.width(sys.stdout)):
-        print("\n".join(line for term in asked for line in words.wrapped(f"{term.name:{label}}{term.meaning}", label)))
+        for line in (line for term in asked for line in words.wrapped(f"{term.name:{label}}{term.meaning}", label)):
+            print(line)
+    unknown = next((word for word, one in found.items() if not one and not whole), None)
+    if unknown is not None:
+        guess = words.meant(unknown, (name for term in terms.TERMS for name in (term.name, *term.also)))
+        raise UsageError(f"explain {words.shown(unknown)}: no word of a report{guess or ';'} perwiz explain lists them")
     return DONE
-
-
-def _found(word: str) -> list[Term]:
-    """Return the terms of a word. Raises UsageError for one that is none."""
-    from perwiz import terms, words
-    from perwiz.errors import UsageError
-
-    found = terms.find(word)
-    if not found:
-        guess = words.meant(word, (name for term in terms.TERMS for name in (term.name, *term.also)))
-        raise UsageError(f"explain {words.shown(word)}: no word of a report{guess or ';'} perwiz explain lists them")
-    return found

@@ -96,6 +96,7 @@ def test_all(capsys):
 def test_no_such_word(capsys):
     guess = "perwiz: explain slck: no word of a report; did you mean slack? perwiz explain lists them\n"
     assert explain(capsys, "slck") == (2, "", guess)
+    assert explain(capsys, "g", "slck") == (2, explain(capsys, "g")[1], guess)
     assert explain(capsys, "qqq") == (2, "", "perwiz: explain qqq: no word of a report; perwiz explain lists them\n")
 
 

@@ -163,6 +163,17 @@ def test_region__names_at_most_five():
     refused("region:1", "region '1': no such region, the trace has qqq, www, eee, rrr, ttt ...", b.trace())
 
 
+def test_region__names_that_hold_the_word_come_first():
+    """A word of three letters or more; it is meant if one name alone holds it."""
+    b = build.Builder(1)
+    for name in ("aten::relu", "enumerate(DataLoader)#_Single.__next__", "Loads"):
+        with b.region(0, name):
+            pass
+    told, name = "the trace has enumerate(DataLoader)#_Single.__next__", "enumerate(DataLoader)#_Single.__next__"
+    refused("region:dataloader", f"region 'dataloader': no such region, {told} ...; did you mean {name}?", b.trace())
+    refused("region:load", f"region 'load': no such region, {told}, Loads ...; did you mean Loads?", b.trace())
+
+
 def test_calls__steps_are_the_kth_on_every_rank():
     """Rank 0 goes through `outer` twice, the second time with `inner` in it twice; rank 1 once, and calls what comes after."""
     b = build.Builder(2)
