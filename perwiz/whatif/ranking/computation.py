@@ -229,13 +229,16 @@ def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
         _, number, step = selectors.all_steps(trace, instances)
         rows, of = segments.inside(instances)
         rows, of = rows[own[rows]], of[own[rows]]
-        cell = place[segments.location[rows]] * len(number) + step[of]
-        flat = np.bincount(cell, segments.length[rows], len(ranks) * len(number)).astype("f8")
-        computed = trace.share.reduced(flat, "sum").reshape(len(ranks), -1)
-        total = computed.sum(axis=1)
+        cell, which = np.unique(place[segments.location[rows]] * len(number) + step[of], return_inverse=True)
+        spent, (rank, at) = np.bincount(which, segments.length[rows], len(cell)), np.divmod(cell, max(len(number), 1))
+        total = trace.share.reduced(np.bincount(rank, spent, len(ranks)), "sum")
         row = int(total.argmax())
-        others = np.delete(total, row)
-        often = 2 * int((computed.argmax(axis=0) == row).sum()) > len(number) > 1
+        others, its = np.delete(total, row), rank == row
+        longest = np.zeros(len(number))
+        np.maximum.at(longest, at[~its], spent[~its])
+        longest = trace.share.reduced(longest, "max")
+        ahead = int((spent[its] > longest[at[its]]).sum())
+        often = 2 * trace.share.total(ahead) > len(number) > 1
         if often and others.min(initial=np.inf) > 0 and total[row] > _ALONE * others.max(initial=0) and ranks[row] not in masters:
             mean = float(others.mean())
             found.append(_AloneInRegion(name, int(ranks[row]), float(total[row]) - mean, float(total[row]) / mean))
