@@ -34,6 +34,8 @@ _TOLD = 1000
 """Columns of what a run tells of itself."""
 _REGION = 30
 """Columns of a region in a table of waits."""
+NEEDED = "only as far as nobody needs what it brings before"
+"""Why nobody can keep what hidden communication promises."""
 
 
 def head(trace: Trace) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perwiz import words
-from perwiz.report import misfit, spans
+from perwiz.report import blocks, misfit, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.answer import UNEXPLAINED, below, far_bound, in_short, other, parts, stands_out, waits_in_turn
 from perwiz.report.domino.change import named, only_if, parts_of, shown
@@ -22,7 +22,7 @@ _BOUND = {
     "zero-time": "calls always take some time; a program without them may gain more: what they copy, and push out of caches, costs the"
     " computation of both sides, and no trace tells how much",
     "network": "no network is for free",
-    "hide": "only as far as nobody needs what it brings before",
+    "hide": blocks.NEEDED,
     "scale": "only as far as kernels are there to hide it",
     "micro-batches": "pieces may be only so small",
 }

@@ -247,6 +247,7 @@ def _effect(predict: PredictDocument) -> Facts:
         facts.append(("deadlock", f"{predict.deadlocks} {stopped}"))
     if predict.hypotheses:
         facts += [fact for team in predict.teams for fact in teams.facts(team)]
+        facts += [("at best", blocks.NEEDED)] * any(asked.startswith("hide ") for asked in predict.hypotheses)
         facts += algorithms.facts(predict.algorithms)
         facts += teams.pieces(predict.hypotheses) if predict.gain_ns <= 0 else []
         facts += [*order.move_facts(predict.order, predict.hypotheses), *order.choice_facts(predict.matching)]

@@ -9,7 +9,8 @@ import pytest
 
 import perwiz
 from kinetos import Rank, hiding, put, two_ranks
-from perwiz.errors import TraceError, UsageError
+from perwiz.cli import main
+from perwiz.errors import DONE, TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.kineto import names
 from perwiz.formats.kineto.rank import numbered
@@ -578,13 +579,15 @@ def test_read__clocks_of_hosts_that_may_be_right(tmp_path):
     assert (trace.faults, len(trace.offsets)) == ((), 0)
 
 
-def test_hide__full_overlap(tmp_path):
+def test_hide__full_overlap(tmp_path, capsys):
     """Worked by hand: the second kernel, of 9, follows the first at 50 instead of the sum, which ends at 80 and not the kernel at 90.
 
     The host waits for the whole device, so it goes on 10 us earlier. Where nothing waits for a collective there is nothing to hide.
     """
     trace = perwiz.read(put(tmp_path / "job", hiding()))
     assert perwiz.predict(trace, ["hide op:dist_all_reduce"], draws=0).gain == 10_000
+    assert main(["predict", str(tmp_path / "job"), "--hide", "op:dist_all_reduce", "--draws", "0", "-q"]) == DONE
+    assert "\nat best       only as far as nobody needs what it brings before\n" in capsys.readouterr().out
     asker = Asker(replayed(trace))
     (hidden,) = devices.overlap(asker)
     assert (hidden.question, hidden.makespan, hidden.bound) == ("hide op:dist_all_reduce", asker.run.makespan - 10_000, True)
