@@ -12,6 +12,7 @@ it ends in the second part, a step is whole if as much was launched and ran in i
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -169,12 +170,16 @@ def _lost(part: _Part) -> I8:
 
     asked 1 5   done 7   out 0
     """
-    free = list(range(len(part.kind)))
+    asked = {kind: np.flatnonzero(part.kind == kind).tolist() for kind in np.unique(part.kind).tolist()}
+    lost = []
     for op, begun in zip(part.op[::-1].tolist(), part.at.enter[::-1].tolist(), strict=True):
-        fits = [k for k in free if part.kind[k] == op and part.asked.enter[k] <= begun]
-        if fits:
-            free.remove(fits[-1])
-    return np.array(free, "i8")
+        free = asked.get(op, [])
+        while free and part.asked.enter[free[-1]] > begun:
+            lost.append(free.pop())
+        if free:
+            free.pop()
+    lost += itertools.chain(*asked.values())
+    return np.array(sorted(lost), "i8")
 
 
 def _as_others(part: _Part, lost: I8, there: _Part, rank: Rank, apart: int, span: _Span) -> Filled:
