@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from perwiz.trace.tables import Calls, Collectives, Members, Offsets, Times
 from perwiz.words import duration, several
 
 _NAMED = 3
+_APART = 10**6
+"""What clocks of devices and hosts may be off by where they are not wrong, ns."""
+_OFTEN = 0.1
+"""Part of the collectives of a rank in which it may nevertheless be alone."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -44,6 +49,44 @@ def offsets(
     more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
     said = f"clocks against {nodes[0]}: {', '.join(told[:_NAMED])}{more}; moved by the ends of {several(seen, 'collective')}"
     return Offsets(np.arange(len(node), dtype="i4"), np.zeros(len(node), "i8"), by, zero, zero), said
+
+
+class Alone(NamedTuple):
+    """A rank that others do not meet in collectives in which all wait for all."""
+
+    rank: int
+    often: int
+    """In how many it leaves before others come, or comes when they have left."""
+    of: int
+    most: int
+    """By how much at most, ns."""
+
+
+def alone(process: I4, calls: Calls, collectives: Collectives, members: Members, times: Times, moved: Offsets) -> list[Alone]:
+    """Return which ranks cannot have been where most others are, given the rank of each location, and by how much clocks are moved.
+
+    Where all wait for all, each is there from when the last comes to when the first leaves. Who leaves before half of them came, or
+    comes when half have left, belongs to others. Of two, or of halves, the first is not named.
+    """
+    ns = np.zeros(len(process), "i8")
+    ns[moved.location] = np.rint(moved.offset * 1e3)
+    by = ns[calls.location]
+    met = _met(process, calls, collectives, members, Times(times.enter + by, times.leave + by))
+    begin = np.flatnonzero(np.diff(met.collective, prepend=-1))
+    if not len(begin):
+        return []
+    count = np.diff(np.append(begin, len(met.host)))
+    own = np.repeat(np.arange(len(begin)), count)
+    comes = met.entered[np.lexsort((met.entered, met.collective))[begin + count // 2]][own]
+    leaves = met.left[np.lexsort((met.left, met.collective))[begin + (count - 1) // 2]][own]
+    off = np.maximum(comes - met.left, met.entered - leaves)
+    often, of = np.bincount(met.host[off > _APART], minlength=met.host.max() + 1), np.bincount(met.host)
+    found = np.flatnonzero(often > np.maximum(_OFTEN * of, 1))
+    if len(found) == len(np.unique(met.host)):
+        found = found[1:]
+    most = np.zeros(len(of), "i8")
+    np.maximum.at(most, met.host, off)
+    return [Alone(rank, int(often[rank]), int(of[rank]), int(most[rank])) for rank in found.tolist()]
 
 
 def _met(node: I4, calls: Calls, collectives: Collectives, members: Members, times: Times) -> _Met:

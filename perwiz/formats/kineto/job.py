@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
@@ -15,7 +16,7 @@ from perwiz.formats.kineto import cutoff, events, files
 from perwiz.formats.kineto.rank import Rank
 from perwiz.trace.arrays import I4
 from perwiz.trace.resources import at_once
-from perwiz.words import duration, several
+from perwiz.words import duration, several, shown
 
 _APART = 3600 * 10**9
 """Time between files that cannot be of one run, however wrong the clocks of hosts are, ns."""
@@ -87,6 +88,19 @@ class Job:
                 apart = max(rank.start() - other.end(), other.start() - rank.end())
                 if apart > (0 if rank.host and rank.host == other.host else _APART):
                     raise TraceError(f"{rank.path}: {duration(apart)} from {other.path}: must be of one run")
+        self._check_groups()
+
+    def _check_groups(self) -> None:
+        """Raise TraceError if two files name a group alike, with a rank in both, that has other ranks in one."""
+        told: dict[str, dict[tuple[int, ...], Rank]] = defaultdict(dict)
+        for rank in self.ranks:
+            for group in rank.groups.values():
+                known = told[group.name]
+                for ranks, other in () if group.ranks in known else known.items():
+                    if not set(ranks).isdisjoint(group.ranks):
+                        named = f"process group {shown(group.name)} of {_ranks(group.ranks)}, in {other.path} of {_ranks(ranks)}"
+                        raise TraceError(f"{rank.path}: {named}: must be of one job")
+                known[group.ranks] = rank
 
     def _window(self) -> str:
         """Return in words what to give of windows of a schedule that repeats: the file of the first one of each rank."""
@@ -132,6 +146,12 @@ class Job:
         hosts = list(dict.fromkeys(rank.host for rank in self.ranks if rank.host))
         place = {host: k for k, host in enumerate(hosts)}
         return tuple(hosts), np.array([place.get(rank.host, -1) for rank in self.ranks], "i4")
+
+
+def _ranks(ranks: tuple[int, ...]) -> str:
+    """Return the ranks of a group in words."""
+    more = f" and {len(ranks) - _NAMED} more" if len(ranks) > _NAMED else ""
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_NAMED]))}{more}"
 
 
 def _longest(steps: list[int], common: set[int]) -> list[int]:

@@ -24,7 +24,7 @@ from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.numbers import distinct_pairs, paths, running
 from perwiz.trace.tables import NONE, Calls, Labels, Links, Locations, Paths, Regions, Times
 from perwiz.trace.trace import Counts, Timeline, Trace
-from perwiz.words import several
+from perwiz.words import duration, several
 
 _IDLES = [operations.OP[name] for name in ("device_idle", "thread_idle")]
 _INFERRED = "inferred"
@@ -133,7 +133,9 @@ class _Builder:
         self.roots = roots.inferred(found, calls, times, locations.process, messages, comms) if found.rootless else roots.Roots(found)
         instances = self.roots.instances
         moved, said = clocks.offsets(nodes, locations.node, calls, instances.collectives, instances.members, times)
-        self.job.faults = [*self._strangers(calls, instances, messages), *([said] if said else []), *self.job.faults]
+        apart = clocks.alone(locations.process, calls, instances.collectives, instances.members, times, moved)
+        strange = [*self._strangers(calls, instances, messages), *self._alone(apart)]
+        self.job.faults = [*strange, *([said] if said else []), *self.job.faults]
         return Trace(
             path=self.path,
             format="PyTorch profiler",
@@ -240,6 +242,15 @@ class _Builder:
         lone = np.setdiff1d(pairs[shared, 1], met).tolist()
         why = "nothing that it does with other ranks is done by them: must be of one job"
         return [f"{rank.path}: {why}" for rank in self.job.ranks if rank.rank in lone]
+
+    def _alone(self, found: list[clocks.Alone]) -> list[str]:
+        """Return in words which ranks others do not meet."""
+        path = {rank.rank: rank.path for rank in self.job.ranks}
+        what = "leaves before others come, or comes when they have left, by up to"
+        return [
+            f"{path[one.rank]}: in {one.often} of {several(one.of, 'collective')} it {what} {duration(one.most)}: must be of one job"
+            for one in found
+        ]
 
     def _defects(self) -> tables.Defects:
         out = defects.DefectList()

@@ -10,7 +10,7 @@ import pytest
 import perwiz
 from kinetos import Rank, hiding, put, two_ranks
 from perwiz.cli import main
-from perwiz.errors import DONE, TraceError, UsageError
+from perwiz.errors import DONE, INCOMPLETE, TraceError, UsageError
 from perwiz.formats import files
 from perwiz.formats.kineto import names
 from perwiz.formats.kineto.rank import numbered
@@ -551,6 +551,55 @@ def test_read__a_rank_of_another_job(tmp_path):
     file.write_text(file.read_text().replace('"world_size": 2', '"world_size": 3'))
     why = "nothing that it does with other ranks is done by them: must be of one job"
     assert files.read(path).faults == (f"{path}/rank2.json: {why}",)
+
+
+def test_read__groups_that_contradict(tmp_path):
+    """Group 1 is of ranks 0 and 1 in one file, and of 1 and 2 in the other; of 0 and of 1 alone they may be two of one name."""
+
+    def job(name, *groups):
+        told = [{"rank": k, "world_size": 3, "pg_config": [{"pg_name": "1", "ranks": groups[k]}]} for k in (0, 1)]
+        ranks = [Rank(k, 3, distributedInfo=told[k]) for k in (0, 1)]
+        return put(tmp_path / name, *(rank.op("aten::mm", 0, 9) for rank in ranks))
+
+    assert len(files.read(job("good", [0], [1])).locations) == 2
+    path = job("bad", [0, 1], [1, 2])
+    named = f"{path}/rank1.json: process group 1 of ranks 1, 2, in {path}/rank0.json of ranks 0, 1: must be of one job"
+    with pytest.raises(TraceError, match=f"^{re.escape(named)}$"):
+        files.read(path)
+
+
+def meeting(*begins, host=("n0",)):
+    """Return ranks that are in as many collectives, each 2000 us long, of all, given when each begins of each rank, ms."""
+    ranks = []
+    for k, begin in enumerate(begins):
+        rank = Rank(k, len(begins), host_name=host[k % len(host)])
+        for number, at in enumerate(begin):
+            rank.nccl("AllReduce", 1000 * at - 10, 1000 * at, 2000, number, ranks=str(list(range(len(begins)))))
+        ranks.append(rank.call("cudaDeviceSynchronize", 1000 * begin[-1] + 100, 3000))
+    return ranks
+
+
+def test_read__ranks_of_jobs_that_run_at_one_time(tmp_path):
+    """Of three, on one host, the last leaves its four collectives 3, 3 and 2 ms before the others come, and once meets them.
+
+    Of two the second is named: it comes 3 ms after the first has left, each time.
+    """
+    path = put(tmp_path / "three", *meeting((15, 25, 35, 44), (15, 25, 35, 44), (10, 20, 31, 44)))
+    why = "of 4 collectives it leaves before others come, or comes when they have left, by up to 3.000 ms: must be of one job"
+    assert files.read(path).faults == (f"{path}/rank2.json: in 3 {why}",)
+    assert main(["domino", path, "-q"]) == INCOMPLETE
+    path = put(tmp_path / "two", *meeting((10, 20, 30, 40), (15, 25, 35, 45)))
+    assert files.read(path).faults == (f"{path}/rank1.json: in 4 {why}",)
+
+
+def test_read__hosts_whose_clocks_no_shift_makes_right(tmp_path):
+    """One has steps of 14 ms, the other of 10: whatever its clock is moved by, they do not meet. Steps of one length are one job's."""
+    path = put(tmp_path / "apart", *meeting((10, 24, 38, 52, 66), (10, 20, 30, 40, 50), host=("n0", "n1")))
+    why = "in 4 of 5 collectives it leaves before others come, or comes when they have left, by up to 6.000 ms: must be of one job"
+    moved = "clocks against n0: n1 8.000 ms behind; moved by the ends of 5 collectives"
+    assert files.read(path).faults == (f"{path}/rank1.json: {why}", moved)
+    path = put(tmp_path / "one", *meeting((10, 20, 30), (510, 520, 530), host=("n0", "n1")))
+    assert files.read(path).faults == ("clocks against n0: n1 500.0 ms ahead; moved by the ends of 3 collectives",)
 
 
 @pytest.mark.parametrize("ahead", [5_000, 3_000_000_000])
