@@ -24,7 +24,6 @@ from perwiz.graph.graph import (
     MESSAGE,
     PROBE,
     RENDEZVOUS,
-    START,
     TRANSFER,
     Graph,
     entering,
@@ -43,7 +42,6 @@ from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
 from perwiz.trace.arrays import I4, I8, Mask, chunks
 from perwiz.trace.origin import Origin
-from perwiz.trace.parts import launches
 from perwiz.trace.resources import at_once, in_parts, map_threads, remembered, thread_count
 from perwiz.trace.tables import NONE, Locations, Times
 from perwiz.trace.trace import Timeline, Trace
@@ -261,7 +259,7 @@ def lags(
     """
     table = trace.messages
     waits, holds = synchronous(trace, model, size), holding(trace, model, size)
-    gaps, launched = Gaps(trace, model, size), launches.delays(trace)
+    gaps = Gaps(trace, model, size)
     mover = None
     if graph.supposed or graph.deadlocks:
         other = None if size is table.bytes else size
@@ -283,8 +281,6 @@ def lags(
             lag[edge[others]] = CUT
         edge = np.flatnonzero(kind == GAP)
         lag[edge] = gaps.after(cause[edge])
-        edge = np.flatnonzero(kind == START)
-        lag[edge] = launched[cause[edge]]
 
     map_threads(fill, chunks(graph.edges), thread_count(graph.edges))
     interfaces.fill(trace, graph, model, size, out, inside)
