@@ -43,6 +43,8 @@ def test_questions__as_predict(browser, tmp_path, name):
     for row in used[:1]:
         words = f"speeds: [{{rank: 1, factor: 1.5}}], scales: [{{row: {row}, factor: 0.37}}]"
         asked(browser, run, (["speed rank:1=1.5", f"scale {trace.names[row]}=0.37"], words))
+        words = f"speeds: [], scales: [{{row: {row}, rank: 1, factor: 0.37}}]"
+        asked(browser, run, ([f"scale {trace.names[row]}@rank:1=0.37"], words))
     assert browser.complaints() == []
 
 

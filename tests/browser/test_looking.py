@@ -9,7 +9,8 @@ import perwiz
 from browser.chromium import PATH
 from browser.conftest import SRTEST
 from browser.pages import dots, small
-from perwiz.report.page.analyses import Other
+from perwiz.report.page import page as html_report
+from perwiz.report.page.analyses import Other, gathered
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.run import replayed
 
@@ -190,6 +191,19 @@ def test_phone__lanes_are_as_wide_as_it_and_two_fingers_zoom(browser, srtest):
     assert browser.run(shown) == [pytest.approx(span / 3, rel=0.02), pytest.approx(middle, abs=span / 60)]
     browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
     browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
+
+
+def test_narrow__lanes_are_high_enough_to_be_named(browser, tmp_path):
+    """On 500 dots each lane of a training job has room for its name; those of threads without functions have none for functions."""
+    path = tmp_path / "page.html"
+    path.write_text(html_report.page(gathered(perwiz.read(str(SRTEST.parent / "training-slow")))), encoding="utf-8")
+    browser.call("Emulation.setDeviceMetricsOverride", width=500, height=900, deviceScaleFactor=1, mobile=False)
+    browser.open(path)
+    rows = browser.run("perwiz.view.rows().map(({kind, label, height, bar}) => [kind, label, height, bar])")
+    lanes = [row for row in rows if row[0] == "lane"]
+    browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
+    assert [label for _, label, *_ in lanes] == [f"rank {rank}{thread}" for rank in (0, 1) for thread in ("", ".1", ".2")]
+    assert [(height, height == bar) for *_, height, bar in lanes if height < 26] == 4 * [(14, True)]
 
 
 def test_old_browser__is_told(browser, srtest, tmp_path):

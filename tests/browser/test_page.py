@@ -74,9 +74,7 @@ def test_opens__re_measured(browser, tmp_path):
     trace, model = build.late_sender(), build.hand_model()
     after = perwiz.predicted_trace(perwiz.predict(trace, "zero-wait all", model=model, clock="none"))
     browser.open(written(tmp_path / "unasked.html", trace, against=after, model=model, clock="none"))
-    assert "re-measured 75.59 us, shorter by 50.01 us (39.8 % of the recorded run)" in browser.run(
-        "document.getElementById('head').innerText"
-    )
+    assert "recorded \u2192 75.59 us re-measured, shorter by 50.01 us (39.8 %)" in browser.run("document.getElementById('head').innerText")
     quiet(browser)
 
 
@@ -95,7 +93,7 @@ def test_opens__matched_anew(browser, tmp_path):
 def test_opens__one_process(browser, tmp_path):
     browser.open(written(tmp_path / "one.html", perwiz.read(str(TRACES / "nesttest.alog.gz"))))
     head = browser.run("document.getElementById('head').innerText")
-    assert "1 process \u00b7 0 MPI calls \u00b7 0 messages" in head
+    assert "1 process \u00b7 0 MPI calls \u00b7 waiting 0 ns" in head
     quiet(browser)
 
 

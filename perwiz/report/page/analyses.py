@@ -18,6 +18,7 @@ from perwiz.report.domino.first import first_bound, pays
 from perwiz.report.domino.records import DominoDocument
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Timeline, Trace
+from perwiz.whatif.compare.apart import Apart, apart
 from perwiz.whatif.compare.compare import Comparison, compare
 from perwiz.whatif.compare.unasked import Unasked, unasked
 from perwiz.whatif.health import Health
@@ -112,6 +113,8 @@ class Report:
     """Whether there were hypotheses."""
     comparison: Comparison | None
     """With a measured run, if one was given."""
+    chance: Apart | None
+    """How far both may lie apart by chance; None of a prediction, and where too little repeats to tell."""
     unasked: Unasked | None
     """How its program changed otherwise than asked; None if nothing says so."""
     command: str
@@ -183,6 +186,8 @@ def gathered(
     prediction = predict(trace, question, machine, clock=clock) if question else None
     tell(4, 5)
     comparison = compare(trace, against, None, asked, machine, clock) if against else None
+    sides = comparison.sides if comparison and not asked else ()
+    repeated = [replayed(side.trace, machine_of(model, side.trace), "none") for side in sides]
     return Report(
         run=run,
         domino=domino,
@@ -192,6 +197,7 @@ def gathered(
         prediction=prediction,
         asked=bool(asked),
         comparison=comparison,
+        chance=apart(comparison, repeated) if comparison and comparison.difference else None,
         unasked=unasked(comparison, trace, against, machine, clock) if comparison and against else None,
         command=command,
         ask=ask,

@@ -110,12 +110,14 @@ def _comparison(report: Report) -> PanelData | None:
         return None
     changed = [*called(of_calls(comparison)), *([otherwise(unasked(comparison, report.unasked))] if report.unasked else [])]
     return {
+        "asked": report.asked,
         "whole": comparison.second.timeline.makespan,
         "off": comparison.first.makespan - comparison.second.makespan,
         "of": comparison.reference.makespan,
         "reference": "measured run" if comparison.reference is comparison.second else "recorded run",
         "from": comparison.begin.word,
         "trace": words.shown(comparison.second.trace.path, 300),
+        "chance": "" if report.chance is None else "which may be all chance" if report.chance.within else "more than chance",
         "unasked": "; ".join(changed) if changed else None,
     }
 

@@ -204,20 +204,16 @@ const page = window.perwiz = (function () {
   function headline(head) {
     document.getElementById("old").remove();
     const asked = head.asked.length > 0, answer = node("p", {class: "answer"}, node("b", {}, time(head.recorded)), " recorded");
-    if (head.predicted !== null) {
+    const compared = head.comparison;
+    if (compared && !asked) answer.append(" \u2192 ", node("b", {}, time(compared.whole)), " re-measured, ", ...differs(compared));
+    else if (head.predicted !== null) {
       const gain = head.recorded - head.predicted, told = node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")");
       if (!asked && !head.by) answer.append("; no change that pays was found, there is ", told, " to gain at best");
       else answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ", told, asked ? "" : " " + head.by);
     }
-    if (head.comparison) {
-      const {off, of, reference, whole, from, unasked} = head.comparison;
-      answer.append("; re-measured ", node("b", {}, time(whole)), ", ",
-        off ? (asked ? "predicted too " + (off < 0 ? "short" : "long") : off < 0 ? "longer" : "shorter") + " by " + time(Math.abs(off)) +
-          " (" + share(Math.abs(off), of) + " of the " + reference + ")" : "exactly as " + (asked ? "predicted" : "recorded"),
-        from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on", unasked ? node("b", {}, "; but " + unasked) : "");
-    }
+    if (compared && asked) answer.append("; re-measured ", node("b", {}, time(compared.whole)), ", ", ...differs(compared));
     const many = (number, one, all) => number + " " + (number === 1 ? one : all);
-    const told = [head.lanes, many(head.calls, head.noun, head.noun + "s"), many(head.messages, "message", "messages"),
+    const told = [head.lanes, many(head.calls, head.noun, head.noun + "s"), ...(head.messages ? [many(head.messages, "message", "messages")] : []),
       "waiting " + time(head.waiting) + " in all"];
     if (head.span) told.unshift(head.span);
     told.push(...head.shares);
@@ -234,6 +230,13 @@ const page = window.perwiz = (function () {
     if (asked) box.append(node("p", {class: "sub"}, "asked: ", node("code", {}, head.asked.join("; "))));
     box.append(facts(head.best));
     if (head.sure.length) box.append(node("details", {}, node("summary", {}, "how sure"), facts(head.sure)));
+  }
+
+  // How far a measured run is from the predicted one, or from the recorded one, and whether that may be chance.
+  function differs({off, of, reference, asked, from, chance, unasked}) {
+    const told = (asked ? "predicted too " + (off < 0 ? "short" : "long") : off < 0 ? "longer" : "shorter") + " by ";
+    return [...(off ? [told, node("b", {}, time(Math.abs(off)) + " (" + share(Math.abs(off), of) + ")"), asked ? " of the " + reference : ""] : ["exactly as " + (asked ? "predicted" : "recorded")]),
+      from === "start" ? "" : " from " + (from === "init" ? "the end of MPI_Init" : from) + " on", chance ? ", " + chance : "", unasked ? node("b", {}, "; but " + unasked) : ""];
   }
 
   function failed(error) {

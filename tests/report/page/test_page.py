@@ -135,8 +135,19 @@ def test_head__re_measured(tmp_path):
         again = html_health.document(report)["blocks"][1]
         assert (again["title"], again["facts"][0]) == ("Re-measured trace", ["file", path])
         found = html_report.head(report)["comparison"]
-        assert found == {"whole": 403_130_934, "off": off, **base, "from": "start", "trace": path, "unasked": None}
+        told = {"asked": bool(asked), "chance": "", "unasked": None}
+        assert found == {"whole": 403_130_934, "off": off, **base, "from": "start", "trace": path, **told}
         assert found["of"] == report.comparison.reference.makespan, "what compare divides by"
+
+
+def test_head__says_whether_a_difference_is_chance():
+    """As `perwiz compare` does of these runs: 105.3 ms apart, of which runs of the same tell 69.32 ms."""
+    trace, after = (perwiz.read(str(TRACES / name)) for name in ("training-slow", "training-balanced"))
+    report = gathered(trace, against=after)
+    assert (report.chance.difference, report.chance.most) == (-105_258_904, 69_323_370)
+    assert html_report.head(report)["comparison"]["chance"] == "more than chance"
+    small = dataclasses.replace(report, chance=dataclasses.replace(report.chance, most=105_258_904))
+    assert html_report.head(small)["comparison"]["chance"] == "which may be all chance"
 
 
 def test_timeline__says_where_runs_are_compared_from():

@@ -32,6 +32,14 @@ def srtest():
     return replayed(perwiz.read(SRTEST), "default")
 
 
+def test_messages__none():
+    """Ranks that only call collectives: no columns of messages, and rows are who comes late."""
+    data = html_messages.document(replayed(perwiz.read(str(pathlib.Path(SRTEST).parent / "training-slow"))))
+    (kind,) = data["kinds"]
+    assert (data["sends"], kind["title"]) == (False, "waits for who came last")
+    assert kind["table"]["head"] == ["comes late", "waits", kind["title"], ""]
+
+
 def test_messages__srtest(srtest):
     """A ring of three ranks, five rounds of 12 bytes; nobody waits for whom it does not get a message from, but in barriers."""
     found = naive_panels.matrix(html_messages.document(srtest))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 
 import build
 import naive_panels
+import perwiz
 from perwiz.report.page.analyses import wait_states
 from perwiz.report.page.panels import states as html_states
 from perwiz.report.page.tables import size
@@ -103,6 +105,14 @@ def test_document__nothing_gains__mpi_or_computation_first():
     found, data = data_of(build.one_process())
     assert names(found)[data["start"][0]] == "mpi"
     assert data_of(build.empty())[1]["start"] == [0, 0]
+
+
+def test_metrics__without_words_of_mpi():
+    """A training job calls none: what Scalasca calls after MPI and POSIX is told as what it is."""
+    trace = perwiz.read(str(pathlib.Path(__file__).parents[3] / "traces" / "training-slow"))
+    titles = [metric["title"] for metric in data_of(trace)[1]["metrics"]]
+    assert {"Between ranks", "Threads", "Communications", "Bytes transferred"} <= set(titles)
+    assert not [title for title in titles if "MPI" in title or "POSIX" in title]
 
 
 def test_system__one_level_of_ranks():

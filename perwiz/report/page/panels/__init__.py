@@ -13,7 +13,7 @@ PANELS: tuple[tuple[str, str, Callable[[Report], Any]], ...] = (
     ("live", "What if", lambda report: live.document(report.run, report.ask, report.others)),
     ("states", "Wait states", lambda report: states.document(report.states)),
     ("waits", "Waits", lambda report: waits.document(report.run)),
-    ("messages", "Messages", lambda report: messages.document(report.run)),
+    ("messages", "Who waits for whom", lambda report: messages.document(report.run)),
     ("efficiency", "Efficiency", lambda report: efficiency.document(report.states, report.critical)),
     ("phases", "Over time", lambda report: phases.document(report.states)),
     ("stragglers", "Stragglers", lambda report: stragglers.document(report.run)),

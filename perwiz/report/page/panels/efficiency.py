@@ -16,6 +16,7 @@ from perwiz.report.page.analyses import WaitStates
 from perwiz.report.page.tables import Cell, PanelData, bar, fewer, table
 from perwiz.report.patterns import hybrid as hybrids
 from perwiz.report.patterns.causes import part_name
+from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif.limits.balance import balance
 from perwiz.whatif.limits.bound import bound_of
@@ -68,18 +69,18 @@ def _efficiencies(states: WaitStates) -> PanelData:
 
 
 def _hybrid(run: Run) -> list[PanelData]:
-    """Return the efficiencies by MPI and threads; nothing if no process has several threads."""
+    """Return the efficiencies by ranks and threads; nothing if no process has several threads."""
     found = hybrids.document(run)
     if found is None:
         return []
-    columns = found.whole, found.mpi, found.threads
+    columns, ranks = (found.whole, found.mpi, found.threads), "MPI" if operations.MPI[run.trace.calls.op].any() else "ranks"
     rows = [[title, *(_part(getattr(column, name)) for column in columns)] for title, name in hybrids.MULTIPLIED]
-    tables = [table(["factor", "all threads", "MPI", "threads"], rows)]
+    tables = [table(["factor", "all threads", ranks, "threads"], rows)]
     if found.added:
         cells = [[title, _part(getattr(found.added, name))] for title, name in hybrids.ADDED]
         tables.append(table(["losses added", "efficiency"], cells))
-    note = f"{found.name}: all threads = MPI x threads; what first threads do outside of MPI calls is useful to MPI; below 80 %: !"
-    return [_block("Efficiency of MPI and threads", note, tables)]
+    note = f"{found.name}: all threads = {ranks} x threads; what first threads do outside of calls is useful to {ranks}; below 80 %: !"
+    return [_block(f"Efficiency of {ranks} and threads", note, tables)]
 
 
 def _part(value: float) -> Cell:

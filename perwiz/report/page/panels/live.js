@@ -46,7 +46,7 @@ function liveQuestion(data, run) {
     return mask;
   };
   const asked = () => ({waits: waits(), speeds: [...speeds].sort((a, b) => a[0] - b[0]).map(([rank, factor]) => ({rank, factor})),
-    scales: [...scales].map(([row, factor]) => ({row: row.row, factor})), ...network});
+    scales: [...scales].map(([row, factor]) => ({row: row.row, rank: row.rank, factor})), ...network});
   const clear = () => {
     Object.values(ticked).forEach((some) => some.clear());
     speeds.clear();
@@ -162,7 +162,7 @@ async function livePanel(box, data) {
     node("div", {class: "whatifs"}, list("Calls that do not wait", "They go on as if their partners had come; the partners come when they did.", sites),
       list("Inside a region nothing waits", "Calls made in it, at any depth.", regions),
       list("Ranks", data.bounded ? "Tick: none of its calls waits. Drag: it computes faster or slower." : "Tick: none of its calls waits.", ranks),
-      list("Computation of a region", "What is computed inside it; MPI calls keep their work.", scales), data.graph ? liveNetworkPart(data, slider, question, list, row) : null,
+      list("Computation of a region", "What is computed inside it; calls keep theirs.", scales), data.graph ? liveNetworkPart(data, slider, question, list, row) : null,
       data.changes.length ? liveChanges(data.changes) : null)].filter(Boolean));
   page.on("select", (value) => {
     chosen.replaceChildren();

@@ -218,11 +218,12 @@ function liveComputed(graph, {speeds, scales}) {
   if (made && made.key === key) return made;
   const {run, local, begun, ended, places, doc} = graph, gap = local.slice();
   const parts = graph.segments = graph.segments || liveSegments(graph), {at, cuts, bands, sides} = parts, moved = cuts.slice();
-  const scaled = scales.map(({row, factor}) => ({within: liveWithin(run, row), factor})), deep = new Int32Array(scaled.length);
+  const scaled = scales.map(({row, rank, factor}) => ({within: liveWithin(run, row), there: (place) => rank === undefined || run.doc.processes[place] === rank, factor})), deep = new Int32Array(scaled.length);
   const ranks = speeds.map(({rank, factor}) => ({places: liveProcessors(run, rank), by: 1 / factor}));
   for (let place = 0; place < places; place++) {
     const own = ranks.filter((one) => one.places.has(place)).map((one) => one.by);
-    if (!own.length && !scaled.length) continue;
+    const here = scaled.filter(({there}) => there(place));
+    if (!own.length && !here.length) continue;
     deep.fill(0);
     for (let v = begun[place] + 1; v <= ended[place]; v += 2) {
       const behind = v === ended[place] ? run.first[place + 1] : (v - 2 * place - 2) / 2, whole = local[v];
@@ -232,12 +233,12 @@ function liveComputed(graph, {speeds, scales}) {
         const until = k < at[v + 1] ? Math.max(0, Math.min(cuts[k], whole)) : whole;
         let length = until - from;
         if (length && program) for (const by of own) length = liveRound(length * by);
-        if (length) for (let i = 0; i < scaled.length; i++) if (deep[i]) length = liveRound(length * scaled[i].factor);
+        if (length) for (let i = 0; i < here.length; i++) if (deep[i]) length = liveRound(length * here[i].factor);
         total += length;
         from = until;
         if (k === at[v + 1]) break;
         if (cuts[k] >= 0) moved[k] = total;
-        for (let i = 0; i < scaled.length; i++) deep[i] += scaled[i].within[run.bands.path[bands[k]]] * sides[k];
+        for (let i = 0; i < here.length; i++) deep[i] += here[i].within[run.bands.path[bands[k]]] * sides[k];
       }
       gap[v] = total;
     }
@@ -254,7 +255,7 @@ function liveProcessors(run, rank) {
   return new Set(all.length > 1 ? all.filter((k) => !run.isStream(k)) : all);
 }
 
-// The run under {waits: calls that do not wait (mask or null), speeds: [{rank, factor}], scales: [{row, factor}], L, G}: times per vertex,
+// The run under {waits: calls that do not wait (mask or null), speeds: [{rank, factor}], scales: [{row, rank, factor}], L, G}: times per vertex,
 // the weights, and where region boundaries move.
 function liveSwept(graph, asked) {
   const {order, chain, size, source, kind, start, first, calls, entered} = graph, time = new Float64Array(size), free = new Uint8Array(size);

@@ -26,8 +26,8 @@ page.panel("messages", {async draw(box, data) {
   });
   const choose = (wanted) => {
     const k = place.get(at = wanted), from = names[Math.floor(at / n)], to = names[at % n];
-    note.replaceChildren(...at < 0 ? ["Row: who sends or comes late; column: who receives or waits.", node("span", {class: "screen"}, " Arrow keys choose a cell, Enter shows its longest wait.")] : [
-      from + " \u2192 " + to + ": " + (k === undefined ? "nothing" : values[0][k] + " messages, " + page.size(values[1][k]) + "; " + to + " waits " +
+    note.replaceChildren(...at < 0 ? [data.sends ? "Row: who sends or comes late; column: who receives or waits." : "Row: who comes late; column: who waits.", node("span", {class: "screen"}, " Arrow keys choose a cell, Enter shows its longest wait.")] : [
+      from + " \u2192 " + to + ": " + (k === undefined ? "nothing" : !data.sends ? to + " waits " + time(values[4][k]) : values[0][k] + " messages, " + page.size(values[1][k]) + "; " + to + " waits " +
       time(values[2][k]) + " for what " + from + " sends, " + time(values[3][k]) + " for it to receive, " + time(values[4][k]) + " in collectives")]);
     picture.again();
   };
@@ -48,6 +48,6 @@ page.panel("messages", {async draw(box, data) {
   const set = (k) => { kind = kinds[k]; list.replaceChildren(chTable(kind.table)); choose(-1); };
   const choice = chSelect("what the matrix shows", kinds.map((one) => one.title), set);
   choice.value = data.start;
-  box.append(node("div", {class: "tools flush"}, choice, node("span", {class: "quiet"}, data.told + "waits are the replay's, until the message is there; wait states count until the partner's call")), note, node("div", {class: "beside"}, square, list));
+  box.append(node("div", {class: "tools flush"}, choice, node("span", {class: "quiet"}, data.told + (data.sends ? "waits are the replay's, until the message is there; wait states count until the partner's call" : ""))), note, node("div", {class: "beside"}, square, list));
   set(data.start);
 }});

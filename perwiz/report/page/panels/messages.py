@@ -1,4 +1,4 @@
-"""The panel of messages: which process sends to which, how much, and who waits for whom."""
+"""The panel of what is between processes: which sends to which, how much, and who waits for whom."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = (
     "bytes",
     "receivers wait for the sender",
     "senders wait for the receiver",
-    "waits in collectives for who came last",
+    "waits for who came last",
 )
 _WRITTEN: tuple[Callable[[int], str], ...] = (str, words.size, *[words.duration] * 3)
 _NAME = 60
@@ -45,6 +45,7 @@ def document(run: Run, side: int = SIDE) -> PanelData:
     return {
         "names": names,
         "told": told,
+        "sends": len(table) > 0,
         "key": column(key, running=True),
         "values": [column(value) for value in values],
         "call": column(call),
@@ -55,17 +56,19 @@ def document(run: Run, side: int = SIDE) -> PanelData:
 
 def _heaviest(names: list[str], key: I8, values: list[I8], call: I8, kind: int) -> PanelData:
     """Return the table of the pairs with the largest values of a kind, and what the colours of the matrix reach."""
-    value, write = values[kind], _WRITTEN[kind]
+    value, write, sends = values[kind], _WRITTEN[kind], bool(values[0].any())
     order = np.argsort(-value, kind="stable")[: min(_PAIRS, np.count_nonzero(value))]
     most, whole = int(value.max()), int(value.sum())
     rows = [
         [
             *(names[key[k] // len(names)], names[key[k] % len(names)], bar(write(int(value[k])), int(value[k]) / most)),
-            *(words.percent(int(value[k]), whole), str(values[0][k]), words.size(int(values[1][k]))),
+            words.percent(int(value[k]), whole),
+            *((str(values[0][k]), words.size(int(values[1][k]))) if sends else ()),
         ]
         for k in order.tolist()
     ]
-    head, go = ["from", "to", KINDS[kind], "", "messages", "bytes"], [{"call": int(call[k])} for k in order.tolist()]
+    ends, counted = (("from", "to"), ("messages", "bytes")) if sends else (("comes late", "waits"), ())
+    head, go = [*ends, KINDS[kind], "", *counted], [{"call": int(call[k])} for k in order.tolist()]
     caption = f"the heaviest pairs, in all {write(whole)}; colours: square root, darkest (on black: brightest) is {write(most)}"
     return htable(head, rows, (0, 1), caption, go)
 

@@ -18,6 +18,7 @@ from perwiz.patterns.severity import Cells, Severity, added
 from perwiz.report import blocks
 from perwiz.report.page.analyses import WaitStates
 from perwiz.report.page.tables import PanelData, column, size
+from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
@@ -27,6 +28,14 @@ BUDGET = 1_000_000
 PLACES = 1024
 """Rows of the tree of processes; more locations are put together in blocks of as many as it takes."""
 _NAME = 120
+_ELSEWHERE = {
+    "MPI": "Between ranks",
+    "POSIX threads": "Threads",
+    "MPI synchronizations": "Synchronizations",
+    "MPI communications": "Communications",
+    "MPI bytes transferred": "Bytes transferred",
+}
+"""Titles of metrics in runs that call no MPI, such as training jobs."""
 _PER_CELL = 3
 """Characters of a cell, about."""
 
@@ -48,7 +57,7 @@ def document(states: WaitStates, budget: int = BUDGET) -> PanelData:
     return {
         "whole": whole,
         "note": f" of {blocks.whole_of(whole, states.run.trace.part)}" if whole != makespan else "",
-        "metrics": _metrics(kept),
+        "metrics": _metrics(kept, bool(operations.MPI[cube.trace.calls.op].any())),
         "tree": _tree(cube),
         "system": _system(cube.trace, order, block),
         "ranks": cube.trace.locations.process[order].tolist() if cube.trace.topologies else [],
@@ -145,11 +154,12 @@ def _top(cube: Severity, metric: Metric) -> str:
     return name
 
 
-def _metrics(kept: list[Metric]) -> list[PanelData]:
+def _metrics(kept: list[Metric], mpi: bool) -> list[PanelData]:
+    """Return what is told of metrics, without words of MPI where no call is one of MPI."""
     row = {metric.name: k for k, metric in enumerate(kept)}
     return [
         {
-            "title": words.shown(metric.title, _NAME),
+            "title": words.shown(metric.title if mpi else _ELSEWHERE.get(metric.title, metric.title), _NAME),
             "meaning": words.shown(metric.meaning, 300),
             "unit": metric.unit,
             "parent": row.get(metric.parent, -1),

@@ -89,7 +89,8 @@ page.panel("timeline", {async draw(box, doc) {
     ["+ \u2212 0", "zoom in, out, whole run"], ["n p", "next call, call before"], ["z", "zoom to the call"], ["Enter g", "open or close a group, all groups"],
     ["[ ]", "thinner, thicker rows"], ["shift + drag", "a range of time: its profile"], ["v", "profile of what is seen"], ["Backspace", "what was seen before"], ["/", "search"], ["Esc", "choose nothing"]]));
   const regions = data.runs.some((run) => run.bands.path.length), steps = data.runs.some((run) => run.parallel.some(Boolean));
-  const toggles = [["messages", "messages"], ...(regions ? [["functions", "functions"]] : []), ...(steps ? [["steps", "parallel steps"]] : []), ["critical", "critical path"],
+  const sends = data.runs.some((run) => run.messages.send.length), links = sends || data.runs.some((run) => run.links) ? [["messages", sends ? "messages" : "links"]] : [];
+  const toggles = [...links, ...(regions ? [["functions", "functions"]] : []), ...(steps ? [["steps", "parallel steps"]] : []), ["critical", "critical path"],
     ...(data.path.length ? [["domino", "domino path"]] : [])].map(([name, text]) => {
       const input = node("input", {type: "checkbox", onchange: () => { layers[name] = input.checked; again(); }});
       input.checked = layers[name];
@@ -145,12 +146,14 @@ page.panel("timeline", {async draw(box, doc) {
 
   // Taller than its share where else ranks, or the outer functions, would be out of sight; some of the panels stay in it.
   function grow() {
-    if (getComputedStyle(box).resize !== "vertical") return;
-    const shown = panes.filter((one) => one.timeline), whole = box.parentNode.clientHeight, now = box.clientHeight;
+    const shown = panes.filter((one) => one.timeline), whole = box.parentNode.clientHeight, now = box.clientHeight, lies = getComputedStyle(box).resize === "vertical";
     const lack = Math.max(...shown.map(({timeline: {run}, canvas}) => {
       const stack = stacked(run), {height} = tlRows(places.get(run), closed.get(run), stack ? 20 + 2 * TL_STRIP : 2, stack);
       return Math.min(height, 240) + TL_AXIS + 4 - canvas.clientHeight;
     }));
+    const stand = shown[0].box.parentNode;
+    if (!lies && lack > 0) stand.style.height = stand.clientHeight + shown.length * lack + "px";
+    if (!lies) return;
     const tall = Math.min(whole - 150, now + shown.length * lack);
     if (tall > now) box.style.height = 100 * tall / whole + "%";
   }
@@ -161,7 +164,9 @@ page.panel("timeline", {async draw(box, doc) {
     const top = places.get(one.timeline.run), shut = closed.get(one.timeline.run), room = one.canvas.clientHeight - TL_AXIS - 4;
     const {run} = one.timeline, stack = stacked(run), deepest = stack ? Math.min(5, Math.max(...run.depth) + 1) : 0;
     const {rows} = tlRows(top, shut, 1), count = rows.filter((row) => row.kind !== "open").length, heads = TL_HEAD * (rows.length - count);
-    const fit = Math.max(2, Math.min(stack ? 20 + TL_STRIP * Math.max(2, deepest) : 36, Math.floor((room - Math.min(heads, room / 3)) / Math.max(1, count))));
+    const plain = stack ? rows.filter((row) => row.plain).length : 0, free = room - Math.min(heads, room / 3), each = free / Math.max(1, count);
+    const most = each > TL_PLAIN ? (free - TL_PLAIN * plain) / Math.max(1, count - plain) : each;
+    const fit = Math.max(2, Math.min(stack ? 20 + TL_STRIP * Math.max(2, deepest) : 36, Math.floor(most)));
     one.layout = tlRows(top, shut, view.lane || fit, stack);
   }
 

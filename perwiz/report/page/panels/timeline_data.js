@@ -226,7 +226,7 @@ function tlFill(a, b, width, acc, kind, weight) {
 function tlPlaces(run, alike) {
   const {doc} = run, order = doc.processes.map((_, k) => k);
   order.sort((a, b) => doc.processes[a] - doc.processes[b] || (doc.threads ? doc.threads[a] - doc.threads[b] : 0));
-  const several = (values) => new Set(values).size > 1, keys = [];
+  const several = (values) => new Set(values).size > 1, inside = new Set(run.bands.location), keys = [];
   if (alike) keys.push((k) => alike[doc.processes[k]]);
   else if (several(doc.metahosts)) keys.push((k) => doc.metahost_names[doc.metahosts[k]] || "metahost " + doc.metahosts[k]);
   if (!alike && several(doc.nodes)) keys.push((k) => doc.nodes[k] < 0 ? "node unknown" : doc.node_names[doc.nodes[k]] || "node " + doc.nodes[k]);
@@ -249,7 +249,7 @@ function tlPlaces(run, alike) {
       kid.members.push(k);
       at = kid;
     }
-    at.kids.push({label: (run.isStream(k) ? "stream " : "rank ") + run.rank(k), key: at.key + "/" + k, place: k, members: [k], stream: run.isStream(k)});
+    at.kids.push({label: (run.isStream(k) ? "stream " : "rank ") + run.rank(k), key: at.key + "/" + k, place: k, members: [k], stream: run.isStream(k), plain: !inside.has(k)});
   }
   return top;
 }

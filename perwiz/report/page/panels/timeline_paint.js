@@ -1,5 +1,5 @@
 // Paints a pane of the timeline: bars as pixels, whatever the zoom; over them bands, messages, paths, names and marks as lines.
-const TL_AXIS = 20, TL_HEAD = 16, TL_LABEL = 13, TL_STRIP = 12, TL_STACKED = 26, TL_FONT = "11px system-ui, sans-serif", TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
+const TL_AXIS = 20, TL_HEAD = 16, TL_LABEL = 13, TL_STRIP = 12, TL_STACKED = 26, TL_PLAIN = 14, TL_FONT = "11px system-ui, sans-serif", TL_COLOURS = ["send", "receive", "both", "complete", "collective", "other", "unused", "wait"];
 
 function tlPixel(name) {
   const [r, g, b] = page.colour(name).match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
@@ -14,14 +14,14 @@ function tlInk() {
 }
 
 // Rows from top to bottom: lanes, closed groups, and the heads of open ones. `bar` is how much of its height the calls of a lane take:
-// with `stack` user functions stand below them.
+// with `stack` user functions stand below them, and lanes that have none are no higher than TL_PLAIN.
 function tlRows(top, closed, height, stack) {
   const rows = [];
   let y = 0;
-  const add = (row, tall) => { rows.push({...row, y, height: tall, bar: row.kind === "lane" && tall >= TL_STACKED && !row.stream && stack ? Math.max(9, Math.min(20, tall - 2 * TL_STRIP)) : tall}); y += tall; };
+  const add = (row, tall) => { rows.push({...row, y, height: tall, bar: row.kind === "lane" && tall >= TL_STACKED && !row.stream && !row.plain && stack ? Math.max(9, Math.min(20, tall - 2 * TL_STRIP)) : tall}); y += tall; };
   const walk = (at, depth) => {
     for (const kid of at.kids) {
-      if (kid.place !== undefined) add({...kid, kind: "lane", depth}, height);
+      if (kid.place !== undefined) add({...kid, kind: "lane", depth}, stack && kid.plain ? Math.min(height, TL_PLAIN) : height);
       else if (closed.has(kid.key)) add({...kid, kind: "closed", depth}, Math.max(height, TL_LABEL));
       else { add({...kid, kind: "open", depth}, TL_HEAD); walk(kid, depth + 1); }
     }
@@ -177,7 +177,7 @@ function tlName(pane, view, size, row, slot) {
   if (b - a < 3) return;
   context.fillStyle = ink.paperCss;
   context.fillRect(b - 0.5, pane.y(row), 0.5, row.bar - 2);
-  if (b - a < 34 || row.bar < 12) return;
+  if (b - a < 34 || row.bar < 12 || run.group[call] === TL_IDLE) return;
   const waits = timeline.wait && run.group[call] !== TL_IDLE && pane.x(timeline.enter[slot] + timeline.wait[call]) - a > 24;
   const name = run.doc.ops[run.op[call]].replace("MPI_", "");
   const text = [name + " " + run.label(call), name].find((words) => context.measureText(words).width < b - a - 8);
@@ -292,7 +292,7 @@ function tlLabels(pane, view, size) {
   let free = 0;
   context.fillStyle = view.ink.paperCss;
   context.fillRect(0, TL_AXIS, view.gutter - 2, size.height);
-  const place = (row) => Math.max(TL_AXIS + 6, pane.y(row) + row.height / 2 - 1), marked = pane.seen.find((row) => row.key === view.current);
+  const place = (row) => Math.max(TL_AXIS + 6, pane.y(row) + row.bar / 2 - 1), marked = pane.seen.find((row) => row.key === view.current);
   for (const row of pane.seen) {
     const y = place(row), current = row === marked;
     if (current) {
