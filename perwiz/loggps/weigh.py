@@ -33,6 +33,7 @@ from perwiz.graph.interfaces import Queue
 from perwiz.kernels import sweep as reading
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps import instances, interfaces
+from perwiz.loggps.fit import launches
 from perwiz.loggps.interfaces import CUT as CUT
 from perwiz.loggps.keys import NO_LIMIT, POSTED
 from perwiz.loggps.links import flows
@@ -201,6 +202,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     weight = lags(trace, graph, model)
     time = vertex_times(timeline, graph, weight)
     fits, distance = _split(graph, time, weight), _distances(timeline, trace)
+    launches.bind(trace, timeline, graph, weight)
     return Weighted(
         trace=trace,
         timeline=timeline,
@@ -403,6 +405,7 @@ def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model, insi
         return Measured(kept.weight, lag, work(trace, model))
     weight = lags(trace, graph, model, inside=inside) if gaps else lag.copy()
     _split(graph, vertex_times(timeline, graph, weight), weight)
+    launches.bind(trace, timeline, graph, weight)
     return Measured(weight, lag, work(trace, model))
 
 

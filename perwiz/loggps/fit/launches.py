@@ -1,0 +1,103 @@
+"""How long a stream takes to begin what it is given: behind its launch where it idles by then, behind what it does where that is queued.
+
+Both show in each begin of a kernel, and one of them bound it:
+
+    host    |launch|                      |launch|
+    stream      ......|== kernel ==|..........lag...|== kernel ==|      idle: what binds is the launch, and its lag
+    host    |launch|launch|
+    stream      ......|== kernel ==|gap|== kernel ==|                   queued: what binds is the kernel before, and the gap
+
+So a launch that comes earlier lets its kernel begin earlier, down to the gap that the stream leaves between kernels that are queued.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from perwiz.graph.graph import ORDER, START, Graph
+from perwiz.trace import operations
+from perwiz.trace.arrays import I4, I8, Mask, medians
+from perwiz.trace.tables import EVENT, LAUNCH
+from perwiz.trace.trace import Timeline, Trace
+
+_IDLE = operations.OP["device_idle"]
+_GAP = 900
+"""ns between two kernels that are queued, where no kernel was: 3.8 us from one of 2.9 us to the next (A. Gray, Getting started with CUDA
+Graphs, NVIDIA 2019)."""
+_NEVER = np.int64(1 << 61)
+_QUEUED = 2
+"""So many times the usual lag before the kernel ahead of it has ended, something launched is queued."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Begins:
+    """What was launched on streams, in order of the edges from launches."""
+
+    lag: I8
+    """ns from its launch to its begin."""
+    idle: I8
+    """ns from the end of what the stream did before to its begin."""
+    usual_lag: I8
+    """That of the same process behind launches on idle streams, the median; the least of all, if there are none."""
+    usual_gap: I8
+    """That of the same process of what was queued, the median; if nothing was, the least of all, up to _GAP and its usual lag."""
+    late: Mask
+    """Whether its launch bound it, and not what the stream did before, or waited for on another one: that idled by then, or it
+    is less beyond the usual lag than beyond the usual gap.
+    """
+
+
+def bind(trace: Trace, timeline: Timeline, graph: Graph, weight: I8) -> None:
+    """Let launches, and what a stream does, bind begins by their lags and gaps: changes the weights of a recorded run, ns per edge, in
+    place. A sweep gives back the same times.
+    """
+    links = trace.links
+    launches = (links.kind == LAUNCH) & (trace.calls.op[links.effect] == _IDLE)
+    if not launches.any():
+        return
+    edge = np.flatnonzero(graph.kind == START)
+    edge = edge[launches[graph.cause[edge]]]
+    row = graph.cause[edge]
+    effect = links.effect[row]
+    found = begins(trace, timeline, row)
+    local, late = graph.start[graph.returned[effect]], found.late
+    weight[edge[late]] = found.lag[late]
+    weight[local[late]] = np.minimum(found.idle, found.usual_gap)[late]
+    gap = np.full(len(trace.calls), np.iinfo("i8").max)
+    gap[effect[late]] = found.usual_gap[late]
+    awaited = np.flatnonzero(graph.kind == ORDER)
+    weight[awaited] = np.minimum(weight[awaited], gap[links.effect[graph.cause[awaited]]])
+
+
+def begins(trace: Trace, timeline: Timeline, launches: I8) -> Begins:
+    """Return when streams began what was launched, given the rows of these links."""
+    links, times = trace.links, timeline.calls
+    cause, effect = links.cause[launches], links.effect[launches]
+    launched, before, begin = times.enter[cause], times.enter[effect], times.leave[effect]
+    awaited = times.enter.copy()
+    events = np.flatnonzero(links.kind == EVENT)
+    np.maximum.at(awaited, links.effect[events], times.enter[links.cause[events]])
+    ready = awaited[effect]
+    lag, gap = begin - launched, begin - ready
+    told = (lag >= 0) & (gap >= 0)
+    process, idle = trace.locations.process[trace.calls.location[effect]], told & (launched >= ready)
+    usual_lag = _usual(process, lag, idle, np.where(told, lag, _NEVER))
+    queued = told & (launched + _QUEUED * usual_lag <= before)
+    least = np.minimum(np.minimum(gap, _GAP), usual_lag)
+    usual_gap = _usual(process, gap, queued, np.where(told, least, _NEVER))
+    late = idle | (told & (gap - usual_gap > lag - usual_lag))
+    return Begins(lag, begin - before, usual_lag, usual_gap, late)
+
+
+def _usual(group: I4, value: I8, chosen: Mask, other: I8) -> I8:
+    """Return per row the median of the values of its group that are chosen, of a group without any the least of its `other` values.
+
+    group 0 0 0 1 1   value 3 9 5 8 6   chosen 1 0 1 0 0   other 3 9 5 4 6   out 4 4 4 4 4
+    """
+    known, number = np.unique(group, return_inverse=True)
+    out = np.full(len(known), _NEVER)
+    np.minimum.at(out, number, other)
+    out[number[chosen]] = medians(number[chosen], value[chosen])[0]
+    return out[number]
