@@ -188,6 +188,7 @@ TERMS = (
         "a call goes on as if its partner had come, its partner stays where it was: what the wait is worth, not its cure",
     ),
     Term("zero-time", "a call returns the instant it is entered"),
+    Term("zero-transfer", "a call takes no time but waiting: it returns when the last of those it waits for has come"),
     Term("zero-poll", "tests and probes that find nothing take no time: the process goes on when what it polls for is there"),
     Term("advance", "what a call waits for runs earlier on its own process, as far as the order that MPI demands allows"),
     Term("omp_idle", "a thread that has no team waits for the next one: not a call of the program, but a wait of its thread"),

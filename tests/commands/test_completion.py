@@ -87,7 +87,7 @@ def run(words, folder):
 
 OFFERED = {
     "perwiz dom": ["domino"],
-    "perwiz predict --zero": ["--zero-wait", "--zero-time", "--zero-poll"],
+    "perwiz predict --zero": ["--zero-wait", "--zero-time", "--zero-transfer", "--zero-poll"],
     "perwiz predict ru": ["run.alog"],
     "perwiz predict run.alog --model ru": ["run.alog"],
     "perwiz domino run.alog --question zero": ["zero-wait", "zero-time"],

@@ -291,6 +291,7 @@ QUESTIONS = [
     ["zero-wait all"],
     ["zero-wait e3,e7", "speed rank:1=3"],
     ["zero-time op:MPI_Sendrecv"],
+    ["zero-transfer all"],
     ["speed rank:0-2=0.5", "zero-wait rank:1"],
     ["balance-time all"],
     ["balance-time between-collectives#2..3"],

@@ -78,7 +78,14 @@ def questions(trace):
     found = [f"speed rank:{rank}={factor}" for rank in trace.locations.process[:2] for factor in (3, 0.7)]
     if len(trace.calls):
         some = ",".join(f"e{row}" for row in range(0, len(trace.calls), 3))
-        found += [f"zero-wait {some}", "zero-wait all", f"zero-time {some}", "speed rank:0-9=2", "network L_ns=9000,o_ns=1,G_ns_per_byte=7"]
+        found += [
+            f"zero-wait {some}",
+            "zero-wait all",
+            f"zero-time {some}",
+            f"zero-transfer {some}",
+            "speed rank:0-9=2",
+            "network L_ns=9000,o_ns=1,G_ns_per_byte=7",
+        ]
     found += ["eager all"] * bool(len(trace.messages)) + ["balance-time all"]
     found += [f"balance-time between-collectives{which}" for which in ("", "#1", "#2..3")] * bool(len(synchronisations(trace)))
     found += [text for text in ("threads all=3", "overlap all") if fits(trace, text)]
@@ -243,7 +250,7 @@ def test_hypotheses_compose(name):
     time = sweep(weighted.graph, weighted.weight)
     assert at_once.calls.leave.tolist() == time[weighted.graph.returned].tolist()
     one, two, both = "rank:0", "e1", "rank:0,e1"
-    for word in ("zero-wait", "zero-time"):
+    for word in ("zero-wait", "zero-time", "zero-transfer"):
         separate, united = predicted(trace, f"{word} {one}", f"{word} {two}"), predicted(trace, f"{word} {both}")
         assert same(separate, united)
     for pair in (["speed rank:0=2", "speed rank:1=0.3"], ["zero-wait e1", "speed rank:0=2"], ["zero-time e1", "zero-wait all"]):

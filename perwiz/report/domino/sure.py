@@ -17,10 +17,14 @@ _ON = "let those who have it send it on, or call MPI_Bcast or MPI_Scatter, which
 """What to do where nothing is prepared."""
 _FIRST, _BEST, _MUCH = "first change", "at best", 0.05
 """Labels; part of what shares are of: what is less is not told."""
+_ALWAYS = (
+    "calls always take some time; a program without them may gain more: what they copy, and push out of caches, costs the computation of"
+    " both sides, and no trace tells how much"
+)
 _BOUND = {
     "zero-wait": "a wait goes only as far as what it waits for comes earlier",
-    "zero-time": "calls always take some time; a program without them may gain more: what they copy, and push out of caches, costs the"
-    " computation of both sides, and no trace tells how much",
+    "zero-time": _ALWAYS,
+    "zero-transfer": _ALWAYS,
     "network": "no network is for free",
     "hide": blocks.NEEDED,
     "scale": "only as far as kernels are there to hide it",

@@ -38,6 +38,13 @@ KINDS = (
     ),
     Kind("zero-time", "waits:ZeroTime", "CALLS", "these calls return when they are entered"),
     Kind(
+        "zero-transfer",
+        "waits:ZeroTransfer",
+        "CALLS",
+        "these calls take no time but waiting: a collective, such as op:MPI_Allreduce or op:dist_all_reduce, returns when its last process"
+        " has come",
+    ),
+    Kind(
         "zero-poll",
         "waits:ZeroPoll",
         "CALLS",

@@ -1,4 +1,4 @@
-"""Calls that do not wait, take no time at all or none where they poll in vain, or whose messages do not hold them."""
+"""Calls that do not wait, take no time at all, none but waiting or none where they poll in vain, or whose messages do not hold them."""
 
 from __future__ import annotations
 
@@ -64,6 +64,28 @@ class ZeroTime(Hypothesis):
         release(weighted, calls, START)
         weighted.weight[graph.start[graph.returned[calls]]] = 0
         weighted.weight[stays] = weight
+        return weighted
+
+
+class ZeroTransfer(Hypothesis):
+    """The selected calls take no time themselves, and wait as before: they return when the last of those they wait for has come, as on an
+    ideal network. So a collective still holds everybody until its last process is there.
+    """
+
+    word, stage, priced, of_parts = "zero-transfer", 3, False, True
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph in which selected calls do nothing but wait."""
+        return self.of(weighted, selectors.calls(weighted.trace, self.argument))
+
+    @staticmethod
+    def of(weighted: Weighted, calls: Mask) -> Weighted:
+        """Return the graph in which these calls do nothing but wait; overwrites its weights."""
+        graph = weighted.graph
+        returns = np.zeros(graph.vertices, bool)
+        returns[graph.returned[calls]] = True
+        edge = np.flatnonzero(np.repeat(returns, np.diff(graph.start)) & (weighted.weight != CUT) & (graph.kind != GAP))
+        weighted.weight[edge] = np.minimum(weighted.weight[edge], 0)
         return weighted
 
 

@@ -87,7 +87,9 @@ KINDS = (
         ("node",),
     ),
     Kind("overlap", "devices:overlap", "nothing waits for the communication of streams and threads of their own", ("program",)),
-    Kind("collective", "instant:collectives", "the collectives of a site take no time", ("site",), of_parts=True),
+    Kind(
+        "collective", "instant:collectives", "the collectives of a site take no time but waiting; barriers none", ("site",), of_parts=True
+    ),
     Kind("messages", "instant:messages", "the calls of a site that send or receive take no time", ("site",), of_parts=True),
     Kind("network", "messages:network", "latency and time per byte of a class of pairs halved, or none", ("pairs",), of_parts=True),
 )

@@ -13,7 +13,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.network import EagerLimit, MessageProgress
 from perwiz.whatif.hypotheses.order import Advance
 from perwiz.whatif.hypotheses.parts import STAGES, STRETCHES
-from perwiz.whatif.hypotheses.waits import ZeroTime
+from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroTransfer
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import computing
 from perwiz.whatif.run import Run
@@ -55,7 +55,7 @@ def change_of(run: Run, hypothesis: Hypothesis) -> Change | None:
         calls = np.flatnonzero(selectors.calls(trace, argument))
     elif isinstance(hypothesis, Advance):
         calls = hypothesis.asked(trace).calls
-    elif isinstance(hypothesis, ZeroTime):
+    elif isinstance(hypothesis, ZeroTime | ZeroTransfer):
         calls = np.flatnonzero(selectors.calls(trace, argument))
         kind = _of_time(trace.calls.op[calls])
     elif word == "scale":

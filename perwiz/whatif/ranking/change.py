@@ -24,7 +24,7 @@ from perwiz.whatif.hypotheses.network import Messages
 from perwiz.whatif.hypotheses.order import Advance, Move
 from perwiz.whatif.hypotheses.placement import Placement
 from perwiz.whatif.hypotheses.stretch import Segments, edges, segments_of
-from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroWait
+from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroTransfer, ZeroWait
 from perwiz.whatif.limits.serving import Serving, serving
 from perwiz.whatif.links import has_links, settled
 from perwiz.whatif.run import Run, graph_of, in_rounds, lacks, protocol, swept_makespan
@@ -103,18 +103,18 @@ class Change:
 
 CLOSE = 0.9
 """Part of the largest gain from which on another that says the same is as good."""
-_OF_CALLS = {kind.word: kind for kind in (ZeroWait, ZeroPoll, ZeroTime)}
+_OF_CALLS = {kind.word: kind for kind in (ZeroWait, ZeroPoll, ZeroTime, ZeroTransfer)}
 """What is asked of calls, by its word."""
 _LAST = 4
 """Questions whose computation is kept: several are asked at once."""
 _AGAIN = 1 << 26
 """Bytes of weights, at most, that are kept for what is asked again."""
-_BOUNDS = (ZeroWait.word, ZeroTime.word)
+_BOUNDS = (ZeroWait.word, ZeroTime.word, ZeroTransfer.word)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Rows(Hypothesis):
-    """Calls that do not wait, or take no time, whatever names them."""
+    """Calls that do not wait, or take no time, or none but waiting, whatever names them."""
 
     word, stage, priced = "rows", 3, False
     of: str

@@ -1,4 +1,4 @@
-"""Calls that take no time: the collectives of a call site, or what a call site does for messages."""
+"""Calls that take no time, or none but waiting: the collectives of a call site, or what a call site does for messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import Mask
+from perwiz.whatif.hypotheses.waits import ZeroTransfer
 from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.situations import BARRIERS
 from perwiz.whatif.worth import sets
 from perwiz.whatif.worth.families import family
 
@@ -22,13 +24,30 @@ _MESSAGES = operations.POINT_TO_POINT & ~np.isin(operations.KIND, (operations.TE
 
 
 def collectives(asker: Asker) -> list[Change]:
-    """Return what gains if the collectives of a call site that a text names took no time."""
-    return _instant(asker, "collective", _COLLECTIVE[asker.run.trace.calls.op])
+    """Return what gains if the collectives of a call site that a text names took no time but waiting for the last process; of barriers,
+    which bring nothing, no time.
+    """
+    found = _instant(asker, "collective", _COLLECTIVE[asker.run.trace.calls.op])
+    asked = [change if _of_barriers(asker, change) else _without_transfer(asker, change) for change in found]
+    return [change for change in asked if change.makespan < asker.run.makespan]
 
 
 def messages(asker: Asker) -> list[Change]:
     """Return what gains if the calls of a site that send, receive or complete messages took no time."""
     return _instant(asker, "messages", _MESSAGES[asker.run.trace.calls.op])
+
+
+def _of_barriers(asker: Asker, change: Change) -> bool:
+    trace = asker.run.trace
+    return not trace.share.any(change.calls is not None and not np.isin(trace.calls.op[change.calls], BARRIERS).all())
+
+
+def _without_transfer(asker: Asker, change: Change) -> Change:
+    """Return the same calls with a question that lets them wait."""
+    site = change.question.partition(" ")[2]
+    what = change.what.replace("takes no time", "takes no time but waiting")
+    asked = dataclasses.replace(change, question=f"{ZeroTransfer.word} {site}", what=what)
+    return dataclasses.replace(asked, makespan=asker.makespan(asked.hypothesis))
 
 
 def _instant(asker: Asker, kind: str, calls: Mask) -> list[Change]:

@@ -70,15 +70,15 @@ _OF_WINDOWS = {
     **dict.fromkeys(("MPI_Win_unlock", "MPI_Win_unlock_all"), "window lock"),
 }
 """What a call on a window waits for; anything else lets MPI of its target make progress."""
-_BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
-_BARRIERS += [operations.OP[f"shmem_{name}"] for name in ("barrier_all", "barrier", "sync_all", "sync")]
+BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
+BARRIERS += [operations.OP[f"shmem_{name}"] for name in ("barrier_all", "barrier", "sync_all", "sync")]
 
 
 def situation(run: Run, change: Change) -> str:
     """Return the situation that a change is for, a key of the remedies; of calls that wait, that in which they wait longest."""
     if change.kind in _OF_TRANSFER and _lacks_members(run.trace, change.calls):
         return "missing members"
-    if change.kind == "collective" and change.calls is not None and np.isin(run.trace.calls.op[change.calls], _BARRIERS).all():
+    if change.kind == "collective" and change.calls is not None and np.isin(run.trace.calls.op[change.calls], BARRIERS).all():
         return "wait at barrier"
     if change.word == "zero-poll":
         return "polling"
@@ -220,7 +220,7 @@ def posted(run: Run, change: Change) -> str | None:
 def _of_wait(op: int, partner: int) -> str:
     """Return the situation of a call that waits for another, by their routines."""
     kind, other = int(operations.KIND[op]), int(operations.KIND[partner])
-    if op in _BARRIERS:
+    if op in BARRIERS:
         return "wait at barrier"
     if op in _ENDS:
         return "wait at end"

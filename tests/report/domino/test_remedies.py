@@ -147,7 +147,9 @@ def test_other_kinds():
     assert situations(b.trace(), "balance", "program") == {"imbalance"}
     assert situations(b.trace(), "slowest", "rank") == {"slow process"}
     assert situations(b.trace(), "collective") == {"wait at barrier"}
-    assert situations(late("Allreduce"), "collective") == {"collective"}
+    b = Builder(2, work=40)
+    b.everyone("Allreduce")
+    assert situations(b.trace(), "collective") == {"collective"}
 
 
 @pytest.mark.slow

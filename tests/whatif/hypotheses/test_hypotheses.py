@@ -568,6 +568,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "speed rank:3=2.0",
         "speed node:a=b=2.0",
         "zero-poll op:MPI_Test",
+        "zero-transfer op:MPI_Allreduce",
         "network perwiz-cluster",
         "network L_ns=1000,G_ns_per_byte=0.1",
         "network ./a model.toml",
@@ -583,6 +584,22 @@ def test_a_cycle_does_not_untie_what_follows_it():
 def test_parse__gives_back_what_str_says(text):
     h = parse(text)
     assert (str(h), parse(str(h)), type(h).word) == (text, h, text.partition(" ")[0])
+
+
+def test_zero_transfer():
+    """Of 100 and 300, then 200 and 150, each before 60 that the last to come takes in MPI_Allreduce, 300 and 200 are left. Without any
+    time in it, nor a wait, 100 and 200. Where that is so of the calls of rank 0 alone, rank 1 takes its 60, and is waited for.
+    """
+    b = Builder(2, work=60)
+    for works in ((100, 300), (200, 150)):
+        for process, length in enumerate(works):
+            b.compute(process, length)
+        b.everyone("Allreduce")
+    trace = b.trace()
+    assert leaves(trace) == [360, 620, 360, 620]
+    assert leaves(trace, "zero-transfer op:MPI_Allreduce") == [300, 500, 300, 500]
+    assert leaves(trace, "zero-time op:MPI_Allreduce") == [100, 300, 300, 450]
+    assert leaves(trace, "zero-transfer rank:0") == [300, 510, 360, 570]
 
 
 def test_zero_poll__what_found_something_keeps_its_time():
@@ -606,7 +623,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 27
+    assert len(KINDS) == len(set(KINDS)) == 28
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -617,8 +634,8 @@ def test_parse__nothing_to_be_about(text):
 
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
-    kinds = "zero-wait, zero-time, zero-poll, alone, hide, eager, progress, balance-time, balance-messages, balance-threads, threads"
-    kinds += ", schedule, parallel, overlap, dynamic, distribute, micro-batches, scale, typical, speed, network, links, placement"
+    kinds = "zero-wait, zero-time, zero-transfer, zero-poll, alone, hide, eager, progress, balance-time, balance-messages, balance-threads"
+    kinds += ", threads, schedule, parallel, overlap, dynamic, distribute, micro-batches, scale, typical, speed, network, links, placement"
     kinds += ", collective, nccl, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
