@@ -40,6 +40,8 @@ _ALONE, _FEW, _NAME = 2, 2, 20
 """Times the longest of the others, beyond which a process is alone in a region; regions in which one is that are tried; columns of one."""
 NEVER_LATE = "zero-time op:device_idle"
 """The question that lets no launch of a device be late."""
+OF_STAGES = f"balance-time {STAGES}"
+"""The question that lets the stages of a pipeline compute the same."""
 
 
 def balance(asker: Asker) -> list[Change]:

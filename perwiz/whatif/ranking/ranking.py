@@ -27,6 +27,7 @@ from perwiz.whatif import ranking, selectors
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NoneThereError, NotTriedError
+from perwiz.whatif.ranking.computation import OF_STAGES
 from perwiz.whatif.ranking.serving import HALF
 from perwiz.whatif.rematch.turned import chooses, most, turned
 from perwiz.whatif.run import Run, run_of
@@ -315,7 +316,12 @@ class _Pairs:
         self._left = min(_PAIRS, _EDGES // passed(asker.run.graph, self.trace.share))
 
     def same(self, top: Change, other: Change) -> bool:
-        """Return whether two changes, of which the second gains no more, say the same; False where that is no longer asked."""
+        """Return whether two changes, of which the second gains no more, say the same; False where that is no longer asked.
+
+        Who moves layers from one stage of a pipeline to another does what nothing else does.
+        """
+        if any(change.by == "program" and change.question == OF_STAGES for change in (top, other)):
+            return False
         if _holds(self.trace.share, top, other) or (not self._apart and steps.of_one(top, other)):
             return True
         if self._left <= 0:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 import build
 from build import Builder, hand_model, shared
 from falling import falling
+from kinetos import devices_in_stages, put
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
 from perwiz.loggps.links.shapes import fat_tree
@@ -244,6 +245,15 @@ def test_messages_that_cost_more_than_they_wait():
     told = {change.question: change.makespan for change in found.changes}
     assert (found.run.makespan, told["zero-time site:MPI_Send"]) == (1000, 12)
     assert (found.lines, found.bounds[0].change.kind) == ((), "messages")
+
+
+def test_stages_of_a_pipeline_stand_by_themselves(tmp_path):
+    """What one stage computes longer is listed first, and that layers move from it to the other has a line of its own: 20 of 160 us."""
+    lines = ranked(read(put(tmp_path / "job", *devices_in_stages()))).lines
+    told = {line.change.question: 160_000 - line.change.makespan for line in lines}
+    assert (next(iter(told)), told["balance-time stages"]) == ("typical rank:1", 20_000)
+    held = {change.question for line in lines for change in (*line.includes, *line.more)}
+    assert "balance-time stages" not in held
 
 
 def test_collectives_without_transfer_wait_as_before():
