@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MESSAGES = 10, SIZES = 96, WARMUP = 5, LATE = 5, MORE_TRIES = 50, KINDS = 4, GO = 1, DATA = 2, NOTHING = 3, SHORTEST_PAUSE = 200000 };
+enum { MESSAGES = 10, SIZES = 96, WARMUP = 5, LATE = 5, KINDS = 4, GO = 1, DATA = 2, NOTHING = 3, SHORTEST_PAUSE = 200000, LONGEST_PAUSE = 100000000 };
 
 static const char *const KIND[KINDS] = {"one", "many", "spaced", "receive"};
 static int rounds, count, sizes[SIZES];
@@ -144,25 +144,29 @@ static int64_t lateness(int k) { return 4 * usual[k] > SHORTEST_PAUSE ? 4 * usua
 
 /* Send to a receiver that is late, several times; return whether the sender mostly did not wait for it.
 
-   A sender that is late itself, as other work had its processor, learns nothing: that try is made again, a few times. */
+   A sender that is late itself, as other work had its processor, learns nothing: the tries are made again, with a receiver that is
+   late for twice as long, until other work takes less than half of that. */
 static int is_eager(const char *pair, int other, int size, int64_t pause, int asleep)
 {
-    int64_t word[2] = {asleep ? -size : size, pause};
-    int soon = 0, again = MORE_TRIES;
-    printf("@perwiz %s %s %d %lld", pair, asleep ? "asleep" : "late", size, (long long)pause);
-    for (int i = 0; i < LATE;) {
-        int64_t asked = now(), begin, time;
+    int64_t word[2] = {asleep ? -size : size, pause}, took[LATE];
+    int soon = 0;
+    for (int i = 0; i < LATE; i++) {
+        int64_t asked = now(), begin;
         tell(word, other);
         hear(word, other);
         begin = now();
         give(size, other);
-        time = now() - begin;
+        took[i] = now() - begin;
         take(0, other);
-        if (2 * (begin - asked) > pause && again-- > 0)
-            continue;
-        soon += 2 * time < pause;
-        printf(" %lld", (long long)time);
-        i++;
+        if (2 * (begin - asked) > word[1] && word[1] < LONGEST_PAUSE) {
+            word[1] *= 2;
+            i = -1;
+        }
+    }
+    printf("@perwiz %s %s %d %lld", pair, asleep ? "asleep" : "late", size, (long long)word[1]);
+    for (int i = 0; i < LATE; i++) {
+        soon += 2 * took[i] < word[1];
+        printf(" %lld", (long long)took[i]);
     }
     printf("\n");
     return 2 * soon > LATE;
