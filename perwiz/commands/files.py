@@ -72,7 +72,7 @@ def _as_it_is(trace: Trace) -> Trace:
 
 
 def read(path: str, model: Start = None, team: Team | None = None, command: str = "", taken: Callable[[Trace], Trace] = _as_it_is) -> Trace:
-    """Return what is `taken` of the trace in a file, which `perwiz.whatif.timed.read` reads. On a terminal long reading shows its progress.
+    """Return what is `taken` of the whole trace in a file, which `perwiz.whatif.timed.read` reads. On a terminal it shows its progress.
 
     A schedule has the times of `model`, changes being those of the default one. Each process of a team has its part of the tied part. If
     there is less memory than the `command` takes, as OF_COMMANDS knows, says so on standard error, and has large arrays in files.
@@ -86,7 +86,7 @@ def read(path: str, model: Start = None, team: Team | None = None, command: str 
         _make_room(path, command)
     with Progress(f"reading {path}") as progress:
         if team is None:
-            trace = timed.read(path, progress, model)
+            trace = timed.read(path, progress, model, whole=True)
         else:
             trace = _part(path, model, team, progress, taken)
     if team is None:
@@ -226,7 +226,7 @@ def _part(path: str, model: Start, team: Team, progress: Progress, taken: Callab
     if part is not None:
         part = taken(part)
     else:
-        whole = agreed(team, partial(timed.read, path, progress, model))
+        whole = agreed(team, partial(timed.read, path, progress, model, whole=True))
         if not team.rank:
             print(f"perwiz: {path}: every process reads all of it and keeps its part", file=sys.stderr)
         part = cut(tied_part(taken(whole)), team)
@@ -251,18 +251,12 @@ def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | Non
     from perwiz.clock import offsets
     from perwiz.trace.parts.cut import restricted
     from perwiz.whatif.run import machine_of
+    from perwiz.whatif.timed import up_to_records_end
 
     if chosen is None:
-        return read(path, model, team, command, _up_to_the_first_end), model
+        return read(path, model, team, command, up_to_records_end), model
     trace = offsets.apply(read(path, model, team, command))
     return restricted(trace, chosen), machine_of(model, trace, part=True)
-
-
-def _up_to_the_first_end(trace: Trace) -> Trace:
-    from perwiz.clock import offsets
-    from perwiz.trace.parts.cut import before_records_end, end_early
-
-    return before_records_end(offsets.apply(trace)) if end_early(trace).any() else trace
 
 
 def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None, schedules: bool = False) -> None:

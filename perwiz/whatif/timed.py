@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from perwiz.clock import offsets
 from perwiz.clock.regions import moved_regions
 from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError
@@ -20,6 +21,7 @@ from perwiz.loggps.pairs import sent
 from perwiz.loggps.weigh import CUT, lags, synchronous, vertex_times, work
 from perwiz.trace.arrays import F8, I4, I8
 from perwiz.trace.origin import UNTIMED, Origin
+from perwiz.trace.parts.cut import before_records_end, end_early
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import stages
@@ -31,9 +33,22 @@ TOLD = 0.01
 """Part of the messages' time on links that is worth telling."""
 
 
-def read(path: str, progress: Progress | None = None, model: Start = None) -> Trace:
-    """Return the trace in a file, as `perwiz.formats.files.read` does; one of no times has those of `timed`."""
-    return timed(stages.read(path, progress), model)
+def read(path: str, progress: Progress | None = None, model: Start = None, whole: bool = False) -> Trace:
+    """Return the trace in a file that questions are about, `up_to_records_end`; all of it if `whole`, to be corrected or written.
+
+    It is read as `perwiz.formats.files.read` does, and one of no times has those of `timed`; raises what they do.
+    """
+    trace = timed(stages.read(path, progress), model)
+    return trace if whole else up_to_records_end(trace)
+
+
+def up_to_records_end(trace: Trace) -> Trace:
+    """Return a trace with its clock offsets applied, `before_records_end`, if records of a process end early; any other as it is."""
+    if not end_early(trace).any():
+        return trace
+    whole = offsets.apply(trace)
+    part = before_records_end(whole)
+    return trace if part is whole else part
 
 
 def timed(trace: Trace, model: Start = None) -> Trace:

@@ -59,7 +59,7 @@ def long(tmp_path_factory):
 def read():
     """Return what reads each file once, as `timed.read`: what is asked here is how an answer looks."""
     once = functools.cache(timed.read)
-    return lambda path, progress=None, model=None: once(path)
+    return lambda path, progress=None, model=None, whole=False: once(path, whole=whole)
 
 
 @pytest.fixture

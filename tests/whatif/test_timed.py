@@ -1,18 +1,22 @@
 """Times of a trace that has none: worked by hand under the factors of SMPI 3.32, and laws."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import perwiz
 import time_independent as small
-from perwiz.errors import TraceError
+from build import Builder
+from perwiz.cli import main
+from perwiz.errors import INCOMPLETE, TraceError
 from perwiz.formats import files
 from perwiz.loggps import model_file
 from perwiz.report.predict import document
 from perwiz.report.predict.text import text as predict_text
 from perwiz.whatif.run import replayed
-from perwiz.whatif.timed import timed
+from perwiz.whatif.timed import timed, up_to_records_end
 
 LATENCY = 2.01467 * 20_000
 """ns of a message of at most 257 bytes, envelope counted, over two links of 10 us."""
@@ -151,3 +155,44 @@ def test_shared__the_first_screen_says_so_of_an_answer(asked, said, tmp_path):
     shown = " ".join(predict_text(found).split())
     assert ("links messages share" in shown) == bool(said)
     assert f"links messages share links for {said} of their time {alone} how sure" in shown or not said
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """Return the file of a run of two ranks: records of rank 0 end at 400 us, those of rank 1, which computes on, at 9000 us."""
+    b = Builder(2)
+    for rank in range(2):
+        b.call(rank, "MPI_Init", at=(0, 50_000))
+    b.send(0, 1, at=(350_000, 360_000))
+    b.compute(0, 40_000)
+    b.recv(1, 0, at=(300_000, 370_000))
+    b.call(1, "MPI_Comm_rank", at=(8_999_000, 9_000_000))
+    path = str(tmp_path / "killed.otf2")
+    files.write(b.trace(), path)
+    return path
+
+
+def test_read__up_to_where_records_of_a_rank_end(killed):
+    """Questions are about what all have records of; `whole` is what a file holds."""
+    trace, whole = perwiz.read(killed), perwiz.read(killed, whole=True)
+    assert (len(trace.calls), trace.timeline.makespan) == (4, 400_000)
+    assert (len(whole.calls), whole.timeline.makespan) == (5, 9_000_000)
+    assert replayed(trace).health().incomplete
+
+
+def test_up_to_records_end__where_all_end_together():
+    """Nothing is behind, so the trace is the one that a store knows more of."""
+    b = Builder(2)
+    for rank in range(2):
+        b.call(rank, "MPI_Init", at=(0, 50))
+    trace = b.trace()
+    assert up_to_records_end(trace) is trace
+
+
+def test_read__what_the_commands_ask_about(killed, capsys):
+    """Behind 400 us rank 1 computes for 8.6 ms, which a faster rank gains nothing of."""
+    assert main(["predict", killed, "--speed", "rank:1=2", "--draws", "0", "--model", "default", "--json"]) == INCOMPLETE
+    told = json.loads(capsys.readouterr().out)
+    result = perwiz.predict(perwiz.read(killed), [perwiz.Speed("rank:1=2")], "default", draws=0)
+    assert (told["recorded_ns"], told["gain_ns"]) == (result.recorded.makespan, result.gain)
+    assert result.recorded.makespan == 400_000
