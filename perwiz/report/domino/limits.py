@@ -27,6 +27,7 @@ from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.limits.critical import KINDS, Critical
 from perwiz.whatif.ranking.change import Asker, Change
+from perwiz.whatif.ranking.computation import computing
 from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.ranking.serving import sites_of
 from perwiz.whatif.ranking.situations import SERVING
@@ -177,7 +178,8 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
         process = int(trace.locations.process[chosen].min())
     else:
         process = int(computed.sum(axis=1).argmax())
-    excess = computed[process] - computed.mean(axis=0)
+    others = computed[computing(asker)[0]] if change.by == "rank" and change.word != "typical" else computed
+    excess = computed[process] - others.mean(axis=0)
     region = int(excess[:-1].argmax()) if len(trace.names) else NONE
     if region == NONE or excess[region] < excess.sum() / 2:
         region = NONE

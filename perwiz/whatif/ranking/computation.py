@@ -38,6 +38,8 @@ _MOST = 1e9
 """The largest factor that can be asked for."""
 _ALONE, _FEW, _NAME = 2, 2, 20
 """Times the longest of the others, beyond which a process is alone in a region; regions in which one is that are tried; columns of one."""
+_IDLE = 0.1
+"""Part of the mean of all below which a process computes next to nothing."""
 NEVER_LATE = "zero-time op:device_idle"
 """The question that lets no launch of a device be late."""
 OF_STAGES = f"balance-time {STAGES}"
@@ -165,7 +167,8 @@ def as_the_mean(asker: Asker) -> list[tuple[str, str, str]]:
     all, or what the others do in a region; each (what it is about, question, in words).
 
     Slow together are at most two thirds of all: more of them as fast as the mean is what balancing says (`balance`).
-    Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task.
+    Of all but those that hand out work to others (`rematch.rematched.Handed`): what they compute is no measure of a task; and but those
+    that compute next to nothing, such as one that only deals out pieces and collects results.
     """
     trace = asker.run.trace
     ranks, computed = computing(asker)
@@ -249,7 +252,7 @@ def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
 
 
 def computing(asker: Asker) -> tuple[I8, F8]:
-    """Return (processes but those that hand out work to others, ascending; how long each computes, not for devices, ns)."""
+    """Return (processes that compute, but those that hand out work to others, ascending; how long each does, not for devices, ns)."""
     segments, trace = asker.segments, asker.run.trace
     masters = _masters(trace)
     ranks = np.setdiff1d(trace.locations.process, masters)
@@ -257,7 +260,18 @@ def computing(asker: Asker) -> tuple[I8, F8]:
     within = between_init_and_finalize(segments) & (own & (trace.locations.kind != STREAM))[segments.location] & ~asker.for_devices
     within &= trace.share.has(segments.location)
     rank = np.searchsorted(ranks, trace.locations.process)[segments.location[within]]
-    return ranks.astype("i8"), trace.share.reduced(np.bincount(rank, segments.length[within], len(ranks)).astype("f8"), "sum")
+    computed = trace.share.reduced(np.bincount(rank, segments.length[within], len(ranks)).astype("f8"), "sum")
+    working = _working(computed)
+    return ranks[working].astype("i8"), computed[working]
+
+
+def _working(computed: F8) -> Mask:
+    """Return which processes compute, and not next to nothing; all where those that do are not most.
+
+    Of 0 3 3 6: the last three, so the mean is 4; of 9 0 0 0: all.
+    """
+    works = computed >= _IDLE * computed.sum() / max(len(computed), 1)
+    return works if 2 * works.sum() > len(works) else np.ones(len(works), bool)
 
 
 def _masters(trace: Trace) -> I4:

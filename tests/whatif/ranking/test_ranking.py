@@ -20,6 +20,7 @@ from perwiz.loggps.links.shapes import fat_tree
 from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.report.domino.document import document
+from perwiz.report.domino.limits import uneven
 from perwiz.trace.trace import Counts
 from perwiz.whatif import ranking
 from perwiz.whatif.hypotheses.base import parse
@@ -163,6 +164,32 @@ def test_slow_neighbours():
     told = {change.by: (change.question, change.makespan) for change in ranked(b.trace(), kinds=["slowest"]).changes}
     assert told["class"] == ("speed rank:1-2=1.625", 431)
     assert _class(np.array([2.0, 2, 2])) == (0, 0)
+
+
+def test_who_only_deals_out_is_in_no_mean():
+    """Rank 0 deals out once and collects; 300, 300 and 600 make a mean of 400: as fast as that the third takes 200 less. If one process
+    alone computes, the mean is that of all.
+    """
+    run = replayed(dealt([300, 300, 600]).trace(), hand_model(), "none")
+    ranking = rank(run, kinds=["slowest"])
+    head = ranking.lines[0].change
+    assert (head.question, run.makespan - head.makespan) == ("speed rank:3=1.5", 200)
+    found = uneven(ranking.asker, head)
+    assert (found.rank, found.excess_ns) == (3, 200)
+    assert [line.change.question for line in ranked(dealt([0, 0, 600]).trace(), kinds=["slowest"]).lines] == ["speed rank:3=4"]
+
+
+def dealt(work):
+    """Rank 0 sends each of the others a piece, they compute so long, ns, and send back what came out."""
+    b, workers = Builder(len(work) + 1, latency=12, per_byte=0, work=0), range(1, len(work) + 1)
+    for worker, ns in zip(workers, work, strict=True):
+        b.send(0, worker)
+        b.recv(worker, 0)
+        b.compute(worker, ns)
+        b.send(worker, 0)
+    for worker in workers:
+        b.recv(0, worker)
+    return b
 
 
 def test_most_are_no_class():
