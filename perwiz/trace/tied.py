@@ -52,14 +52,14 @@ def _loose(trace: Trace, keep: Mask) -> int:
 
     Where no link tells when its process starts a thread and waits for its end, and no common barrier, a thread delays nothing there.
     """
-    process = trace.locations.process
+    ranks, process = np.unique(trace.locations.process, return_inverse=True)
     here = np.zeros(len(process), bool)
     here[trace.share.locations] = True
     loose = here & keep & (trace.locations.kind == THREAD) & (np.bincount(process, keep) > 1)[process]
     for call in (trace.links.cause, trace.links.effect):
         loose[trace.calls.location[call]] = False
     location = trace.calls.location[trace.members.call]
-    team = trace.members.collective.astype("i8") * (int(process.max(initial=0)) + 1) + process[location]
+    team = trace.members.collective.astype("i8") * len(ranks) + process[location]
     _, number, size = np.unique(team, return_inverse=True, return_counts=True)
     loose[location[size[number] > 1]] = False
     return trace.share.total(int(loose.sum()))
@@ -126,8 +126,8 @@ def processors(trace: Trace) -> Mask:
     kept = np.zeros(len(trace.locations), bool)
     kept[trace.calls.location[trace.calls.op == operations.OP["thread_idle"]]] = True
     out = (trace.locations.kind != STREAM) & ~(trace.share.reduced(kept.view("u1"), "max").view(bool) & (trace.locations.kind == THREAD))
-    process, count = trace.locations.process, int(trace.locations.process.max(initial=-1)) + 1
-    logged = np.zeros(count, bool)
+    ranks, process = np.unique(trace.locations.process, return_inverse=True)
+    logged = np.zeros(len(ranks), bool)
     for table in (trace.calls, trace.regions):
         logged[process[table.location]] = True
     logged = trace.share.reduced(logged.view("u1"), "max").view(bool)

@@ -12,7 +12,7 @@ from perwiz.report import blocks
 from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Serving, Spending, StandsOut, Uneven
 from perwiz.report.domino.remedies import remedy
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.parts.course import course
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import remembered
@@ -175,26 +175,33 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
     if change.by == "rank":
         asked = change.question.partition(" ")[2]
         chosen = selectors.processors(trace, asked.rpartition("=")[0] if change.word == "speed" else asked)
-        process = int(trace.locations.process[chosen].min())
+        row = int(_rows(trace)[1][chosen].min())
     else:
-        process = int(computed.sum(axis=1).argmax())
-    others = computed[computing(asker)[0]] if change.by == "rank" and change.word != "typical" else computed
-    excess = computed[process] - others.mean(axis=0)
+        row = int(computed.sum(axis=1).argmax())
+    of_all = change.by != "rank" or change.word == "typical"
+    others = computed if of_all else computed[np.searchsorted(_rows(trace)[0], computing(asker)[0])]
+    excess = computed[row] - others.mean(axis=0)
     region = int(excess[:-1].argmax()) if len(trace.names) else NONE
     if region == NONE or excess[region] < excess.sum() / 2:
         region = NONE
     more = excess.sum() if region == NONE else excess[region]
     if more <= 0:
         return None
-    where, only = (None, False) if region == NONE else (trace.names[region], not np.delete(_entered(trace, region), process).any())
-    return Uneven(rank=process, region=where, excess_ns=round(float(more)), only=only)
+    where, only = (None, False) if region == NONE else (trace.names[region], not np.delete(_entered(trace, region), row).any())
+    return Uneven(rank=int(_rows(trace)[0][row]), region=where, excess_ns=round(float(more)), only=only)
 
 
 def _entered(trace: Trace, region: int) -> Mask:
     """Return which processes enter a region."""
-    out = np.zeros(int(trace.locations.process.max()) + 1, bool)
-    out[trace.locations.process[trace.regions.location[trace.region_names == region]]] = True
+    ranks, row = _rows(trace)
+    out = np.zeros(len(ranks), bool)
+    out[row[trace.regions.location[trace.region_names == region]]] = True
     return out
+
+
+def _rows(trace: Trace) -> tuple[I4, I8]:
+    """Return the ranks of the processes, rising, and per location the row among these."""
+    return np.unique(trace.locations.process, return_inverse=True)
 
 
 @remembered(2)
@@ -221,9 +228,10 @@ def _computed_between(asker: Asker, stretches: str) -> I8:
 def _by_region(segments: Segments, rows: I8) -> I8:
     """Return the sums of some segments, ns, a row per process and a column per region, the last for those outside of any."""
     trace, path = segments.trace, segments.path[rows]
-    out = np.zeros((int(trace.locations.process.max()) + 1, len(trace.names) + 1), "i8")
+    ranks, row = _rows(trace)
+    out = np.zeros((len(ranks), len(trace.names) + 1), "i8")
     region = np.where(path == NONE, len(trace.names), trace.paths.region[path] if len(trace.paths) else len(trace.names))
-    np.add.at(out, (trace.locations.process[segments.location[rows]], region), segments.length[rows])
+    np.add.at(out, (row[segments.location[rows]], region), segments.length[rows])
     return out
 
 

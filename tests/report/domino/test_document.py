@@ -395,6 +395,16 @@ def test_uneven():
     assert "rank 0 computes 200 ns more than the mean in work: " in lines(block, "what to do")
 
 
+def test_uneven__ranks_between_that_are_not_recorded():
+    """The same of ranks 3 and 7: the mean is of these two, not of eight."""
+    trace = two_that_work(600, 200)
+    own = np.array([3, 7], "i4")
+    comms = dataclasses.replace(trace.communicators, ranks=own[trace.communicators.ranks])
+    trace = dataclasses.replace(trace, locations=dataclasses.replace(trace.locations, process=own), communicators=comms)
+    found = document(trace, kinds=["slowest"]).ranked[0].head.uneven
+    assert (found.rank, found.region, found.excess_ns, found.only) == (3, "work", 200, False)
+
+
 def test_uneven__in_what_no_other_rank_runs():
     """Rank 0 alone prepares, 300 more than the mean, and both work: for whom it does so only a run of three tells."""
     b = Builder(2, work=0)
