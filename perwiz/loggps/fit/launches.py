@@ -22,7 +22,7 @@ from perwiz.trace.arrays import I4, I8, Mask, medians
 from perwiz.trace.tables import EVENT, LAUNCH
 from perwiz.trace.trace import Timeline, Trace
 
-_IDLE = operations.OP["device_idle"]
+_IDLE, _LAUNCH = operations.OP["device_idle"], operations.OP["device_launch"]
 _GAP = 900
 """ns between two kernels that are queued, where no kernel was: 3.8 us from one of 2.9 us to the next (A. Gray, Getting started with CUDA
 Graphs, NVIDIA 2019)."""
@@ -51,10 +51,10 @@ class Begins:
 
 def bind(trace: Trace, timeline: Timeline, graph: Graph, weight: I8) -> None:
     """Let launches, and what a stream does, bind begins by their lags and gaps: changes the weights of a recorded run, ns per edge, in
-    place. A sweep gives back the same times.
+    place. A sweep gives back the same times. Where launches are not recorded, as in tables of operations, nothing tells what they take.
     """
     links = trace.links
-    launches = (links.kind == LAUNCH) & (trace.calls.op[links.effect] == _IDLE)
+    launches = (links.kind == LAUNCH) & (trace.calls.op[links.cause] == _LAUNCH) & (trace.calls.op[links.effect] == _IDLE)
     if not launches.any():
         return
     edge = np.flatnonzero(graph.kind == START)
