@@ -167,12 +167,13 @@ def tally(trace: Trace) -> Tally:
     talks = (
         lost & np.isin(kind, (operations.SEND, operations.RECV, operations.SENDRECV, operations.ISEND)) & ~np.isin(trace.calls.op, _STARTS)
     )
-    times = trace.timeline.calls
-    lost, talks = (_own(trace, which) for which in (lost, talks))
+    times, nobody = trace.timeline.calls, _to_nobody(trace)
+    told = nobody & (talks | (kind == operations.IRECV))
+    lost, talks = (_own(trace, which) for which in (lost & ~told, talks))
     sums = {
         "unknown": np.bincount(trace.calls.location[lost], (times.leave - times.enter)[lost], len(trace.locations)),
         "talks": talks.sum(),
-        "to_nobody": (talks & _to_nobody(trace)).sum(),
+        "to_nobody": (talks & nobody).sum(),
         "unknown_receives": _unknown_receives(trace),
         "endless": _endless(trace, np.flatnonzero(lost & (kind == operations.COMPLETE))),
         "lost": lost.sum(),

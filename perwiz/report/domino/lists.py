@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perwiz import words
 from perwiz.report import spans
+from perwiz.report.blocks import negligible
 from perwiz.report.domino.answer import below, far_bound, in_short
 from perwiz.report.domino.change import (
     CURE,
@@ -62,7 +63,7 @@ def _list(
     domino: DominoDocument, title: str, lines: Sequence[Line], worth: int, small: int, above: Line | None, said: set[str]
 ) -> list[str]:
     """Return a list: of `worth` lines those there are, and how many more, also of `small` others; `above` and the remedies `said` are told
-    already.
+    already. Of the small ones those are listed that gain more with a processor for each process.
     """
     lines = [line for line in lines if not little(domino, line)]
     rows = list[words.Line]()
@@ -81,7 +82,8 @@ def _list(
         numbers = *gain_of(domino, line.head), unshared(line), *between(domino, line)
         rows.append([numbered(number, line), *numbers, line.head.kind, shown(line.head)])
         rows += [part for text in filter(None, told) for part in words.wrapped(f"{INDENT}{text}", len(INDENT) + 2)]
-    return [title, *table(rows, _BETWEEN if title == _AT_BEST else ()), *further(len(lines), worth, small)]
+    alone = sum(negligible(line.head.gain_ns, domino.shares_of_ns) for line in lines)
+    return [title, *table(rows, _BETWEEN if title == _AT_BEST else ()), *further(len(lines), worth + alone, small - alone)]
 
 
 def _below(domino: DominoDocument, line: Line, before: Sequence[Line]) -> str:

@@ -38,6 +38,8 @@ _MOST = 1e9
 """The largest factor that can be asked for."""
 _ALONE, _FEW, _NAME = 2, 2, 20
 """Times the longest of the others, beyond which a process is alone in a region; regions in which one is that are tried; columns of one."""
+_SERIAL = 50
+"""Times what others compute in a region on average, beyond which they do not do there what one does."""
 _IDLE = 0.1
 """Part of the mean of all below which a process computes next to nothing."""
 NEVER_LATE = "zero-time op:device_idle"
@@ -223,7 +225,10 @@ class _AloneInRegion:
 
 
 def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
-    """Return processes that are alone in a region, in most of its instances, those first that are furthest above the others."""
+    """Return processes that are alone in a region, in most of its instances, those first that are furthest above the others.
+
+    Not those that do there what no other does, such as writing results: that is to be shared, and nobody does it in no time.
+    """
     segments, trace = asker.segments, asker.run.trace
     masters, ranks = _masters(trace), np.unique(trace.locations.process)
     place = np.searchsorted(ranks, trace.locations.process)
@@ -246,6 +251,8 @@ def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
         often = 2 * trace.share.total(ahead) > len(number) > 1
         if often and others.min(initial=np.inf) > 0 and total[row] > _ALONE * others.max(initial=0) and ranks[row] not in masters:
             mean = float(others.mean())
+            if total[row] > _SERIAL * mean:
+                continue
             found.append(_AloneInRegion(name, int(ranks[row]), float(total[row]) - mean, float(total[row]) / mean))
     exact = [one for one in found if not any(other.inside(one) for other in found)]
     return sorted(exact, key=lambda one: -one.excess)[:_FEW]

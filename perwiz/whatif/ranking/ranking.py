@@ -188,13 +188,18 @@ def _chosen(lines: list[Line], other: Line) -> list[Line]:
     say the same then, if it gains at all as recorded.
     """
     asked, same = other.change.question, {change.question for change in (*other.includes, *other.more)}
-    if any(line.change.question == asked for line in lines):
+    if any(_of_what(line.change) == _of_what(other.change) for line in lines):
         return lines
     gains = any(asked == change.question for line in lines for change in (*line.includes, *line.more))
     held = [line for line in lines if gains and line.change.question in same]
     beside = [change for line in held for change in (line.change, *line.more, *line.includes)]
     left = [_without(line, asked) for line in lines if line not in held]
     return [*left, _around(other.change, [change for change in beside if change.question != asked])]
+
+
+def _of_what(change: Change) -> str:
+    """Return what a change is about, without by how much: a process is as fast as others by a factor that differs where it is unshared."""
+    return change.question.rpartition("=")[0] if change.word in ("scale", "speed") else change.question
 
 
 def _without(line: Line, asked: str) -> Line:

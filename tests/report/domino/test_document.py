@@ -658,6 +658,16 @@ def test_text__lines_that_are_not_listed_are_one_sum(worth, small, told):
     assert listed.partition("(pin processes, move the job)\n")[2] == told
 
 
+def test_text__a_line_that_gains_next_to_nothing_as_recorded_is_listed_once():
+    """The one listed gains nothing as recorded, but if each process had a processor of its own: of three small lines two are not listed."""
+    block = document(falling(), by="rank")
+    (line,) = block.ranked
+    assert line.span is not None
+    small = replace(line, head=replace(line.head, gain_ns=0), span=replace(line.span, alone_ns=line.head.gain_ns))
+    shown = text(replace(block, ranked=[small], lines=4, small_lines=3))
+    assert "\n3 further lines: 2 gain less than 0.1 % each, -n 20 shows the other\n" in shown
+
+
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_text__fits_a_terminal(columns):
     """But for what is to be copied."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from build import hand_model, held_by_chance, shared
+from build import Builder, hand_model, held_by_chance, shared
 from perwiz.report.domino import document as report
 from perwiz.report.domino.first import first_line, pays
 from perwiz.report.domino.text import text
@@ -57,3 +57,15 @@ def test_what_only_waiting_for_a_processor_makes_does_not_pay():
 
 def test_one_line_is_the_first_of_all():
     assert [line.head.change for line in told(shared(held_by_chance()), most=1).ranked] == ["--speed rank:0=2"]
+
+
+def test_who_is_slow_in_a_region_stands_once():
+    """Rank 1 loads 7000 in each of ten steps, rank 0 1000, and once 5000 by chance: a mean of 1400 as recorded, and of 1000 else."""
+    b = Builder(2, work=0)
+    for step in range(10):
+        for process, ns in enumerate((5000 if step == 4 else 1000, 7000)):
+            with b.region(process, "load"):
+                b.compute(process, ns)
+        b.barrier()
+    lines = told(shared(b.trace())).ranked
+    assert [line.head.change for line in lines if "load@" in line.head.change] == ["--scale load@rank:1=0.2"]
