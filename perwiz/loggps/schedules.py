@@ -24,7 +24,7 @@ from perwiz.loggps.weigh import Weighted, lags, work
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.numbers import Numbers
-from perwiz.trace.tables import BUFFERED, NONE
+from perwiz.trace.tables import BUFFERED, EVENT, LAUNCH, NONE
 
 _FIRST_ROUND = 8
 """Slot of the first round of a collective among the operations of a call; its own messages come before."""
@@ -323,6 +323,12 @@ class _Builder:
         local = graph.start[graph.returned]
         own = np.minimum(lags(trace, graph, weighted.model, inside=weighted.rounds)[local], times.leave - times.enter)
         rest = weighted.weight[local] - own
+        begun = trace.links.kind == LAUNCH  # no lag is between a launch and what it begins: all behind both is computation
+        known = begun | (trace.links.kind == EVENT)
+        ready = times.enter.copy()
+        np.maximum.at(ready, trace.links.effect[known], times.enter[trace.links.cause[known]])
+        begins = np.unique(trace.links.effect[begun])
+        rest[begins] = (times.leave - ready)[begins]
         behind = np.maximum(rest - np.minimum(np.maximum(rest, 0), work(trace, weighted.model)), 0)
         for post, done in self.elsewhere:  # what was posted on another location was not there before
             np.minimum.at(behind, done, np.maximum(times.leave[done] - times.leave[post], 0))

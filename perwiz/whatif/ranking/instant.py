@@ -25,10 +25,10 @@ _MESSAGES = operations.POINT_TO_POINT & ~np.isin(operations.KIND, (operations.TE
 
 def collectives(asker: Asker) -> list[Change]:
     """Return what gains if the collectives of a call site that a text names took no time but waiting for the last process; of barriers,
-    which bring nothing, no time.
+    which bring nothing, no time. No time as well where they are made in rounds whose messages share links: a round waits for another there.
     """
-    found = _instant(asker, "collective", _COLLECTIVE[asker.run.trace.calls.op])
-    asked = [change if _of_barriers(asker, change) else _without_transfer(asker, change) for change in found]
+    found, rounds = _instant(asker, "collective", _COLLECTIVE[asker.run.trace.calls.op]), asker.run is not asker.recorded
+    asked = [change if rounds or _of_barriers(asker, change) else _without_transfer(asker, change) for change in found]
     return [change for change in asked if change.makespan < asker.run.makespan]
 
 
