@@ -28,6 +28,8 @@ REMEDIES = {
     "wrong order": "do what the others wait for first: move that computation and its send ahead of what nobody waits for, as MPI_Isend:"
     " where all send first, MPI_Send may never return",
     "late sender": "send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead of waiting",
+    "late send behind a receive": "send first (MPI_Isend before MPI_Recv) what does not need what is received, then receive and use that:"
+    " the processes no longer go one after the other",
     "late put": "put earlier: shmem_put_nbi as soon as the data are there, the flag behind shmem_fence; or compute before shmem_wait_until",
     "late receiver": "post the receive earlier: MPI_Irecv before the computation, MPI_Wait behind it; or use MPI_Isend and compute on",
     "held sender": "post the receive earlier, MPI_Irecv before the computation; or raise the eager limit of this MPI (Open MPI:"

@@ -15,6 +15,8 @@ _MOVES = 12
 """Lines on blocks that run earlier."""
 _NAMED = 8
 """Calls named in a line."""
+_FEW = 3
+"""Blocks of which the same is said that are named one by one."""
 
 
 class Moved(Record):
@@ -117,7 +119,7 @@ def choices(trace: Trace, others: matching.Matching, anew: Rematched | None) -> 
 def move_facts(moves: list[Moved], hypotheses: list[str]) -> Facts:
     """Return in words which calls run earlier and which cannot."""
     ahead = [move for move in moves if move.region is not None]
-    lines = [*_aheads(ahead), *(_move(move, k > 0) for k, move in enumerate(move for move in moves if move.region is None))]
+    lines = [*_aheads(ahead), *_blocks([move for move in moves if move.region is None])]
     idle = {text for text in hypotheses if text.startswith("advance ")} - {move.hypothesis for move in moves}
     lines += [f"{words.shown(text)}: nothing moves, it waits for nobody" for text in hypotheses if text in idle]
     if len(lines) > _MOVES:
@@ -142,6 +144,30 @@ def _aheads(ahead: list[Moved]) -> list[str]:
 
 def _regions(ahead: list[Moved]) -> str:
     return " and ".join(dict.fromkeys(words.shown(move.region or "") for move in ahead))
+
+
+def _blocks(moves: list[Moved]) -> list[str]:
+    """Return which blocks run ahead of calls, and which stay; more than a few of the same words in one line."""
+    alike: dict[str, list[Moved]] = {}
+    for move in moves:
+        alike.setdefault(_manner(move), []).append(move)
+    few = {id(move) for some in alike.values() if len(some) <= _FEW for move in some}
+    singly = [_move(move, k > 0) for k, move in enumerate(moves) if id(move) in few]
+    return [_many(manner, some) for manner, some in alike.items() if len(some) > _FEW] + singly
+
+
+def _manner(move: Moved) -> str:
+    """Return what becomes of a block, without the calls that it is about."""
+    if move.before is None:
+        return f"waited for and runs no earlier: {(move.reason or '').rpartition(': ')[2]}"
+    return "ahead of the computation before it" if move.before == move.first else "ahead of calls before it"
+
+
+def _many(manner: str, moves: list[Moved]) -> str:
+    calls = ", ".join(_span(move.first, move.last) for move in moves[:_FEW])
+    ranks = _ranks(sorted({move.rank for move in moves}))
+    verb = "is" if moves[0].before is None else "runs"
+    return f"each of {len(moves)} ({calls}, ...; rank {ranks}) {verb} {manner}"
 
 
 def _move(move: Moved, again: bool) -> str:

@@ -18,8 +18,8 @@ from perwiz.whatif.waits import waiting
 
 _ROUNDS = 16
 """Partners of one wait whose sends move, one after the other."""
-_SENDS = np.isin(operations.KIND, (operations.SEND, operations.ISEND))
-_PASSIVE = _SENDS | (operations.KIND == operations.IRECV)
+SENDS = np.isin(operations.KIND, (operations.SEND, operations.ISEND))
+PASSIVE = SENDS | (operations.KIND == operations.IRECV)
 """Per op: what brings its process no data."""
 
 
@@ -37,7 +37,7 @@ class Places:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         rows = np.arange(len(trace.calls))
-        self._since = np.maximum.accumulate(np.where(_PASSIVE[trace.calls.op], trace.first_calls[trace.calls.location], rows + 1))
+        self._since = np.maximum.accumulate(np.where(PASSIVE[trace.calls.op], trace.first_calls[trace.calls.location], rows + 1))
         """Per call: the first one from which on, up to it, nothing brings data."""
 
     def of(self, send: int) -> list[Place]:
@@ -57,7 +57,7 @@ class Places:
                 around[above] = stop
             elif stop == first and (above < 0 or table.end_call[above] > send):
                 last = around.get(above, send + 1)
-                if _PASSIVE[trace.calls.op[send:last]].all():
+                if PASSIVE[trace.calls.op[send:last]].all():
                     out.append(Place(row, last))
         return out
 
@@ -67,7 +67,7 @@ def sends_waited_for(weighted: Reordered, calls: I8) -> I8:
     waits = waiting(weighted, sweep(weighted.graph, weighted.weight))
     rows = weighted.call[calls]
     partner = np.unique(waits.partner[rows[(waits.time[rows] > 0) & (waits.partner[rows] >= 0)]])
-    return np.sort(np.argsort(weighted.call)[partner[_SENDS[weighted.trace.calls.op[partner]]]])
+    return np.sort(np.argsort(weighted.call)[partner[SENDS[weighted.trace.calls.op[partner]]]])
 
 
 def move_ahead(weighted: Weighted, calls: I8, region: str, text: str) -> Reordered:

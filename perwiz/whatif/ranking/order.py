@@ -14,7 +14,9 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace, named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.order import RECEIVE
 from perwiz.whatif.order.ahead import Places, sends_waited_for
+from perwiz.whatif.order.behind import receives_before
 from perwiz.whatif.order.ordering_rules import why_fixed
 from perwiz.whatif.order.reorder import Reordered, receives, recorded_rows
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
@@ -49,14 +51,14 @@ def changes(asker: Asker) -> list[Change]:
     if len(best) and run.graph.vertices > ROOM:
         calls = words.several(len(run.trace.calls), "call")
         why = f"{calls} are too many for it in this list; perwiz domino --question advance lists single calls (without -q)"
-        raise NotTriedError(why, _aheads(asker))
+        raise NotTriedError(why, _aheads(asker) + _behinds(asker))
     tries = min(worth.TRIED, ROOM // max(run.graph.vertices, 1))
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):
             if tries > 0:
                 out += _tried(asker, call, region)
                 tries -= 1
-    return out + _of_sites(asker, best.tolist()) + _aheads(asker)
+    return out + _of_sites(asker, best.tolist()) + _aheads(asker) + _behinds(asker)
 
 
 def _around(run: Run, call: int) -> list[str]:
@@ -131,6 +133,51 @@ def _aheads(asker: Asker) -> list[Change]:
     return out
 
 
+def _behinds(asker: Asker) -> list[Change]:
+    """Return what gains if the sends that calls of a site wait for run ahead of the receive before them: where processes wait in a chain,
+    and compute at least as long before those receives as between them and the sends, so that this may be what makes what is sent.
+    """
+    run, out = asker.run, list[Change]()
+    tries = AHEAD // max(run.graph.vertices, 1)
+    site_of, sites = selectors.sites(run.trace)
+    for site in _longest(run):
+        asked, calls = selectors.joined([f"site:{selectors.site(*sites[site])}"]), np.flatnonzero(site_of == site)
+        if not asked or not tries or not in_chains(run, calls[run.waits.time[calls] > 0]):
+            continue
+        sends = sends_waited_for(recorded_rows(run.weighted), calls)
+        if not 0 < len(sends) <= _SENDS or not _ready(run.trace, sends):
+            continue
+        tries -= 1
+        question = f"advance {asked} before {RECEIVE}"
+        weighted = asker.changed([parse(question)])
+        named = _one_site(run.trace, sends)
+        what = f"{named} ahead of the receive before each"
+        out += gaining(run, weighted, Change("order", "site", question, what, swept_makespan(weighted), calls))
+    return out
+
+
+def _ready(trace: Trace, sends: I8) -> bool:
+    """Return whether processes compute at least as long directly before the receives before sends as between both, in sum.
+
+    Compute 6, receive, compute 2, send: yes, what is sent may come of the 6; receive, compute 2, send, receive, compute 2, send: no.
+    """
+    receive = receives_before(trace, sends)
+    sends, receive = sends[receive >= 0], receive[receive >= 0]
+    enter, leave = trace.timeline.calls.enter, trace.timeline.calls.leave
+    took = np.concatenate(([0], np.cumsum(leave - enter)))
+    between = enter[sends] - leave[receive] - (took[sends] - took[receive + 1])
+    location = trace.calls.location[receive]
+    since = np.where(receive > trace.first_calls[location], leave[receive - 1], trace.timeline.locations.enter[location])
+    return bool(len(sends)) and bool((enter[receive] - since).sum() >= between.sum())
+
+
+def _one_site(trace: Trace, sends: I8) -> str:
+    """Return the site of some sends, or how many they are where it is not one."""
+    site_of, sites = selectors.sites(trace)
+    names = {selectors.site(*sites[site]) for site in site_of[sends].tolist()}
+    return names.pop() if len(names) == 1 else words.several(len(sends), "send")
+
+
 def _regions_before(trace: Trace, sends: I8) -> list[str]:
     """Return the regions that sends may run ahead of, what is computed longest there first."""
     places, computed = Places(trace), dict[str, int]()
@@ -160,7 +207,6 @@ def _before(asker: Asker, asked: str, calls: I8, region: str) -> list[Change]:
     if not isinstance(weighted, Reordered) or (makespan := swept_makespan(weighted)) >= run.makespan:
         return []
     moved = np.array([move.first for move in weighted.moves if move.region], "i8")
-    sites = {selectors.site(*selectors.sites(trace)[1][site]) for site in selectors.sites(trace)[0][moved].tolist()}
-    where = sites.pop() if len(sites) == 1 else f"{len(moved)} sends"
+    where = _one_site(trace, moved)
     part = "" if len(moved) == len(weighted.moves) else f" ({len(moved)} of {len(weighted.moves)} times)"
     return [Change("order", "site", question, f"{where} before {region}{part}, if its data is ready by then", makespan, calls)]

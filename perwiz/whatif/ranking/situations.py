@@ -14,6 +14,7 @@ from perwiz.trace.tables import NONE, THREAD
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import missing
+from perwiz.whatif.hypotheses.order import RECEIVE
 from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.hypotheses.teams import phases
 from perwiz.whatif.limits.between import between
@@ -108,6 +109,8 @@ def situation(run: Run, change: Change) -> str:
         return "imbalance of threads" if np.ptp(run.trace.locations.process) else "thread imbalance"
     if change.kind == "order" and change.calls is not None and _posts_late(run, change.calls):
         return "late post"
+    if change.kind == "order" and change.question.endswith(f" before {RECEIVE}") and RECEIVE not in run.trace.names:
+        return "late send behind a receive"
     if change.kind == "order" and " before " in change.question:
         return "late sender"
     if change.kind != "wait" or change.calls is None:
