@@ -11,7 +11,7 @@ from perwiz.whatif.hypotheses.collectives import GUESSED
 from perwiz.whatif.hypotheses.computation import NEEDED, NEEDLESS
 from perwiz.whatif.hypotheses.dynamic import DEALT
 from perwiz.whatif.hypotheses.network import POLLED
-from perwiz.whatif.hypotheses.order import DISTURBED
+from perwiz.whatif.hypotheses.order import DISTURBED, IN_PROPORTION
 from perwiz.whatif.hypotheses.stretch import LONGEST
 from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.sure import span as whatif
@@ -198,6 +198,7 @@ _OPEN = {
     FITTED: "forks, barriers and joins grow otherwise with the threads of a team",
     GUESSED: "the collectives were made by another algorithm, or the new one has other costs",
     DISTURBED: "what holds up a micro-batch holds up each piece of it",
+    IN_PROPORTION: "what is short in a micro-batch becomes shorter with it, too",
     NEEDLESS: "the messages that brought the pieces are left out, too",
     NEEDED: "the messages that brought the pieces stay",
     LONGEST: "a long piece of work is taken late",

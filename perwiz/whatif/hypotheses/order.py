@@ -19,7 +19,7 @@ from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.stretch import edges
+from perwiz.whatif.hypotheses.stretch import Segments, edges
 from perwiz.whatif.order import advance, ahead, behind, move, ordering_rules
 
 RECEIVE = "receive"
@@ -93,6 +93,10 @@ class Advanced:
 MANY = "many"
 DISTURBED = "pieces=disturbed"
 """What holds up a micro-batch holds up each piece of it."""
+IN_PROPORTION = "pieces=in proportion"
+"""All that is computed of a micro-batch becomes shorter with it, what is short as well."""
+SHORT = 0.1
+"""Part of the longest that a micro-batch computes between two boundaries of regions, or calls, from which on that depends on its size."""
 
 
 class MicroBatches(Hypothesis):
@@ -101,7 +105,8 @@ class MicroBatches(Hypothesis):
     A stage begins when the one before has computed the first of the pieces that a micro-batch is cut into, and ends when it has computed
     what the last piece brings. So what it waits for comes earlier by all but one piece of the shorter of both computations: of stages of
     4 and 2 in two pieces, the second begins 1 before the first ends, and ends 1 behind it. Messages cost what they did; the calls of
-    threads that pass them are made for each piece, and each takes what they do on average. Of equal stages the bubble, (p - 1) /
+    threads that pass them are made for each piece, and each takes what they do on average. So does what is short beside the rest of a
+    micro-batch, see `short`: what makes an operator takes as long for small data. Of equal stages the bubble, (p - 1) /
     (m + p - 1) of the time, becomes (p - 1) / (k m + p - 1); with v parts of the model on each rank, interleaved, it is the same as with
     v times as many micro-batches (Narayanan et al., SC 2021, 2.2).
     """
@@ -124,11 +129,17 @@ class MicroBatches(Hypothesis):
         return weighted
 
     def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
-        """Return the same with micro-batches that are held up as often as there are pieces."""
-        return [] if self.argument in (MANY, "1") else [_Disturbed(self.argument)]
+        """Return the same with micro-batches that are held up as often as there are pieces, and with pieces that take their part alone."""
+        return [] if self.argument in (MANY, "1") else [_Disturbed(self.argument), _InProportion(self.argument)]
 
     def _of_each(self, weighted: Weighted, found: Pipelines) -> I8:
-        """Return per computation what each piece of it takes beside its part of that, ns: the mean work in the calls that pass it."""
+        """Return per computation what each piece of it takes beside its part of that, ns: the mean work in the calls that pass it, and
+        what is short.
+        """
+        return self._passing(weighted, found) + short(weighted, found)
+
+    def _passing(self, weighted: Weighted, found: Pipelines) -> I8:
+        """Return per computation the mean work in the calls that pass it, ns."""
         calls, table, graph = weighted.trace.calls.location, weighted.trace.messages, weighted.graph
         out, on_threads = np.zeros(len(calls) + len(weighted.trace.locations), "i8"), weighted.trace.locations.kind != STREAM
         for computation, column in ((found.sent, table.send), (found.taken, table.receive_done)):
@@ -156,6 +167,35 @@ class _Disturbed(MicroBatches):
         computation, first = np.unique(both, return_index=True)
         out[computation] += _of_ways(np.concatenate((found.way, found.way + len(both)))[first], length[first], _beyond)
         return out
+
+
+class _InProportion(MicroBatches):
+    """The same; a piece takes its part of all that is computed of a micro-batch."""
+
+    varied = IN_PROPORTION
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return nothing else."""
+        return []
+
+    def _of_each(self, weighted: Weighted, found: Pipelines) -> I8:
+        return self._passing(weighted, found)
+
+
+def short(weighted: Weighted, found: Pipelines) -> I8:
+    """Return per computation, ns, what of it is short: of what its micro-batch computes between boundaries of regions, and calls, all that
+    takes less than SHORT of the longest.
+
+    A micro-batch of two computations, 40 4 3 and 2 50 between boundaries -> 4 + 3 and 2
+    """
+    segments, computes = Segments(weighted), np.zeros(len(edges(weighted)), bool)
+    computes[found.computations()] = True
+    length = np.where(computes[segments.gap], segments.length, 0)
+    begins = np.unique(np.concatenate((found.begun, found.taken)))
+    batch = np.searchsorted(begins, segments.gap, "right") - 1
+    longest = np.zeros(len(begins) + 1, "i8")
+    np.maximum.at(longest, batch, length)
+    return np.bincount(segments.gap, np.where(length < SHORT * longest[batch], length, 0), len(computes)).astype("i8")
 
 
 def _beyond(took: I8) -> float:

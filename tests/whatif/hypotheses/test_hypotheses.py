@@ -366,6 +366,27 @@ def test_micro_batches__calls_are_made_for_each_piece(work, last, times, makespa
     assert [(one.changes, one.makespan) for one in prediction.span.others] == ([(("pieces=disturbed",), most)] if most else [])
 
 
+@pytest.mark.parametrize(("before", "behind", "makespan"), [(4, 6, 2 * 110 - 50 + 100), (9, 1, 2 * 101 - 50 + 100), (10, 0, 250)])
+def test_micro_batches__what_is_short_takes_as_long_in_each_piece(before, behind, makespan):
+    """Two stages compute 100 for each of two micro-batches, the first 90 of it in an operator: short is what takes less than 9.
+
+    In two pieces, each half as long, the second stage begins 50 sooner than behind all of the first: at 2 * 100 - 50, if nothing is short.
+    """
+    b = Builder(2, latency=0, per_byte=0, work=0)
+    for _ in range(2):
+        b.compute(0, before)
+        with b.region(0, "aten::mm"):
+            b.compute(0, 90)
+        b.compute(0, behind)
+        b.send(0, 1)
+        b.recv(1, 0)
+        b.compute(1, 100)
+    prediction = predict(of_training(b.trace()), "micro-batches 2", clock="none")
+    assert prediction.predicted.makespan == makespan
+    found = [(one.changes, one.makespan) for one in prediction.span.others]
+    assert found == ([(("pieces=in proportion",), 250)] if makespan > 250 else [])
+
+
 @pytest.mark.parametrize(("times", "makespan"), [("1", 660), ("2", 630), ("4", 615), ("many", 600)])
 def test_micro_batches__the_last_stage_turns(times, makespan):
     """Of two micro-batches the first stage computes 100 each forward, and 200 each backward, the last 20 and 40.
