@@ -8,6 +8,9 @@ do, in pieces of any order.
 Where the file ends in the first part, what it tells of the first thread is whole up to some time, and threads behind that one are missing.
 What these did for others is known nevertheless: when the first thread asked for it, and when the other ranks were done with it. Where
 it ends in the second part, a step is whole if as much was launched and ran in it as in one of as many operators in a whole file.
+
+Of a job without steps all ranks end where they would ask for more than the one that asks for least: what the others go on with is not told
+of that one. So it is if all ask for the same in one order.
 """
 
 from __future__ import annotations
@@ -70,6 +73,14 @@ class _Told:
         last = int(np.argmax(self._host.row))
         return int(self._host.enter[last]) if self._host.location[last] == 0 else _FAR
 
+    def posts(self) -> I4:
+        """Return what the first thread asks for, one behind the other, as far as the file tells."""
+        return self._kind[: np.searchsorted(self._asked.enter, self.until)]
+
+    def before(self, count: int) -> int:
+        """Return when it asks for more than so much; when what the file tells ends, if it does not."""
+        return min(self.until, int(self._asked.enter[count])) if len(self.posts()) > count else self.until
+
     def part(self, span: _Span) -> _Part:
         """Return what is asked for and done in a step."""
         asked, at = (np.arange(*np.searchsorted(one.enter, span)) for one in (self._asked, self._at))
@@ -87,17 +98,25 @@ class _Told:
 def settle(ranks: list[Rank]) -> list[str]:
     """Let ranks whose files were cut off have the steps alone that are whole, and fill in what lost threads did in them.
 
-    A rank without steps is left with what is whole of its first thread; ranks of which nothing is are marked so.
+    Ranks without steps are left with what is whole of the first threads of all; ranks of which nothing is are marked so.
     Returns what is to be said of them.
     """
     if not any(rank.recorded.lacks for rank in ranks):
         return []
     told = [_Told(rank) for rank in ranks]
     of_job = _Job(told)
+    lost = [of_job.settle(one) if one.rank.recorded.lacks else Filled.none() for one in told]
     out = []
-    for one in told:
-        if one.rank.recorded.lacks:
-            out += of_job.settle(one)
+    for one, filled in zip(told, lost, strict=True):
+        rank, end = one.rank, of_job.ends[id(one)]
+        if not rank.steps and rank.whole and end < _FAR:
+            rank.cut(rank.start(), end)
+        if rank.recorded.lacks:
+            rank.fill(filled)
+        if len(filled):
+            out.append(f"{rank.path}: {len(filled)} of what it did with others: as the first thread asked for it, until others were done")
+        if not rank.steps and end < one.until:
+            out.append(f"{rank.path}: no steps: read until it does with others what another file, which was cut off, does not tell")
     return out
 
 
@@ -108,6 +127,8 @@ class _Job:
         self._told = told
         self._steps = {id(one): dict(one.rank.steps) for one in told}
         self._works, self._launches = (any(getattr(one, name) for one in told) for name in ("works", "launches"))
+        self.ends = _ends(told)
+        """When what all ranks tell ends in each that has no steps, by its id."""
         self._most: dict[int, int] = defaultdict(int)
         """Launches and waits in the step that has most, by the number of operators in it."""
         for one in told:
@@ -116,10 +137,10 @@ class _Job:
                     operators, launches = one.counted(_Span(*step))
                     self._most[operators] = max(self._most[operators], launches)
 
-    def settle(self, one: _Told) -> list[str]:
-        """Do so for one rank."""
+    def settle(self, one: _Told) -> Filled:
+        """Let one rank have what is whole, and return what lost threads did in that."""
         rank = one.rank
-        spans = {number: _Span(*step) for number, step in rank.steps.items()} or {-1: _Span(rank.start(), one.until)}
+        spans = {number: _Span(*step) for number, step in rank.steps.items()} or {-1: _Span(rank.start(), self.ends[id(one)])}
         filled: list[Filled] = []
         whole = {}
         for number, span in spans.items():
@@ -128,15 +149,9 @@ class _Job:
                 whole[number] = span
                 filled.append(found)
         rank.whole = bool(whole)
-        if not rank.steps:
-            if whole and one.until < _FAR:
-                rank.cut(rank.start(), one.until)
-        else:
+        if rank.steps:
             rank.steps = {number: (span.begin, span.end) for number, span in whole.items()}
-        lost = _joined(filled)
-        rank.fill(lost)
-        how = "as the first thread asked for it, until others were done"
-        return [f"{rank.path}: {len(lost)} of what it did with others: {how}"] if lost else []
+        return _joined(filled)
 
     def _is_told(self, one: _Told, number: int, span: _Span) -> bool:
         """Return whether all is told of the first thread in a step, and of devices."""
@@ -157,12 +172,24 @@ class _Job:
             steps = self._steps[id(other)]
             if other is one or (number >= 0 and number not in steps) or (number < 0 and steps):
                 continue
-            theirs = _Span(*steps[number]) if number >= 0 else _Span(other.rank.start(), other.until)
+            until = self.ends[id(other)] if other.rank.recorded.lacks else _FAR
+            theirs = _Span(*steps[number]) if number >= 0 else _Span(other.rank.start(), until)
             there = other.part(theirs)
             if part.same(there) and (number < 0 or len(there.kind) == len(part.kind)):
                 apart = span.end - theirs.end if number >= 0 and other.rank.host != one.rank.host else 0
                 return _as_others(part, lost, there, other.rank, apart, span)
         return None
+
+
+def _ends(told: list[_Told]) -> dict[int, int]:
+    """Return by the id of each rank when it asks for more than the one that asks for least; when it ends, if others have steps, or ask for
+    other things.
+    """
+    asked = [one.posts() for one in told]
+    least = min(map(len, asked))
+    alike = not any(one.rank.steps for one in told) and all(np.array_equal(one[:least], asked[0][:least]) for one in asked)
+    cut = alike and any(one.until < _FAR for one in told)
+    return {id(one): one.before(least) if cut else one.until for one in told}
 
 
 def _lost(part: _Part) -> I8:

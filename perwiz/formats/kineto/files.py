@@ -24,8 +24,19 @@ def is_trace(path: str) -> bool:
 
 
 def parts(path: str) -> list[str]:
-    """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory."""
-    return files_of(path, _NAMED.search, is_trace)
+    """Return the files that a name stands for, none if there are none: itself, several joined by colons, or those of a directory.
+
+    A packed file is left out where it is beside itself as it was before packing.
+    """
+    found = files_of(path, _NAMED.search, is_trace)
+    return [file for file in found if not (file.endswith(".gz") and file[:-3] in found and _packs(file, file[:-3]))]
+
+
+def _packs(packed: str, plain: str) -> bool:
+    """Return whether as much is packed as there is in the other file: gzip ends with the size of that modulo 2**32 (RFC 1952)."""
+    with open(packed, "rb") as file:
+        file.seek(-4, os.SEEK_END)
+        return int.from_bytes(file.read(), "little") == os.path.getsize(plain) % (1 << 32)
 
 
 def unread(path: str) -> list[str]:

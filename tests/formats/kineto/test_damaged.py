@@ -43,9 +43,9 @@ def test_read__all_cut_off_without_numbers(tmp_path):
     )
 
 
-def of_gloo(rank, late, steps=3):
+def of_gloo(rank, late, steps=3, world=2):
     """Return a rank that asks for two sums in each step of 100 us, `late` behind 10 and 20; they end at 60 and 70, on threads 2 and 3."""
-    one = Rank(rank)
+    one = Rank(rank, world)
     for at in range(0, 100 * steps, 100):
         one.note("gloo:all_reduce", at + 12 + late, 48 - late, 2)
     for at in range(0, 100 * steps, 100):
@@ -93,6 +93,32 @@ def test_read__cut_off_between_threads(tmp_path, place, steps, lost):
         f"{file}: {lost} of what it did with others: as the first thread asked for it, until others were done",
         *([others] if steps < 3 else []),
     )
+
+
+@pytest.mark.parametrize(("places", "rounds", "begins", "shorter"), [((None, 9), 2, 12, [0, 2]), ((7, 9), 1, 10, [1, 2])])
+def test_read__cut_off_without_steps(tmp_path, places, rounds, begins, shorter):
+    """Ranks 0, 1 and 2 ask for sums at 10 and 20, 40 and 50, 10 and 20, and so each 100 later, twice.
+
+    places   of files 0 and 1, cut before this event: where the third round is asked for, behind 175; the second sum of the second one
+    rounds   that all tell: others end where they ask for more, at 210, or rank 1 at 140 and rank 2 at 110 as rank 0 at 110
+    begins   the second sum of rank 0, behind the first at 10 from which times count: on thread 3, or as it is asked for, as that is lost
+    shorter  ranks that end before what their file tells
+    """
+    ranks = of_gloo(0, 0, world=3), of_gloo(1, 30, world=3), of_gloo(2, 0, world=3)
+    for rank in ranks:
+        rank.events = [event for event in rank.events if "Step" not in event["name"]]
+    path = put(tmp_path / "job", *ranks)
+    cut = [(tmp_path / "job" / f"rank{rank}.json", place) for rank, place in enumerate(places) if place]
+    for rank, (file, place) in zip(ranks if len(cut) > 1 else ranks[1:], cut, strict=False):
+        text = file.read_text()
+        file.write_text(text[: text.index(json.dumps(rank.events[place])) + 9])
+    trace = files.read(path)
+    sound(trace)
+    first = [[(at + 2, at + 50), (at + 32, at + 50), (at + 2, at + 50)] for at in range(0, 100 * rounds, 100)]
+    second = [[(at + begins, at + 60), (at + 40, at + 60), (at + 12, at + 60)] for at in range(0, 100 * rounds, 100)]
+    assert sums(trace) == sorted(first + second)
+    why = "no steps: read until it does with others what another file, which was cut off, does not tell"
+    assert [fault for fault in trace.faults if "no steps" in fault] == [f"{path}/rank{rank}.json: {why}" for rank in shorter]
 
 
 @pytest.mark.parametrize(("place", "said"), [(10, "rank0.json: steps 1 to 2, of which all ranks have 2: these alone are read"), (6, None)])

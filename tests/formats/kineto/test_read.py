@@ -401,6 +401,18 @@ def test_read__a_rank_twice(tmp_path):
         files.read(f"{one}:{other}")
 
 
+def test_read__a_file_beside_itself_packed(tmp_path):
+    """It is read once; another recording of the rank is none of the same."""
+    path = put(tmp_path / "job", *two_ranks())
+    text = (tmp_path / "job" / "rank0.json").read_bytes()
+    packed = tmp_path / "job" / "rank0.json.gz"
+    packed.write_bytes(gzip.compress(text))
+    assert files.read(path).counts.records == files.read(f"{path}/rank0.json:{path}/rank1.json").counts.records
+    packed.write_bytes(gzip.compress(text + b" "))
+    with pytest.raises(TraceError, match=r"rank0\.json\.gz: both are rank 0 with .*rank0\.json, must be of another rank"):
+        files.read(path)
+
+
 @pytest.mark.parametrize(
     ("name", "op"),
     [
