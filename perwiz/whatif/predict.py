@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -37,11 +37,11 @@ from perwiz.whatif.ranking.situations import situation as situation_of
 from perwiz.whatif.rematch.redrawn import answered_anew
 from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.rematch.written import Written
-from perwiz.whatif.run import Run, Start, copied, known, replayed, swept_makespan, under
+from perwiz.whatif.run import Run, Start, check_engine, copied, known, recorded, starting, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
-from perwiz.whatif.sure.span import Answer, Answers, Possible, Span, Task, answered, exactly, spans
+from perwiz.whatif.sure.span import Answer, Answers, Outcome, Possible, Span, Task, answered, exactly, found_ahead, spans
 from perwiz.whatif.sure.variations import weighed
 from perwiz.whatif.waits import Waits, waiting
 
@@ -138,7 +138,9 @@ def predict(
     Raises UsageError, ModelError, ClockError.
     """
     asked = parse_all(hypotheses, trace)
-    base = replayed(trace, model, clock, asked, engine)
+    basis = starting(trace, model, clock, asked)
+    ahead = found_ahead(basis.clocks.trace, basis.machine, asked) if asked and not known(trace) else {}
+    base = recorded(basis, check_engine(engine))
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
     zeroed = _zeroed(base.trace, asked)
     late = waits is not None and known(trace) is not None and bool((base.waits.time[zeroed] > 0).any())  # `instead` takes as long then
@@ -160,7 +162,8 @@ def predict(
         changing()
     changed, choices = changing.result
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
-    told = between(base, changed, asked, engine, doubts, drawn, choices, zeroed, anew, beside, launched, found)
+    others = ahead if base.machine is basis.machine else {}
+    told = between(base, changed, asked, engine, doubts, drawn, choices, zeroed, anew, beside, launched, found, others)
     return told if before is base.waits else dataclasses.replace(told, waits_before=before)
 
 
@@ -183,11 +186,12 @@ def between(
     beside: Instead | None = None,
     launched: int | None = None,
     situation: str | None = None,
+    ahead: Mapping[str, Outcome] | None = None,
 ) -> Prediction:
     """Return the prediction that a recorded run and what hypotheses make of it are, with doubts of the former and how much it varies.
 
-    `zeroed` are the rows of the calls that do not wait any more. With `anew` it is that of the run whose `choices` are made anew. It keeps
-    what the runs say, not their weights and vertex times, which only further questions need.
+    `zeroed` are the rows of the calls that do not wait any more. With `anew` it is that of the run whose `choices` are made anew. What was
+    found `ahead` is not asked again. It keeps what the runs say, not their weights and vertex times, which only further questions need.
     """
     made, trace = changed, base.trace
     if anew is not None and drawn is not None and not anew[1].reason:
@@ -200,7 +204,7 @@ def between(
     links = Later(lambda: on_links(weighted, time, trace))
     meanwhile = (predicted, left, doubted, shared, links)
     if drawn is None or changed is made:
-        span = span_between(base, changed, hypotheses, doubts, drawn, meanwhile)
+        span = span_between(base, changed, hypotheses, doubts, drawn, meanwhile, ahead)
     else:
         span = spans(base, answered_anew(base, drawn, [(hypotheses, changed.makespan)]), hypotheses, doubts, meanwhile)[0]
     return Prediction(
@@ -283,25 +287,32 @@ def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits
 
 
 def span_between(
-    base: Run, changed: Run, hypotheses: Sequence[Hypothesis], doubts: Doubts, recorded: Answers | None, meanwhile: Sequence[Task] = ()
+    base: Run,
+    changed: Run,
+    hypotheses: Sequence[Hypothesis],
+    doubts: Doubts,
+    answers: Answers | None,
+    meanwhile: Sequence[Task] = (),
+    ahead: Mapping[str, Outcome] | None = None,
 ) -> Span:
     """Return the span of what hypotheses make of a recorded run, given doubts of that and how much it varies; None if nothing is asked.
 
-    Other tasks are done meanwhile.
+    Other tasks are done meanwhile. What was found `ahead` is not asked again.
     """
-    if recorded is None:
+    if answers is None:
         at_once(meanwhile, base.graph.edges)
         return exactly(base.trace.timeline.makespan)
-    others, ((drawn,), drawing) = possible(base, hypotheses, changed.weighted), recorded.noise.drawing([changed.weighted])
+    others, ((drawn,), drawing) = possible(base, hypotheses, changed.weighted), answers.noise.drawing([changed.weighted])
     found = Answer(
         lambda weighted: change(weighted, hypotheses),
         changed.makespan,
         drawn,
         others,
         any(one.priced for one in hypotheses),
-        recorded.noise.ends(changed.weighted, changed.time),
+        answers.noise.ends(changed.weighted, changed.time),
+        ahead or {},
     )
-    return spans(base, dataclasses.replace(recorded, of=(found,)), hypotheses, doubts, (*drawing, *meanwhile))[0]
+    return spans(base, dataclasses.replace(answers, of=(found,)), hypotheses, doubts, (*drawing, *meanwhile))[0]
 
 
 def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:

@@ -150,22 +150,50 @@ def replayed(
 ) -> Run:
     """Return the run of the tied part of a trace, replayed unchanged, with the rendezvous edges that one of the hypotheses would need.
 
+    `also` is as in `starting`. Raises UsageError for an unknown engine, and as that.
+    """
+    return recorded(starting(trace, model, clock, hypotheses, also), check_engine(engine))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Basis:
+    """What a recorded run is made of, as questions need it."""
+
+    recording: Trace
+    """As it was read."""
+    clock: str
+    """How its clocks are treated."""
+    clocks: Treated
+    machine: Machine
+    hypotheses: tuple[Hypothesis, ...]
+
+
+def starting(
+    trace: Trace, model: Start = None, clock: str = "clc", hypotheses: Asked = (), also: Callable[[Trace, Machine], I8] | None = None
+) -> Basis:
+    """Return what the run is made of that hypotheses are asked about: the tied part of a trace with its clocks treated, and a machine.
+
     `also` tells, of a part of a run whose clocks are treated, and a machine, which calls of other processes are to be known in it, by
     their numbers.
-    Raises UsageError for an unknown engine, hypothesis or clock, ModelError, ClockError.
+    Raises UsageError for an unknown hypothesis or clock, ModelError, ClockError.
     """
-    asked, machine, engine = parse_all(hypotheses, trace), machine_of(model, trace), check_engine(engine)
+    asked, machine = parse_all(hypotheses, trace), machine_of(model, trace)
     for hypothesis in asked:
         machine = hypothesis.starting(machine)
     machine = where_recorded(machine, trace)
-    clocks, before = treated(trace, clock), known(trace)
+    clocks = treated(trace, clock)
     if also is not None and isinstance(clocks.trace.share, Part):
         clocks = dataclasses.replace(clocks, trace=with_calls(clocks.trace, also(clocks.trace, machine)))
-    clocks = _with_awaited(clocks, machine, asked)
-    same = before and before.clock == clock and engine == "sweep" and before.recorded().machine == machine
-    if before and same and fits(before.recorded(), asked):
+    return Basis(trace, clock, _with_awaited(clocks, machine, asked), machine, asked)
+
+
+def recorded(basis: Basis, engine: str = "sweep") -> Run:
+    """Return the run of a basis, replayed unchanged: that which is known since an earlier question, if it is the same."""
+    before, machine, clocks = known(basis.recording), basis.machine, basis.clocks
+    same = before and before.clock == basis.clock and engine == "sweep" and before.recorded().machine == machine
+    if before and same and fits(before.recorded(), basis.hypotheses):
         return before.run()
-    return replay_of(clocks, graph_of(clocks.trace, machine.model, asked), machine, engine)
+    return replay_of(clocks, graph_of(clocks.trace, machine.model, basis.hypotheses), machine, engine)
 
 
 def _with_awaited(clocks: Treated, machine: Machine, hypotheses: Sequence[Hypothesis]) -> Treated:

@@ -30,7 +30,7 @@ class Parts:
     segment   0 1 4 5    group   0 0 1 2    part   0 0 1    (groups 0 and 1 are two processes in one part, group 2 is alone in another)
     """
 
-    segment: I8
+    segment: Ints
     """Rows of segments, ascending."""
     group: Ints
     """Per row, ascending from 0."""
@@ -56,8 +56,9 @@ def parts(segments: Segments, text: str) -> Parts:
         raise UsageError(f"'{text}': no such step, the whole program is step 1")
     if word == WHOLE:
         computes = processors(segments.trace)
-        segment = np.flatnonzero(_own(segments) & computes[segments.location])
-        return Parts(segment, np.cumsum(computes)[segments.location[segment]] - 1, np.zeros(int(computes.sum()), "i8"))
+        segment = np.flatnonzero(_own(segments) & computes[segments.location]).astype("i4")
+        group = np.cumsum(computes, dtype="i4") - np.int32(1)
+        return Parts(segment, group[segments.location[segment]], np.zeros(len(group[computes]), "i8"))
     return _stages(segments, text, number) if word == STAGES else _stretches(segments, text, number)
 
 

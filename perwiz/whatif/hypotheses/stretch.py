@@ -108,12 +108,12 @@ class Segments:
         start[begins], stop[last] = first, end
         return Runs(start, stop, gap, outer[own])
 
-    def runs_of(self, segment: I8, group: Ints) -> Runs:
+    def runs_of(self, segment: Ints, group: Ints) -> Runs:
         """Return some segments, ascending, as runs; `group` is that of each."""
         gap = self.gap[segment]
         fresh = (np.diff(segment) != 1) | (np.diff(group) != 0) | (np.diff(gap) != 0)
-        begins = np.flatnonzero(np.append(True, fresh)[: len(segment)])
-        ends = np.append(begins[1:], len(segment))[: len(begins)] - 1
+        begins = np.flatnonzero(np.append(True, fresh)[: len(segment)]).astype("i4")
+        ends = np.append(begins[1:], np.int32(len(segment)))[: len(begins)] - 1
         return Runs(segment[begins].astype("i4"), (segment[ends] + 1).astype("i4"), gap[begins], group[begins].astype("i4"))
 
     def within(self, instances: I8) -> Mask:
@@ -193,8 +193,11 @@ class Runs:
 
     def sums(self, length: I8) -> I8:
         """Return how long each run is, given the lengths of segments, ns."""
-        bounds = np.stack((self.first, self.end), 1).ravel()
-        return np.add.reduceat(length, bounds[bounds < len(length)])[::2].copy() if len(bounds) else np.zeros(0, "i8")
+        out = np.empty(len(self.first), "i8")
+        for some in chunks(len(out)):
+            bounds = np.stack((self.first[some], self.end[some]), 1).ravel()
+            out[some] = np.add.reduceat(length[: bounds[-1]], bounds[:-1])[::2]
+        return out
 
 
 _KNOWN: weakref.WeakValueDictionary[int, Segments] = weakref.WeakValueDictionary()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,12 +13,15 @@ import numpy as np
 
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
+from perwiz.graph.slots import slots
+from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.resources import at_once, remembered, thread_count
+from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
-from perwiz.whatif.hypotheses.base import Hypothesis, apply
+from perwiz.whatif.hypotheses.base import Hypothesis, apply, change
 from perwiz.whatif.run import Run, makespan, swept_makespan
 from perwiz.whatif.sure.alone import alone
 from perwiz.whatif.sure.chance import Chance, chance, differs
@@ -27,7 +30,7 @@ from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, noise_of
 from perwiz.whatif.sure.parts import LEAST
 from perwiz.whatif.sure.pieces import Varies
 from perwiz.whatif.sure.swept import passed
-from perwiz.whatif.sure.variations import HELD, Unknown, Variation, held, single, varied, weighed
+from perwiz.whatif.sure.variations import HELD, Variation, held, single, varied, varied_anew, weighed
 
 CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of what nine of ten do."""
@@ -55,6 +58,10 @@ class Possible:
     """Of the model, as `Model.with_changes` takes them; or variations.HELD, or what is `varied` of a hypothesis."""
     makespan: int
     """ns."""
+
+
+Outcome = Possible | tuple[str, ...]
+"""What an answer becomes under a variation; or the changes of the model under which the program stops."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +132,8 @@ class Answer:
     """Whether the question asks the model what something costs, see `Hypothesis.priced`."""
     ends: I8 = dataclasses.field(default_factory=lambda: np.zeros(0, "i8"))
     """When groups of iterations end in it, ns, and what is before them, see `Noise.ends`; none of an answer in which they are others."""
+    ahead: Mapping[str, Outcome] = dataclasses.field(default_factory=dict)
+    """What it becomes under changes of the model, as far as that was found before, see `found_ahead`."""
 
 
 def exactly(makespan: int) -> Span:
@@ -273,7 +282,7 @@ def spans(
     weights are read without. `beside` are tasks that are done meanwhile, such as those that draw runs of the answers.
     """
     found, doubts = [_Found(answer) for answer in answers.of], doubts or doubts_of(run)
-    more = [*doubts.against, *(change for hypothesis in hypotheses for change in hypothesis.opens(run.machine))]
+    more = [*doubts.against, *_opened(run.machine, hypotheses)]
     _tell_of_each(run, found, more, hypotheses, beside)
     _tell_alone(run, found)
     together = {changes for one in found for changes in one.together()}
@@ -285,6 +294,32 @@ def spans(
     return [one.span(answers, run) for one in found]
 
 
+def found_ahead(trace: Trace, machine: Machine, hypotheses: Sequence[Hypothesis]) -> dict[str, Outcome]:
+    """Return what the run of a trace of treated clocks becomes under hypotheses, per change of the model that nothing rules out and that
+    gives it another graph: found while no run is held, as such a graph takes as much memory as the recorded one.
+    """
+
+    def outcome(end: str) -> Outcome | None:
+        variation = varied_anew(trace, machine.model, (end,), hypotheses)
+        return _outcome(lambda weighted: change(weighted, hypotheses), variation) if variation else None
+
+    ends = [end for _, end in single(machine, _opened(machine, hypotheses))]
+    outcomes = at_once([partial(outcome, end) for end in ends], len(trace.calls))
+    return {end: outcome for end, outcome in zip(ends, outcomes, strict=True) if outcome is not None}
+
+
+def _opened(machine: Machine, hypotheses: Sequence[Hypothesis]) -> list[str]:
+    return [end for hypothesis in hypotheses for end in hypothesis.opens(machine)]
+
+
+def _outcome(question: Question, variation: Variation) -> Outcome:
+    """Return what a question comes to under a variation. Calls may have an order there that waits for itself: then the program stops."""
+    try:
+        return Possible(variation.changes, swept_makespan(question(variation.weighted)))
+    except UsageError:
+        return tuple(end for end in variation.changes if end != HELD)  # a process in a call holds nobody for good
+
+
 def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis], beside: Sequence[Task]) -> None:
     """Tell answers what they become where one thing is otherwise that is unknown, held or fitted, in order.
 
@@ -294,28 +329,37 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
 
     rows = 0 if run.trace.share.team else run.graph.edges  # who asks others does so in one order
 
-    def otherwise(made: Callable[[], Variation | None]) -> list[Outcome]:
+    def otherwise(change: str) -> list[Outcome]:
+        if all(change in one.ahead for one in found):
+            return [one.ahead[change] for one in found]
+        return in_all(partial(varied, run, (change,), hypotheses))
+
+    def in_all(made: Callable[[], Variation | None]) -> list[Outcome]:
         variation = made()
         if variation is None:
             return []
         alike = variation.alike(run)
+        if len(found) > 1:
+            slots(variation.weighted.graph)  # several sweeps at once keep few times each
         return at_once([partial(one.under, variation, alike) for one in found], rows)
 
     def cheaper(model: Model) -> list[int | None]:
         weighted = weighed(run, model)
         return at_once([partial(one.cost, weighted) for one in found], rows)
 
-    unknown: list[Unknown] = [*single(run, more, hypotheses), ("", partial(held, run))]
+    unknown = single(run.machine, more)
+    keys = [*(key for key, _ in unknown), ""]
     tasks: list[Callable[[], Any]] = [
-        *(partial(otherwise, made) for _, made in unknown),
+        *(partial(otherwise, change) for _, change in unknown),
+        partial(in_all, partial(held, run)),
         *(partial(cheaper, model) for model in run.machine.off),
     ]
     tasks += beside
     outcomes = [task() for task in tasks] if len(found) >= thread_count(rows) else at_once(tasks, rows)
-    for (key, _), several in zip(unknown, outcomes, strict=False):
+    for key, several in zip(keys, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)
-    for one, costs in zip(found, zip(*outcomes[len(unknown) : len(tasks) - len(beside)], strict=True), strict=False):
+    for one, costs in zip(found, zip(*outcomes[len(keys) : len(tasks) - len(beside)], strict=True), strict=False):
         one.costs = [cost for cost in costs if cost is not None]
 
 
@@ -330,10 +374,6 @@ def _tell_alone(run: Run, found: Sequence[_Found]) -> None:
         one.alone = before - outcome.makespan if isinstance(outcome, Possible) else None
 
 
-Outcome = Possible | tuple[str, ...]
-"""What an answer becomes under a variation; or the changes of the model under which the program stops."""
-
-
 class _Found:
     """What an answer becomes under variations."""
 
@@ -346,19 +386,15 @@ class _Found:
         """How much it changes where each cost that was fitted is smaller by its standard error, ns."""
         self.alone: int | None = None
         """What it gains if each process has a processor of its own, ns; None if nothing is told of that."""
+        self.ahead = answer.ahead
         for possible in answer.others:
             self._keep("", possible)
 
     def under(self, variation: Variation, alike: bool = False) -> Outcome:
-        """Ask again under a variation of an unknown, in which all weights may be `alike`. Calls may have an order there that waits for
-        itself: then the program stops.
-        """
+        """Ask again under a variation of an unknown, in which all weights may be `alike`."""
         if alike and not self._answer.priced:
             return Possible(variation.changes, self._answer.makespan)
-        try:
-            return Possible(variation.changes, swept_makespan(self._answer.question(variation.weighted)))
-        except UsageError:
-            return tuple(change for change in variation.changes if change != HELD)  # a process in a call holds nobody for good
+        return _outcome(self._answer.question, variation)
 
     def tell(self, unknown: str, outcome: Outcome) -> None:
         """Take what becomes of it where an unknown is otherwise."""

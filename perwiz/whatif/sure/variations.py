@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from perwiz.graph.graph import Graph
 from perwiz.loggps.inner import with_awaited
+from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.resources import remembered
+from perwiz.trace.trace import Trace
 from perwiz.whatif import rounds
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import in_place
@@ -37,18 +40,14 @@ class Variation:
         return not run.trace.share.any(not same)
 
 
-Unknown = tuple[str, Callable[[], Variation | None]]
-"""Class and key of what is unknown, and what makes the run as it is where that is otherwise."""
+Unknown = tuple[str, str]
+"""Class and key of what is unknown, and a change of the model that makes it otherwise."""
 
 
-def single(run: Run, more: Iterable[str] = (), hypotheses: Sequence[Hypothesis] = ()) -> list[Unknown]:
-    """Return the ends of everything unknown, and `more` changes of the model.
-
-    `hypotheses` are those that will be asked of them.
-    """
-    ends = [(f"{unknown.pairs}:{unknown.key}", end) for unknown in run.machine.unknown for end in unknown.ends]
-    asked = [*ends, *((change.partition("=")[0], change) for change in more)]
-    return [(unknown, functools.partial(varied, run, (end,), hypotheses)) for unknown, end in asked]
+def single(machine: Machine, more: Iterable[str] = ()) -> list[Unknown]:
+    """Return the ends of everything unknown, and `more` changes of the model."""
+    ends = [(f"{unknown.pairs}:{unknown.key}", end) for unknown in machine.unknown for end in unknown.ends]
+    return [*ends, *((change.partition("=")[0], change) for change in more)]
 
 
 def weighed(run: Run, model: Model) -> Weighted:
@@ -77,32 +76,63 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
 
     Where other messages are synchronous, or progress is another one and that matters, it has a graph of its own.
     """
-    trace, old, share = run.trace, run.machine.model, run.trace.share
+    trace, old = run.trace, run.machine.model
     kept = known(run, changes)
     if kept and settled(trace, old, hypotheses):
         return kept()
-    model = functools.reduce(Model.with_changes, changes, old)
+    explained = _explained(trace, old, changes, hypotheses)
+    if explained.anew:
+        return _anew(explained, changes, hypotheses)
+    return _as_measured(trace, run.graph, explained.model, changes) if explained.otherwise else None
+
+
+def varied_anew(trace: Trace, old: Model, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis]) -> Variation | None:
+    """Return what `varied` does of the run of a trace under a model, where that has a graph of its own; None where it has not: no run has
+    to be held for it.
+    """
+    explained = _explained(trace, old, changes, hypotheses)
+    return _anew(explained, changes, hypotheses) if explained.anew else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Explained:
+    """A trace as a changed model explains it."""
+
+    trace: Trace
+    """With a row for each call that lets messages move."""
+    model: Model
+    anew: bool
+    """Whether it has a graph of its own."""
+    otherwise: bool
+    """Whether anything in it changes."""
+
+
+def _explained(trace: Trace, old: Model, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis]) -> _Explained:
+    model, share = functools.reduce(Model.with_changes, changes, old), trace.share
     known_there = with_moved(trace, model, hypotheses)
-    before, now = _before(run, tuple(hypotheses)), protocol(known_there, model, hypotheses)
-    pairs = now.pairs(known_there.share)
-    more = share.any(np.setdiff1d(pairs, before.pairs(share), assume_unique=True).size)
+    before, now = _protocol(trace, old, tuple(hypotheses)), protocol(known_there, model, hypotheses)
+    pairs, pairs_before = now.pairs(known_there.share), before.pairs(share)
+    more = share.any(np.setdiff1d(pairs, pairs_before, assume_unique=True).size)
     anew = more or now.gaps > before.gaps or model.interfaces != old.interfaces
-    other = (now.waits != before.waits).any() or not np.array_equal(pairs, before.pairs(share))
-    if not anew and not share.any(other) and _same_costs(old, model):
-        return None
-    graph = run.graph
-    if anew:
-        trace = with_awaited(known_there, model)
-        graph = graph_of(trace, model, hypotheses)
+    other = (now.waits != before.waits).any() or not np.array_equal(pairs, pairs_before)
+    return _Explained(known_there, model, anew, anew or share.any(other) or not _same_costs(old, model))
+
+
+def _anew(explained: _Explained, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis]) -> Variation:
+    trace = with_awaited(explained.trace, explained.model)
+    return _as_measured(trace, graph_of(trace, explained.model, hypotheses), explained.model, changes)
+
+
+def _as_measured(trace: Trace, graph: Graph, model: Model, changes: tuple[str, ...]) -> Variation:
     weighted = weigh(trace, trace.timeline, graph, model)
     keep_as_measured(weighted)
     return Variation(changes, weighted)
 
 
 @remembered(1)
-def _before(run: Run, hypotheses: tuple[Hypothesis, ...]) -> Protocol:
+def _protocol(trace: Trace, model: Model, hypotheses: tuple[Hypothesis, ...]) -> Protocol:
     """Return the protocol of a run, found once."""
-    return protocol(run.trace, run.machine.model, hypotheses)
+    return protocol(trace, model, hypotheses)
 
 
 def _same_costs(old: Model, new: Model) -> bool:

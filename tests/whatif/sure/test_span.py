@@ -11,10 +11,10 @@ from build import Builder, hand_model
 from perwiz.loggps.machine import Machine, Unknown
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import changed_machine, replayed
+from perwiz.whatif.run import changed_machine, replayed, starting
 from perwiz.whatif.sure.noise import Around
-from perwiz.whatif.sure.span import Possible, span_under
-from perwiz.whatif.sure.variations import HELD, single
+from perwiz.whatif.sure.span import Possible, found_ahead, span_under
+from perwiz.whatif.sure.variations import HELD, single, varied
 from perwiz.whatif.worth import worth
 
 S = Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), "no receiver came late")
@@ -45,6 +45,16 @@ def posted():
     request = b.irecv(1, 0, at=(10, 11))
     b.compute(1, 100)
     b.wait(1, request, at=(111, 1100))
+    return b.trace()
+
+
+def crossed():
+    """Rank 1 receives two messages in the order they are sent."""
+    b = Builder(2)
+    b.send(0, 1, 50, tag=1, at=(0, 10))
+    b.send(0, 1, 50, tag=2, at=(10, 40))
+    b.recv(1, 0, tag=1, at=(0, 30))
+    b.recv(1, 0, tag=2, at=(30, 50))
     return b.trace()
 
 
@@ -117,12 +127,7 @@ def test_no_hypothesis():
 
 def test_a_change_that_would_stop_the_program():
     """Rank 0 sends e0, then e1; if they wait for their receiver, e1 cannot come first: rank 1 receives e0 first."""
-    b = Builder(2)
-    b.send(0, 1, 50, tag=1, at=(0, 10))
-    b.send(0, 1, 50, tag=2, at=(10, 40))
-    b.recv(1, 0, tag=1, at=(0, 30))
-    b.recv(1, 0, tag=2, at=(30, 50))
-    makespan, found = span(b.trace(), "move e1 before e0")
+    makespan, found = span(crossed(), "move e1 before e0")
     assert (makespan, found.least, found.most) == (80, 80, 80)
     assert found.stops == ("S_bytes=0",)
 
@@ -144,9 +149,27 @@ def test_variations__only_what_concerns_a_message():
     b = Builder(2)
     b.call(0, "Barrier", at=(0, 10))
     none = replayed(b.trace(), Machine(hand_model(), unknown=(S, PROGRESS)))
-    assert [unknown for unknown, made in single(none) if made()] == []
+    assert [unknown for unknown, end in single(none.machine) if varied(none, (end,))] == []
     run = replayed(in_time(), Machine(hand_model(), unknown=(S, PROGRESS)))
-    assert [unknown for unknown, made in single(run) if made()] == [":S_bytes"]  # its receive is posted by the call that waits for it
+    told = [unknown for unknown, end in single(run.machine) if varied(run, (end,))]
+    assert told == [":S_bytes"]  # its receive is posted by the call that waits for it
+
+
+def test_found_ahead__what_has_a_graph_of_its_own():
+    """Only with S = 0 does the message hold its sender, until 400 if rank 1 is slower; latency changes no edge."""
+
+    def ahead(trace, question):
+        basis = starting(trace, Machine(hand_model(), unknown=(S, LATENCY)), "none", question)
+        return found_ahead(basis.clocks.trace, basis.machine, basis.hypotheses)
+
+    assert ahead(in_time(), "speed rank:1=0.1") == {"S_bytes=0": Possible(("S_bytes=0",), 900)}
+    assert ahead(crossed(), "move e1 before e0") == {"S_bytes=0": ("S_bytes=0",)}
+
+
+def test_found_ahead__is_not_asked_again(monkeypatch):
+    """Nothing is weighed under S = 0 while the recorded run is held."""
+    monkeypatch.setattr("perwiz.whatif.sure.span.varied", lambda run, changes, *_: pytest.fail(changes) if "S_bytes=0" in changes else None)
+    assert span(in_time(), "speed rank:1=0.1")[1].most == 900
 
 
 @pytest.mark.slow
