@@ -264,6 +264,11 @@ class Span(Record):
     """Whether it was asked to draw runs anew, and so looked for what repeats."""
     alone_ns: int | None = None
     """What it gains if each process has a processor of its own, as far as what repeats tells; null if each had one in the recorded run."""
+    runs_ns: Natural = 0
+    """How far another recording of the program may lie off to both sides, which one recording does not tell: assumed, 2 % of what is behind
+    MPI_Init; included in `least_ns` and `most_ns`, in squares. 0 where nothing repeats, where all that does repeats exactly, and of three
+    recordings or more.
+    """
 
 
 class Misfit(Record):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from perwiz import words
 from perwiz.report.blocks import Facts
 from perwiz.report.machine import pairs
@@ -17,11 +19,14 @@ from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.chance import Chance
 from perwiz.whatif.sure.first import Worth
+from perwiz.whatif.sure.noise import DIFFER
 from perwiz.whatif.sure.parts import BLOCKS, FEW
 from perwiz.whatif.sure.variations import HELD
 
 OWN = "if each process had a processor of its own"
 """What a gain is told for where processes shared processors."""
+RUNS_DIFFER = f"another recording may take {words.percent(DIFFER, 1)} more or less (assumed; --runs tells)"
+"""What one recording does not tell."""
 _WORDS = {
     "progress": {"in calls": "long messages move on only in MPI calls", "always": "long messages move on without MPI calls"},
     "gap": {"none": "nothing keeps sends apart", "sending call": "sends are kept apart"},
@@ -50,6 +55,7 @@ def span(value: whatif.Span) -> Span:
         most_ns=value.most,
         sooner_ns=value.around.sooner,
         later_ns=value.around.later,
+        runs_ns=value.around.runs,
         varies=Varies(varies.what, round(varies.relative, 6), varies.stretches, varies.iterations) if varies else None,
         others=[Possible(changes=list(other.changes), makespan_ns=other.makespan) for other in value.others],
         stops=list(value.stops),
@@ -77,13 +83,14 @@ def worth(span: Span, recorded: int, answer: int) -> Worth:
     """Return what an answer gains over the recorded makespan, ns, and between what that lies in all that the trace leaves open: in nine of
     ten other runs, as costs that were fitted may be, as the machine may be, and as recorded or with a processor for each process. The
     latter is what it gains where processes shared them. Where too little repeats to draw runs, between what it lies as the answer may last
-    anything within its span.
+    anything within its span but what recordings differ by, with the change and without it alike.
     """
     gain = span.gain
     if gain is not None:
         least, most = min(gain.least_ns, gain.least_open_ns) - span.costs_ns, max(gain.most_ns, gain.most_open_ns) + span.costs_ns
     else:
-        times = [span.least_ns, span.most_ns, *(other.makespan_ns for other in span.others)]
+        sooner, later = (round(math.hypot(end, span.runs_ns)) - end for end in (span.sooner_ns, span.later_ns))
+        times = [span.least_ns + sooner, span.most_ns - later, *(other.makespan_ns for other in span.others)]
         least, most = recorded - max(times), recorded - min(times)
     now = recorded - answer
     alone = now if span.alone_ns is None else span.alone_ns
@@ -122,6 +129,13 @@ def short(span: Span | None, answer: int) -> str:
     if says_nothing(span, answer):
         return f"not known, anything {f'from {least} to' if span.least_ns else 'up to'} {most}"
     return f"between {least} and {most}" if least != most else ""
+
+
+def in_another(span: Span | None, answer: int) -> str:
+    """Return in brackets between which makespans another recording lies that is as an answer, ns, says; empty if nothing tells."""
+    if span is None or not span.runs_ns or says_nothing(span, answer):
+        return ""
+    return f" ({words.duration(span.least_ns)} to {words.duration(span.most_ns)})"
 
 
 def facts(span: Span | None, answer: int, label: str = "") -> Facts:
@@ -254,13 +268,14 @@ def _certain(span: Span) -> str:
 
 
 def _cause(span: Span, answer: int) -> str:
-    if span.others and abs(span.others[0].makespan_ns - answer) >= max(span.sooner_ns, span.later_ns):
+    if span.others and abs(span.others[0].makespan_ns - answer) >= max(span.sooner_ns, span.later_ns, span.runs_ns):
         first = span.others[0]
         return other(first) if first.changes[0] in _OPEN else f"{other(first)}; measure with perwiz calibrate"
     assert span.varies is not None
     few = f", judged by {_told(span.varies)}" if span.varies.stretches < BLOCKS else ""
     much = f" by {words.percent(span.varies.part, 1)}" if span.varies.part < _MOST else ""
-    return f"{_REPEATS[span.varies.what]} varies{much}{few}"
+    runs = f"{RUNS_DIFFER}; " if span.runs_ns > max(span.sooner_ns, span.later_ns) else ""
+    return f"{runs}{_REPEATS[span.varies.what]} varies{much}{few}"
 
 
 def _told(varies: Varies) -> str:

@@ -49,12 +49,13 @@ def test_text(predict):
         "doubtful      15 of 15 messages took more than twice as long as the model says (16.5 % of the recorded run): see how\n"
         "              sure\n"
         "recorded      412.6 ms\n"
-        "predicted     403.1 ms, gain 9.437 ms (2.3 %), between 6.786 ms and 12.06 ms\n"
+        "predicted     403.1 ms (394.7 ms to 411.6 ms), gain 9.437 ms (2.3 %), between 6.786 ms and 12.06 ms\n"
     )
     assert (
         "\n\nhow sure\n"
-        "predicted     400.5 ms to 405.8 ms: work in calls that repeats varies by 14.3 %, judged by 5 parts of the run; 5\n"
-        "              iterations are too few to tell how much the gain varies\n"
+        "predicted     394.7 ms to 411.6 ms: another recording may take 2.0 % more or less (assumed; --runs tells); work in calls\n"
+        "              that repeats varies by 14.3 %, judged by 5 parts of the run; 5 iterations are too few to tell how much the\n"
+        "              gain varies\n"
         "doubtful      most messages contradict the model, so take the answer with care: "
     ) in out
 
@@ -330,5 +331,5 @@ def test_shares__of_a_change_of_init(predict):
     source = str(pathlib.Path(SRTEST).with_name("halo-before"))
     out = predict("--zero-time", "op:MPI_Init", "-q", trace=source)[1]
     assert "; percentages are of the whole run, as the change moves the end of MPI_Init\n" in out
-    assert "gain 1.040 s (60.5 %)\n" in out
+    assert "gain 1.040 s (60.5 %), between 1.039 s and 1.040 s\n" in out
     assert "doubtful" not in out

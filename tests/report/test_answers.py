@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import pytest
 from msgspec.structs import replace
@@ -25,10 +26,10 @@ COMPUTATION = Varies("computation", 0.008, 30, 30)
 SURE = GainBetween(10_000_000, 10_000_400, 200, 10_000_000, 10_000_000, 10_000_000, 0, None)
 
 
-def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain=None, costs=0, drawn=True):
-    times = [makespan, *(ns for _, ns in others)]
+def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain=None, costs=0, drawn=True, runs=0):
+    times, around = [makespan, *(ns for _, ns in others)], round(math.hypot(noise, runs))
     possible = [Possible([*changes], ns) for changes, ns in others]
-    return Span(min(times) - noise, max(times) + noise, noise, noise, varies, possible, [*stops], gain, costs, drawn)
+    return Span(min(times) - around, max(times) + around, noise, noise, varies, possible, [*stops], gain, costs, drawn, None, runs)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,16 @@ def span(others=(), noise=0, varies=None, stops=(), makespan=1_380_000_000, gain
             "1.379 s to 1.481 s: 1.480 s if messages are eager up to 65.54 kB; measure with perwiz calibrate",
         ),
         (span([(["L_ns=0"], 1_380_500_000)], 1_000_000, COMPUTATION), "1.379 s to 1.382 s: computation that repeats varies by 0.8 %"),
+        (
+            span([(["L_ns=0"], 1_380_500_000)], 3_000_000, COMPUTATION, runs=4_000_000),
+            "1.375 s to 1.386 s: another recording may take 2.0 % more or less (assumed; --runs tells); computation that repeats varies by"
+            " 0.8 %",
+        ),
+        (
+            span([(["L_ns=0"], 1_385_000_000)], 3_000_000, COMPUTATION, runs=4_000_000),
+            "1.375 s to 1.390 s: 1.385 s if L is 0 ns; measure with perwiz calibrate",
+        ),
+        (span([], 4_000_000, COMPUTATION, runs=3_000_000), "1.375 s to 1.385 s: computation that repeats varies by 0.8 %"),
         (
             span([], 1_000_000, Varies("calls", 1.2, 8, 0)),
             "1.379 s to 1.381 s: work in calls that repeats varies, judged by 8 parts of the run",
@@ -165,6 +176,13 @@ def test_beside(gain, answer, words):
 def test_beside__not_told():
     assert spans.beside(span(), 1_390_000_000, 1_380_000_000) == "; how much it varies is not known"
     assert spans.beside(span(drawn=False), 1_390_000_000, 1_380_000_000) == "; how much it varies is not told"
+
+
+def test_in_another():
+    """Where recordings differ by an unknown amount, between what another one lies; nothing where all or nothing is possible."""
+    assert spans.in_another(span(noise=3_000_000, runs=4_000_000), 1_380_000_000) == " (1.375 s to 1.385 s)"
+    assert spans.in_another(span(noise=3_000_000), 1_380_000_000) == spans.in_another(None, 1_380_000_000) == ""
+    assert spans.in_another(span(noise=700_000_000, runs=1), 1_380_000_000) == ""
 
 
 def test_span__nothing_to_say():

@@ -13,6 +13,7 @@ from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, OtherCalls, PlaceReason, Reason, Run, Unasked
 from perwiz.whatif.compare.compare import share
+from perwiz.whatif.sure.noise import DIFFER
 
 _CALL = re.compile("e[0-9]+")
 _MUCH = 0.5
@@ -216,7 +217,8 @@ def _chance(comparison: CompareDocument, said: _Words) -> Facts:
     most = f"runs of the same lie up to {words.duration(found.most_ns)} ({words.percent(found.most_ns, whole)}) apart"
     shared = comparison.first.health.shared or comparison.second.health.shared
     more = ", more where processes share processors" if shared else ""
-    told = [f"{'may be all of it' if found.within else 'not all of it'}: {most} by what repeats in these{more}"]
+    apart = f"by what repeats in these, and {words.percent(DIFFER, 1)} between recordings (assumed)"
+    told = [f"{'may be all of it' if found.within else 'not all of it'}: {most} {apart}{more}"]
     off = comparison.difference_ns
     if abs(off - found.difference_ns) > found.most_ns or (abs(off) <= found.most_ns) != found.within:
         part = f"between MPI_Init and MPI_Finalize the {said.difference} is {signed(found.difference_ns)}"

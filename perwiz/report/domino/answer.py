@@ -318,7 +318,8 @@ def _promised(domino: DominoDocument, line: Line) -> str:
     """Return what the first change promises: what it gains, between what that lies, and how long the run then takes."""
     least, most = between(domino, line)
     ends = f", between {least} and {most}" if least else ""
-    return f"{_asked(line)}: {gains_of(domino, line)}{ends}; the run then takes {words.duration(line.head.makespan_ns)}"
+    takes = f"{words.duration(line.head.makespan_ns)}{spans.in_another(line.span, line.head.makespan_ns)}"
+    return f"{_asked(line)}: {gains_of(domino, line)}{ends}; the run then takes {takes}"
 
 
 def _asked(line: Line) -> str:

@@ -78,7 +78,9 @@ def _answer(predict: PredictDocument) -> Facts:
     change = "nothing changes" if asked and _still(predict) else change
     of = blocks.share_notes(predict.shares_of_ns, recorded, predict.part) if asked else []
     of += ["percentages are of the whole run, as the change moves the end of MPI_Init"] if asked and predict.init_moves else []
-    between = f" ({_between(predict)})" if predict.widened or predict.recordings else ""
+    several = predict.widened or predict.recordings
+    alike = "" if predict.predicted_ns == recorded else spans.in_another(predict.predicted_span, predict.predicted_ns)
+    between = f" ({_between(predict)})" if several else alike
     facts = [
         ("recorded", "; ".join([blocks.recorded(recorded, predict.health), *of])),
         *blocks.unrecorded_waits(predict.health),

@@ -10,6 +10,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+from perwiz.whatif import selectors
 from perwiz.whatif.compare.compare import Comparison
 from perwiz.whatif.compare.span import predicted_part
 from perwiz.whatif.run import Run
@@ -45,11 +46,12 @@ def apart(comparison: Comparison, runs: Sequence[Run]) -> Apart | None:
         return None
     one, other = (stop - start for start, stop in parts)
     later = other > one
-    ends = [end.later if later == (run is runs[0]) else end.sooner for run, end in zip(runs, around, strict=True) if end]
+    ends = [end.most if later == (run is runs[0]) else end.least for run, end in zip(runs, around, strict=True) if end]
     return Apart(other - one, round(math.hypot(*ends) / math.sqrt(2)))
 
 
 def _around(run: Run) -> Around | None:
     """Return how far another run may lie from a recorded one; None if too little repeats to tell."""
-    noise = noise_of(run, draws_of(run))
-    return noise.around(drawn_as_recorded(run.weighted, noise), run.makespan) if noise.varies else None
+    noise, after = noise_of(run, draws_of(run)), selectors.after_init(run.trace)
+    before = run.makespan - after if after else 0
+    return noise.around(drawn_as_recorded(run.weighted, noise), run.makespan, before) if noise.varies else None

@@ -16,7 +16,8 @@ Recorded and measured run are both such draws. So the measured makespan lies, 99
 of n drawn ones, s their standard deviation and t the quantile of Student's distribution for as many blocks as the run has: the
 prediction interval for one further observation, t * s * sqrt(1 + 1 / n) (Hahn and Meeker, Statistical Intervals, 1991), and the variance
 of the recorded run on top. Where what repeats differs for a reason, draws are no longer around the answer; they move the interval by its
-half width at most, and it holds what lies as far around the answer, too.
+half width at most, and it holds what lies as far around the answer, too. Recordings of one program differ by more than that: DIFFER comes
+on top, in squares.
 
 The same draw of two answers is the same other run under both: what disturbs the one disturbs the other, and falls out of how much one gains
 on the other (common random numbers: Law, Simulation Modeling and Analysis, 11.2). So a gain is known better than what it leaves.
@@ -25,6 +26,7 @@ on the other (common random numbers: Law, Simulation Modeling and Analysis, 11.2
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -46,6 +48,10 @@ from perwiz.whatif.sure.swept import TOGETHER, Sweeps, passed
 
 DRAWS, FEWEST = 200, 20
 """Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
+DIFFER = 0.02
+"""Part of a run by which another recording of the program takes longer or less, 19 times of 20, though nothing that repeats tells it: a
+core's clock, where memory lies, what else the node does. Assumed, as one recording cannot tell; three of them do (`--runs`).
+"""
 EDGES = 730_000_000
 """A hundred runs tell a deviation to 7 %, which is small beside the 13 % to which thirty parts of one run do."""
 _ROOM = 1 << 19
@@ -59,10 +65,22 @@ STUDENT = (
 
 @dataclasses.dataclass(frozen=True)
 class Around:
-    """How far another run may lie from an answer, ns."""
+    """How far another run may lie from an answer, ns: by what repeats in the recorded one, and by what recordings differ in."""
 
     sooner: int
     later: int
+    runs: int = 0
+    """What recordings of one program differ by to both sides, see DIFFER; chance of another kind, so they add up in squares."""
+
+    @property
+    def least(self) -> int:
+        """How far before the answer another run may end, ns."""
+        return round(math.hypot(self.sooner, self.runs))
+
+    @property
+    def most(self) -> int:
+        """How far behind the answer another run may end, ns."""
+        return round(math.hypot(self.later, self.runs))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,13 +119,20 @@ class Noise:
         there = np.where(self.last == NONE, 0, time[weighted.graph.returned[calls]]) if len(weighted.trace.calls) else np.zeros_like(calls)
         return weighted.trace.share.reduced(there.max(axis=1, initial=0), "max")
 
-    def around(self, ends: F8, answer: int) -> Around:
-        """Return how far another run may lie from an answer, given the makespans drawn of the same weighted graph."""
+    def around(self, ends: F8, answer: int, before: int) -> Around:
+        """Return how far another run may lie from an answer, given the makespans drawn of the same weighted graph, and how much of it is
+        `before` the last return of MPI_Init, ns, of which no range is told.
+        """
         if self.varies is None or not len(ends):
             return Around(0, 0)
         wide = STUDENT[self.varies.stretches - LEAST] * float(ends.std(ddof=1)) * (2 + 1 / len(ends)) ** 0.5
         off = min(max(float(ends.mean()) - answer, -wide), wide)
-        return Around(round(wide + max(-off, 0)), round(wide + max(off, 0)))
+        return Around(round(wide + max(-off, 0)), round(wide + max(off, 0)), round(self.differ * max(answer - before, 0)))
+
+    @property
+    def differ(self) -> float:
+        """By which part another recording takes longer or less, see DIFFER: 0 where nothing repeats, or all that does repeats exactly."""
+        return DIFFER if self.varies is not None and self.varies.relative > 0 else 0.0
 
     def drawn(self, weighted: Weighted) -> F8:
         """Return the makespans, ns, of runs drawn of a weighted graph, the same runs of each graph; none if nothing repeats.

@@ -46,20 +46,26 @@ def recordings(prediction: Prediction, others: Sequence[Trace], model: Start = N
     """
     for trace in others:
         check_same_program(prediction.trace, trace)
-    gains, span, start = [prediction.gain], prediction.span, _before(prediction)
+    gains, asked, start = [prediction.gain], [(prediction.span, 0)], _before(prediction)
     for trace in others:
         try:
             other = predict(trace, prediction.hypotheses, model, prediction.engine, clock, draws)
         except UsageError as error:
             raise UsageError(f"{trace.path}: {error}") from None
         gains.append(other.gain)
-        later = start - _before(other)
-        least, most = max(min(span.least, other.span.least + later), 0), max(span.most, other.span.most + later)
-        span = dataclasses.replace(span, least=least, most=most)
+        asked.append((other.span, start - _before(other)))
+    span = _together(asked)
     told, variance = prediction.span.gain, float(np.var(gains, ddof=1)) if len(gains) > 1 else 0.0
     if len(gains) < LEAST or told is None or not variance:
         return Recordings(tuple(gains), None, span)
     return Recordings(tuple(gains), max(1 - told.deviation**2 / variance, 0.0), span)
+
+
+def _together(asked: Sequence[tuple[Span, int]]) -> Span:
+    """Return the first of spans, so wide that it holds all of them, each so many ns later; LEAST or more tell what recordings differ by."""
+    told = [(span.alike() if len(asked) >= LEAST else span, later) for span, later in asked]
+    least, most = min(span.least + later for span, later in told), max(span.most + later for span, later in told)
+    return dataclasses.replace(told[0][0], least=max(least, 0), most=most)
 
 
 def _before(prediction: Prediction) -> int:

@@ -112,6 +112,12 @@ class Span:
         """Whether the trace tells anything about how far the true one may lie from the answer."""
         return self.varies is not None or bool(self.others)
 
+    def alike(self) -> Span:
+        """Return the span as what repeats tells it, for several recordings that tell themselves what they differ by."""
+        sooner, later = self.around.least - self.around.sooner, self.around.most - self.around.later
+        around = Around(self.around.sooner, self.around.later)
+        return dataclasses.replace(self, least=self.least + sooner, most=self.most - later, around=around)
+
     def without(self, rest: int) -> Span:
         """Return the span of a part of the run: the rest, ns, takes the same whatever the makespan is."""
         others = tuple(dataclasses.replace(other, makespan=other.makespan - rest) for other in self.others)
@@ -188,8 +194,8 @@ class Answers:
 
         The gain of a further run lies within t * s * sqrt(2) of that of the recorded one, both being draws of the same with the deviation
         s, and t the quantile of Student's distribution (Hahn and Meeker, Statistical Intervals, 1991); so it does of that of drawn ones on
-        average. Not more or less than another run would that lies between the `ends` of its span, ns; and where no drawn run loses, or none
-        gains, no other does.
+        average. A recording that takes longer or less as a whole gains as much more or less. Not more or less than another run would that
+        lies between the `ends` of its span, ns; and where no drawn run loses, or none gains, no other does.
         """
         if not self.told or self.noise.varies is None:
             return None
@@ -197,7 +203,7 @@ class Answers:
         now, mean = recorded - answer.makespan, float(gains.mean())
         least = max(recorded - ends[1], 0 if min(now, gains.min()) >= 0 else -math.inf)
         most = min(recorded - ends[0], 0 if max(now, gains.max()) <= 0 else math.inf)
-        wide = STUDENT[self.noise.varies.stretches - LEAST] * deviation * 2**0.5
+        wide = math.hypot(STUDENT[self.noise.varies.stretches - LEAST] * deviation * 2**0.5, self.noise.differ * now)
         drawn = np.clip([min(now, mean) - wide, max(now, mean) + wide, mean], least, most)
         low, high, middle = np.rint(drawn).astype("i8").tolist()
         return Gain(
@@ -426,11 +432,11 @@ class _Found:
     def span(self, answers: Answers, run: Run) -> Span:
         """Return the smallest and the largest makespan, given the recorded run, whose weights are read without."""
         now, noise = self._answer.makespan, answers.noise
-        around = noise.around(self._answer.drawn, now)
+        around = noise.around(self._answer.drawn, now, answers.recorded.makespan - answers.part)
         ends = [min(self._least.values(), key=_makespan, default=None), max(self._most.values(), key=_makespan, default=None)]
         others = sorted((end for end in ends if end), key=lambda end: -abs(end.makespan - now))
         times = [now, *map(_makespan, others)]
-        least, most = max(min(times) - around.sooner, 0), max(times) + around.later
+        least, most = max(min(times) - around.least, 0), max(times) + around.most
         gain, costs = answers.gain(self._answer, times, (least, most)), round(NINE_OF_TEN * math.hypot(*self.costs))
         gain = dataclasses.replace(gain, chance=self._chance(answers, run, gain.mean)) if gain else None
         return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs, noise.draws > 0, self.alone)

@@ -62,6 +62,7 @@ def test_document__by_hand():
             "costs_ns": 0,
             "drawn": True,
             "alone_ns": None,
+            "runs_ns": 0,
         },
         "best_span": {
             "least_ns": 100,
@@ -75,6 +76,7 @@ def test_document__by_hand():
             "costs_ns": 0,
             "drawn": True,
             "alone_ns": None,
+            "runs_ns": 0,
         },
         "machine": {"given": True, "estimates": [], "unknown": []},
         "gain_ns": 40,

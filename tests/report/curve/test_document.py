@@ -51,6 +51,7 @@ def known(makespan):
         "costs_ns": 0,
         "drawn": True,
         "alone_ns": None,
+        "runs_ns": 0,
     }
 
 

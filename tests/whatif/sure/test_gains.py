@@ -37,10 +37,12 @@ def between(trace, *asked, **more):
 
 
 def test_what_disturbs_both_falls_out():
-    """Of 12 steps 80 to 120 ns long, half the time of what never varies is 600 ns in every run; makespans differ by far more."""
+    """Of 12 steps 80 to 120 ns long, half the time of what never varies is 600 ns in every run, 2 % more or less as recordings differ;
+    makespans differ by far more.
+    """
     trace = loop(*[80, 120, 100] * 4)
     gain, told = between(trace, "scale even=0.5")
-    assert (gain, told.least, told.most, told.draws) == (600, 600, 600, 200)
+    assert (gain, told.least, told.most, told.draws) == (600, 588, 612, 200)
     assert predict(trace, ["scale even=0.5"], hand_model()).span.around.later > 100
 
 

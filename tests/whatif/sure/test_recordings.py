@@ -7,6 +7,7 @@ import pytest
 from build import Builder, hand_model
 from perwiz.errors import UsageError
 from perwiz.whatif.predict import predict
+from perwiz.whatif.sure.noise import Around
 from perwiz.whatif.sure.recordings import check_same_program, recordings
 
 
@@ -59,10 +60,13 @@ def test_range_holds_what_each_says():
     runs = [started(1, 0), started(2, 500), started(3, 70)]
     alone = [predict(run, ["scale step=0.5"], hand_model(), clock="none").span for run in runs]
     inits = [0, 500, 70]
-    span = asked(*runs).span
-    assert span.least == min(one.least - init for one, init in zip(alone, inits, strict=True)) == alone[0].least
-    assert span.most == max(one.most - init for one, init in zip(alone, inits, strict=True)) == alone[2].most - 70
-    assert (span.gain, span.around) == (alone[0].gain, alone[0].around)
+    two, three = asked(*runs[:2]).span, asked(*runs).span
+    assert (two.least, two.most) == (alone[0].least, alone[1].most - 500)
+    alike = [one.alike() for one in alone]
+    assert three.least == min(one.least - init for one, init in zip(alike, inits, strict=True)) == alike[0].least
+    assert three.most == max(one.most - init for one, init in zip(alike, inits, strict=True)) == alike[2].most - 70
+    assert (three.gain, three.around) == (alone[0].gain, Around(alone[0].around.sooner, alone[0].around.later))
+    assert two.around == alone[0].around
 
 
 def test_two_do_not_tell():
