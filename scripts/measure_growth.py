@@ -1,14 +1,16 @@
-"""What `scripts/bench` says of growth: processor time and peak memory per call of each command, over calls and ranks.
+"""What `scripts/bench` says of growth: processor time and peak memory of each command per call more, and per instance of a region.
 
-`python scripts/measure_growth.py [--calls 10000,100000,1000000] [--ranks 4,64,1024] [--commands info,predict] [--pattern halo]`
+`python scripts/measure_growth.py [--calls 10000,100000,1000000] [--ranks 4,64,1024] [--commands info,predict] [--pattern halo] [--regions]`
 
-Time is that of processors, user and system, of all processes: other work on the machine disturbs it less than that on the wall. What a
-command takes of a trace of two ranks that do nearly nothing is left out of both, and printed first.
+Told is what a trace of one size takes more than one of the size before, by what it has more: what a command takes of any trace is left out.
+Time is that of processors, user and system, of all processes: other work on the machine disturbs it less than that on the wall. With
+regions the same is asked of traces that have three instances a step: one call of `ring`, nine of `halo`.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import pathlib
 import subprocess
 import sys
@@ -49,39 +51,62 @@ def made(pattern: str, ranks: int, calls: int, regions: bool, path: str) -> tupl
     return int(told[0]), int(told[1])
 
 
-def _taken(name: str, folder: str) -> tuple[int, float]:
-    """Return peak memory, bytes, and processor seconds of a command on the trace in a folder."""
+@dataclasses.dataclass(frozen=True)
+class _Taken:
+    """What commands took of a trace."""
+
+    calls: int
+    regions: int
+    """Instances of regions."""
+    peak: dict[str, int]
+    """Memory per command, bytes."""
+    used: dict[str, float]
+    """Seconds of processors per command."""
+
+
+def _taken(asked: argparse.Namespace, ranks: int, count: int, regions: bool) -> _Taken:
+    """Return what the commands take of a trace that is made."""
     from measure import launched
 
-    words = [{"TRACE": f"{folder}/run.otf2", "PAGE": f"{folder}/page.html"}.get(word, word) for word in COMMANDS[name]]
-    _, peak, used = launched(*words)
-    return peak, used
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {"TRACE": f"{folder}/run.otf2", "PAGE": f"{folder}/page.html"}
+        calls, instances = made(asked.pattern, ranks, count, regions, paths["TRACE"])
+        told = {name: launched(*(paths.get(word, word) for word in COMMANDS[name]))[1:] for name in asked.commands.split(",")}
+    return _Taken(calls, instances, {name: one[0] for name, one in told.items()}, {name: one[1] for name, one in told.items()})
+
+
+def _line(ranks: int, small: _Taken, large: _Taken, within: tuple[_Taken, _Taken] | None) -> str:
+    """Return a line of the table: what a call more takes, and if traces with regions are given, `within`, an instance of one more."""
+    calls = large.calls - small.calls
+    line = f"{small.calls:10}{large.calls:10}{ranks:8}"
+    for name in large.peak:
+        each = (large.peak[name] - small.peak[name]) / calls
+        line += f"{(large.used[name] - small.used[name]) / calls * 1e6:14.2f}{each:8.0f}"
+        if within:
+            few, many = within
+            more = many.peak[name] - few.peak[name] - each * (many.calls - few.calls)
+            line += f"{more / (many.regions - few.regions):8.0f}"
+    return line
 
 
 def measure(asked: argparse.Namespace) -> None:
     """Print the table."""
-    names = asked.commands.split(",")
-    with tempfile.TemporaryDirectory() as folder:
-        made(asked.pattern, 2, 1, asked.regions, f"{folder}/run.otf2")
-        start = {name: _taken(name, folder) for name in names}
-    told = ", ".join(f"{name} {used:.2f} s, {peak >> 20} MiB" for name, (peak, used) in start.items())
-    print(f"--- {asked.pattern}; least of all: {told}")
+    of_regions = f", and per instance of a region (asked {_REGION})" if asked.regions else ""
     print(
-        f"{asked.pattern}: microseconds of processors per call, and bytes per call at peak (asked {_CALL}, {_REGION} per region instance)"
+        f"{asked.pattern}: microseconds of processors per call, bytes at peak per call (asked {_CALL}){of_regions}, from a size to the next"
     )
-    print(f"{'calls':>10}{'ranks':>8}" + "".join(f"{name + ' us':>14}{'bytes':>8}" for name in names))
-    for count in numbers(asked.calls):
-        for ranks in numbers(asked.ranks):
+    columns = f"{'bytes':>8}" + f"{'region':>8}" * asked.regions
+    print(f"{'calls':>10}{'to':>10}{'ranks':>8}" + "".join(f"{name + ' us':>14}{columns}" for name in asked.commands.split(",")))
+    for ranks in numbers(asked.ranks):
+        before: list[_Taken] | None = None
+        for count in numbers(asked.calls):
             if count < _FEWEST * ranks:
                 continue
-            with tempfile.TemporaryDirectory() as folder:
-                path = f"{folder}/run.otf2"
-                calls, regions = made(asked.pattern, ranks, count, asked.regions, path)
-                line = f"{calls:10}{ranks:8}"
-                for name in names:
-                    peak, used = (now - least for now, least in zip(_taken(name, folder), start[name], strict=True))
-                    line += f"{used / calls * 1e6:14.2f}{(peak - _REGION * regions) / calls:8.0f}"
-                print(line, flush=True)
+            now = [_taken(asked, ranks, count, regions) for regions in (False, True)[: 1 + asked.regions]]
+            if before:
+                within = (before[1], now[1]) if asked.regions else None
+                print(_line(ranks, before[0], now[0], within), flush=True)
+            before = now
 
 
 def main() -> None:
@@ -91,11 +116,11 @@ def main() -> None:
     parser.add_argument("--ranks", default="4,64,1024,4096,65536")
     parser.add_argument("--commands", default=",".join(COMMANDS))
     parser.add_argument("--pattern", default="halo")
-    parser.add_argument("--regions", action="store_true")
+    parser.add_argument("--regions", action="store_true", help="measure what an instance of a region takes, too")
     parser.add_argument("--small", action="store_true", help="a hundredth of the sizes, to try the script itself")
     asked = parser.parse_args()
     if asked.small:
-        asked.calls, asked.ranks = "1e4", "4,64"
+        asked.calls, asked.ranks = "1e4,3e4", "4,64"
     measure(asked)
 
 
