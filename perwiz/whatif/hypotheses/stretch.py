@@ -86,11 +86,11 @@ class Segments:
 
         Instances 3 4 6 of segments 1 to 4, 2 to 3 and 7 -> segments 1 2 3 4 7, places 0 0 0 0 2.
         """
-        first, end, outer = self._outer(instances)
+        first, end, outer = self.outermost(instances)
         place = np.repeat(np.arange(len(outer)), end - first)
         return np.arange(len(place)) + (end - np.cumsum(end - first))[place], outer[place]
 
-    def _outer(self, instances: I8) -> tuple[I8, I8, I8]:
+    def outermost(self, instances: I8) -> tuple[I8, I8, I8]:
         """Return (first segments, those behind the last ones, places) of region instances that lie in no other of these."""
         first, end = self.entered[instances] + 1, self.left[instances] + 1
         outer = np.flatnonzero(selectors.outer_of(first, end))
@@ -98,7 +98,7 @@ class Segments:
 
     def runs(self, instances: I8) -> Runs:
         """Return the segments in these region instances (rows, sorted) as runs; groups are the places of instances."""
-        first, end, outer = self._outer(instances)
+        first, end, outer = self.outermost(instances)
         gap = self.gap[first]
         several = self.gap[end - 1] - gap + 1
         last = np.cumsum(several) - 1

@@ -233,14 +233,17 @@ def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
     masters, ranks = _masters(trace), np.unique(trace.locations.process)
     place = np.searchsorted(ranks, trace.locations.process)
     own = trace.share.has(segments.location) & (trace.locations.kind != STREAM)[segments.location] & ~asker.for_devices
+    worked = np.append(0, np.cumsum(np.where(own, segments.length, 0)))
+    owned = np.append(np.int32(0), np.cumsum(own, dtype="i4"))
     found = list[_AloneInRegion]()
     for name in uneven(trace).regions(_REGIONS):
         instances = selectors.instances(trace, name)
         _, number, step = selectors.all_steps(trace, instances)
-        rows, of = segments.inside(instances)
-        rows, of = rows[own[rows]], of[own[rows]]
-        cell, which = np.unique(place[segments.location[rows]] * len(number) + step[of], return_inverse=True)
-        spent, (rank, at) = np.bincount(which, segments.length[rows], len(cell)), np.divmod(cell, max(len(number), 1))
+        first, end, outer = segments.outermost(instances)
+        does = owned[end] > owned[first]
+        first, end, outer = first[does], end[does], outer[does]
+        cell, which = np.unique(place[segments.location[first]] * len(number) + step[outer], return_inverse=True)
+        spent, (rank, at) = np.bincount(which, worked[end] - worked[first], len(cell)), np.divmod(cell, max(len(number), 1))
         total = trace.share.reduced(np.bincount(rank, spent, len(ranks)), "sum")
         row = int(total.argmax())
         others, its = np.delete(total, row), rank == row
