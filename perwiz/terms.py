@@ -258,7 +258,7 @@ TERMS = (
     Term("speed", "how many times as fast as recorded a process or node computes"),
     Term("typical", "each operation takes what others of its kind do: computation the mean, messages and collectives the median"),
     Term("alone", "nothing runs on other streams of a process while these calls of a stream do"),
-    Term("hide", "nothing else of their process waits for these calls of a stream or thread: full overlap"),
+    Term("hide", "these calls of a stream or thread run beside what their process computes before, as far as they fit: full overlap"),
     Term("launches", "what gives work to devices; as a change: it takes no time, as with CUDA graphs, or is never late", plain=True),
     Term("nccl", "collectives of NCCL take another algorithm or protocol, or faster links, by its tuning table"),
     Term("not as asked", "the program that was measured computes somewhere otherwise than the question says: another change, or chance"),

@@ -34,7 +34,7 @@ _TOLD = 1000
 """Columns of what a run tells of itself."""
 _REGION = 30
 """Columns of a region in a table of waits."""
-NEEDED = "only as far as nobody needs what it brings before"
+NEEDED = "only as far as its data are there before all is computed"
 """Why nobody can keep what hidden communication promises."""
 
 

@@ -60,8 +60,8 @@ KINDS = (
         "hide",
         "waits:Hide",
         "CALLS",
-        "nothing else of their process waits for these calls of a stream or thread, such as op:dist_all_reduce, but who waits for the whole"
-        " device: full overlap",
+        "these calls of a stream or thread, such as op:dist_all_reduce, run beside what their process computes before them, as far as they"
+        " fit, so that nothing but who waits for the whole device waits longer for them: full overlap",
     ),
     Kind(
         "eager",

@@ -12,7 +12,7 @@ from perwiz.graph.graph import GAP, LINK, ORDER, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I8, Ints, Mask
 from perwiz.trace.numbers import distinct_pairs
 from perwiz.trace.tables import EVENT, JOIN, LAUNCH, NONE, STREAM
 from perwiz.trace.trace import Trace
@@ -218,23 +218,95 @@ def held(weighted: Weighted, messages: Mask) -> I8:
     return edge[messages[weighted.graph.cause[edge]]]
 
 
+SLOWED = "beside=slowed"
+"""What computes beside communication takes as much longer as there is of that."""
+_BACKWARD = "autograd::engine::evaluate_function"
+"""How PyTorch calls regions in which gradients are computed, in front."""
+
+
 class Hide(Hypothesis):
-    """What these calls of a stream, or of a thread of its own, do runs beside all else of their process: no other stream and no thread
-    waits for their end, but where a thread waits for the whole device. So communication overlaps wholly with computation, at best: what
-    the others need of it, no trace tells.
+    """What these calls of a stream, or of a thread of its own, do runs beside all else of their process, as soon as it could: other streams
+    and threads wait for it until it is done if it is begun with what computes the data, but who waits for the whole device, as recorded. So
+    communication overlaps with computation, at best: it begins behind what was waited for before, in training jobs with the backward; it
+    takes as long; and who comes late to a collective still lets the others wait.
+
+        computes 6 | communicates 4, waited for | computes 2        becomes 6 + 2, as 4 of the 6 run beside
+        computes 3 | communicates 4, waited for | computes 2        becomes 4 + 2
     """
 
-    word, stage, priced, effects_may_precede_causes = "hide", 3, False, True
+    word, stage, priced, effects_may_precede_causes, varied = "hide", 3, False, True, SLOWED
 
     def change(self, weighted: Weighted) -> Weighted:
-        """Return the graph in which nothing waits for these calls. Raises UsageError if nothing does."""
+        """Return the graph in which less is waited for these calls. Raises UsageError if nothing does."""
         trace, graph = weighted.trace, weighted.graph
-        links = hidden(trace, selectors.calls(trace, self.argument))
+        calls = selectors.calls(trace, self.argument)
+        links = hidden(trace, calls)
         if not links.any():
             raise UsageError(f"{self}: no other stream or thread of their process waits for these calls, must be some that one does")
-        edge = np.flatnonzero((graph.kind == LINK) | (graph.kind == ORDER))
-        weighted.weight[edge[links[graph.cause[edge]]]] = CUT
+        edge = np.flatnonzero(((graph.kind == LINK) | (graph.kind == ORDER)) & (weighted.weight != CUT))
+        edge = edge[links[graph.cause[edge]]]
+        weighted.weight[edge] -= _sooner(weighted, calls, links)[trace.links.cause[graph.cause[edge]].astype("i8") - 1]
         return weighted
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return that nothing is gained, as computation and communication slow each other down."""
+        return [_Slowed(self.argument)]
+
+
+class _Slowed(Hide):
+    """The same; what computes beside takes as much longer as it hides."""
+
+    def change(self, weighted: Weighted) -> Weighted:
+        """Return the graph as it is."""
+        return weighted
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return nothing else."""
+        return []
+
+
+def _sooner(weighted: Weighted, calls: Mask, links: Mask) -> I8:
+    """Return per call by how much sooner it could end, ns, if links wait for some calls: what is done since the last that was waited for,
+    or since the backward has begun, fits into the time of its location in which none of the calls is.
+    """
+    trace, times = weighted.trace, weighted.timeline.calls
+    waited = np.unique(trace.links.cause[links].astype("i8") - 1)
+    location = trace.calls.location[waited].astype("i8")
+    again = np.append(False, location[1:] == location[:-1])
+    last = np.append(0, waited[:-1])
+    since = np.where(again, times.leave[last], weighted.timeline.locations.enter[location])
+    since = _backward(weighted, trace.locations.process[location], since, times.enter[waited])
+    first = np.where(again, last + 1, trace.first_calls[location])
+    took, moving = (np.append(0, np.cumsum(np.where(calls, times.leave - begin, 0))) for begin in (times.enter, _moving(weighted)))
+    idle = times.leave[waited] - since - (took[waited + 1] - took[first])
+    out = np.zeros(len(calls), "i8")
+    out[waited] = np.maximum(np.minimum(moving[waited + 1] - moving[first], idle), 0)
+    return out
+
+
+def _moving(weighted: Weighted) -> I8:
+    """Return per call, ns, when all are there whom it does something with: from then on it moves data."""
+    trace, enter = weighted.trace, weighted.timeline.calls.enter
+    out, members, messages = enter.copy(), trace.members, trace.messages
+    last = np.full(len(trace.collectives), NONE, "i8")
+    np.maximum.at(last, members.collective, enter[members.call])
+    np.maximum.at(out, members.done, last[members.collective])
+    np.maximum.at(out, messages.receive_done, enter[messages.send])
+    return np.minimum(out, weighted.timeline.calls.leave)
+
+
+def _backward(weighted: Weighted, process: Ints, since: I8, until: I8) -> I8:
+    """Return when on some processes the first gradient is computed between two times, ns; the first of these where none is."""
+    trace = weighted.trace
+    named = np.array([name.startswith(_BACKWARD) for name in trace.names], bool)
+    rows = np.flatnonzero(named[trace.region_names]) if named.any() else np.zeros(0, "i8")
+    begins, of = weighted.timeline.regions.enter[rows], trace.locations.process[trace.regions.location[rows]]
+    out = since.copy()
+    for one in np.unique(of).tolist():
+        own, here = np.sort(begins[of == one]), np.flatnonzero(process == one)
+        first = np.append(own, np.iinfo("i8").max)[np.searchsorted(own, since[here])]
+        out[here] = np.where(first < until[here], first, since[here])
+    return out
 
 
 def hidden(trace: Trace, calls: Mask) -> Mask:

@@ -641,19 +641,56 @@ def test_read__clocks_of_hosts_that_may_be_right(tmp_path):
 
 
 def test_hide__full_overlap(tmp_path, capsys):
-    """Worked by hand: the second kernel, of 9, follows the first at 50 instead of the sum, which ends at 80 and not the kernel at 90.
+    """Worked by hand: the second kernel, of 9, begins 28 sooner, behind the first, and the sum ends at 80, not the kernel at 90.
 
     The host waits for the whole device, so it goes on 10 us earlier. Where nothing waits for a collective there is nothing to hide.
     """
     trace = perwiz.read(put(tmp_path / "job", hiding()))
     assert perwiz.predict(trace, ["hide op:dist_all_reduce"], draws=0).gain == 10_000
     assert main(["predict", str(tmp_path / "job"), "--hide", "op:dist_all_reduce", "--draws", "0", "-q"]) == DONE
-    assert "\nat best       only as far as nobody needs what it brings before\n" in capsys.readouterr().out
+    assert "\nat best       only as far as its data are there before all is computed\n" in capsys.readouterr().out
     asker = Asker(replayed(trace))
     (hidden,) = devices.overlap(asker)
     assert (hidden.question, hidden.makespan, hidden.bound) == ("hide op:dist_all_reduce", asker.run.makespan - 10_000, True)
     with pytest.raises(UsageError, match="no other stream or thread of their process waits for these calls"):
         perwiz.predict(perwiz.read(put(tmp_path / "two", *two_ranks())), ["hide op:dist_all_reduce"])
+
+
+def summing(rank, first, ends, sync="cudaStreamSynchronize", backward=()):
+    """Return a rank whose kernel `next`, of 9, waits for a sum of another stream until `ends`, which begins 2 behind `gemm` of `first`."""
+    one = Rank(rank, 2).note("ProfilerStep#1", 0, 200).launch("gemm", 10, 20, first).call("cudaEventRecord", 13)
+    for at in backward:
+        one.op("autograd::engine::evaluate_function: MmBackward0", at, 1)
+    one.call("cudaStreamWaitEvent", 16).nccl("AllReduce", 20, 22 + first, ends - 22 - first, 1).call("cudaEventRecord", 26)
+    return one.call("cudaStreamWaitEvent", 30).launch("next", 34, ends + 1, 9).call(sync, 60, ends - 48)
+
+
+@pytest.mark.parametrize(
+    ("first", "ends", "told", "gain"),
+    [
+        (30, 80, {}, 28),
+        (6, 80, {}, 28),
+        (6, 80, {"backward": (8, 12)}, 20),
+        (6, 80, {"backward": (90,)}, 28),
+        (6, 80, {"sync": "cudaDeviceSynchronize"}, 10),
+    ],
+)
+def test_hide__as_far_as_there_is_time(tmp_path, first, ends, told, gain):
+    """Worked by hand: all of a sum of 28 fits into the 52 before it, of 52 only 28, or what is behind the begin of the backward.
+
+    Who waits for the device waits for the sum, too: it goes on 10 sooner, as the kernel behind the sum does not follow it.
+    """
+    trace = perwiz.read(put(tmp_path / "job", *(summing(rank, first, ends, **told) for rank in range(2))))
+    prediction = perwiz.predict(trace, ["hide op:dist_all_reduce"], draws=0)
+    assert prediction.gain == 1000 * gain
+    assert [(one.changes, one.makespan) for one in prediction.span.others] == [(("beside=slowed",), trace.timeline.makespan)]
+
+
+def test_hide__who_is_late_is_waited_for(tmp_path):
+    """Rank 1 comes to the sum 40 later, at 92, and both move data for 28: their kernels follow at 93 instead of 121."""
+    trace = perwiz.read(put(tmp_path / "job", summing(0, 30, 120), summing(1, 70, 120)))
+    found = perwiz.predict(trace, ["hide op:dist_all_reduce"], draws=0).predicted.regions
+    assert sorted(found.enter[trace.region_names == trace.names.index("next")].tolist()) == [93_000, 93_000]
 
 
 def test_launches__take_no_time(tmp_path):

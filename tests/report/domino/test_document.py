@@ -1233,7 +1233,7 @@ def test_text__at_best_what_is_hidden_wholly(tmp_path):
     assert lines(block, "at best").startswith("--hide op:dist_all_reduce: ")
     assert lines(block, "at best").endswith(": gain 10.00 us (8.3 %); no change tried shortens that by a tenth")
     told = sure(block, "at best")
-    assert told.endswith("only as far as nobody needs what it brings before")
+    assert told.endswith("only as far as its data are there before all is computed")
 
 
 def test_text__nothing_that_can_be_done():
