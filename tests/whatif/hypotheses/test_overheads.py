@@ -105,7 +105,7 @@ def test_span():
     """8 threads do what 4 did: the barrier takes 80 or, if logarithmic, 60, in both teams."""
     found = predict(teams(2, 2, 4, 4), "threads loop of 4=8", "default", clock="none")
     assert found.span.others == (Possible((FITTED,), found.predicted.makespan - 40),)
-    assert found.predicted.makespan - found.span.least == 40 + found.span.around.sooner
+    assert found.predicted.makespan - found.span.least == 40 + found.span.around.least
 
 
 def test_weights_of_the_run_stay():
