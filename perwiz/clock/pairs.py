@@ -156,7 +156,7 @@ def _groups(trace: Trace) -> list[I8]:
     metahost, node = (values - values.min(initial=0) for values in (trace.locations.metahost[location], trace.locations.node[location]))
     in_metahost = instance * (int(metahost.max(initial=0)) + 1) + metahost
     groups = [instance, in_metahost, in_metahost * (int(node.max(initial=0)) + 1) + node]
-    process = np.unique(trace.locations.process, return_inverse=True)[1]
+    process = trace.locations.processes()[1]
     count = int(process.max(initial=-1)) + 1
     return groups if count == len(process) else [*groups, instance * count + process[location]]
 

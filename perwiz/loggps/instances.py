@@ -13,7 +13,7 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.rounds import Collectives
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U1, U2, Mask
-from perwiz.trace.numbers import Numbers
+from perwiz.trace.numbers import Numbers, places
 from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 
@@ -199,14 +199,13 @@ def alike(trace: Trace) -> tuple[I8, Collectives]:
 
 def spread(trace: Trace) -> tuple[I8, I8]:
     """Return on how many nodes and metahosts the processes of each communicator are, at least 1."""
-    comms, places = trace.communicators, trace.locations
+    comms, locations = trace.communicators, trace.locations
     comm = np.repeat(np.arange(len(comms)), comms.sizes())
-    first = np.full(int(max(comms.ranks.max(initial=-1), places.process.max(initial=-1))) + 1, -1, "i8")
-    first[places.process[::-1]] = np.arange(len(places))[::-1]
-    place = first[comms.ranks]
-    comm, place = comm[place >= 0], place[place >= 0]
-    metahost = places.metahost[place]
-    return _distinct(comm, len(comms), Numbers().number(metahost, places.node[place])), _distinct(comm, len(comms), metahost)
+    ranks, first = np.unique(locations.process, return_index=True)
+    there = np.isin(comms.ranks, ranks)
+    comm, place = comm[there], first[places(ranks, comms.ranks[there])]
+    metahost = locations.metahost[place]
+    return _distinct(comm, len(comms), Numbers().number(metahost, locations.node[place])), _distinct(comm, len(comms), metahost)
 
 
 def _distinct(comm: I8, comms: int, place: I4) -> I8:

@@ -13,6 +13,7 @@ from perwiz.loggps.keys import ALL_PAIRS, PAIRS
 from perwiz.loggps.model import Model, Sent
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Mask, chunks
+from perwiz.trace.numbers import places
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
@@ -46,13 +47,13 @@ def _widest(trace: Trace) -> U1:
     """
     communicators, locations = trace.communicators, trace.locations
     process, location = np.unique(locations.process, return_index=True)
-    place = np.zeros(max(int(communicators.ranks.max(initial=0)), int(process.max(initial=0))) + 1, "i4")
-    place[process] = location
+    there = np.isin(communicators.ranks, process)
+    place = np.zeros(len(there), "i8")
+    place[there] = location[places(process, communicators.ranks[there])]
     size = communicators.sizes()
-    out = np.full(len(communicators), NODE, "u1")
-    ranks, filled = communicators.ranks, size > 0
-    first = np.repeat(ranks[communicators.first[:-1][filled]], size[filled])
-    far = distance(locations, place[first], place[ranks])
+    out, filled = np.full(len(communicators), NODE, "u1"), size > 0
+    first = np.repeat(place[communicators.first[:-1][filled]], size[filled])
+    far = distance(locations, first, place)
     np.maximum.at(out, np.repeat(np.arange(len(size)), size), far)
     return out
 

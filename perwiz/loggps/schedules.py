@@ -233,7 +233,8 @@ class _Builder:
         """
         table, calls = self.trace.messages, self.trace.calls
         tag, comm = table.tag.astype("i8"), table.comm.astype("i8")
-        several = np.bincount(self.process)[self.process[calls.location]] > 1
+        process = self.trace.locations.processes()[1]
+        several = (np.bincount(process)[process] > 1)[calls.location]
         own = np.where(several[table.send] | several[table.receive], np.arange(len(table)), NONE)
         if (len(table) and (comm != comm[0]).any()) or (tag < 0).any() or (own >= 0).any():
             return Numbers().number(own, comm << 32 | tag & 0xFFFFFFFF).astype("i8")

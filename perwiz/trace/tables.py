@@ -38,6 +38,13 @@ class Locations(Table):
     cpu: I4 = column("number of the processor, or -1")
     kind: U1 = column("0: a process, its first thread; 1: another thread; 2: a stream of a device")
 
+    def processes(self) -> tuple[I4, I8]:
+        """Return the ranks of the processes, ascending, and per location the row of its process among these.
+
+        Arrays by process have these rows, not ranks, of which a file may name any: ranks 3 and 7 of three locations, 3 7 3 -> rows 0 1 0.
+        """
+        return np.unique(self.process, return_inverse=True)
+
 
 class Paths(Table):
     """A region path: a user region and the path it was entered from."""

@@ -52,7 +52,7 @@ def _loose(trace: Trace, keep: Mask) -> int:
 
     Where no link tells when its process starts a thread and waits for its end, and no common barrier, a thread delays nothing there.
     """
-    ranks, process = np.unique(trace.locations.process, return_inverse=True)
+    ranks, process = trace.locations.processes()
     here = np.zeros(len(process), bool)
     here[trace.share.locations] = True
     loose = here & keep & (trace.locations.kind == THREAD) & (np.bincount(process, keep) > 1)[process]
@@ -126,7 +126,7 @@ def processors(trace: Trace) -> Mask:
     kept = np.zeros(len(trace.locations), bool)
     kept[trace.calls.location[trace.calls.op == operations.OP["thread_idle"]]] = True
     out = (trace.locations.kind != STREAM) & ~(trace.share.reduced(kept.view("u1"), "max").view(bool) & (trace.locations.kind == THREAD))
-    ranks, process = np.unique(trace.locations.process, return_inverse=True)
+    ranks, process = trace.locations.processes()
     logged = np.zeros(len(ranks), bool)
     for table in (trace.calls, trace.regions):
         logged[process[table.location]] = True

@@ -291,7 +291,7 @@ def _unknown_receives(trace: Trace) -> int:
 def _met(trace: Trace) -> Mask:
     """Return which processes take part in a message with another or in a tied collective of several, bool per process."""
     calls, table, members = trace.calls, trace.messages, trace.members
-    ranks, process = np.unique(trace.locations.process, return_inverse=True)
+    ranks, process = trace.locations.processes()
     met = np.zeros(len(ranks), bool)
     for piece in chunks(len(table)):
         sender, receiver = (process[calls.location[call[piece]]] for call in (table.send, table.receive_done))

@@ -29,11 +29,10 @@ class States:
             for (begin, end), name in named.items():
                 definitions.setdefault(begin, (end, name))
         rows = [self._row(begin, end, name, headers) for begin, (end, name) in definitions.items()]
+        begins, ends, op, row = np.array(rows, "i4").reshape(-1, 4).T
         self.matrix = alog.zeros(len(self._slots), alog.STATE)
-        for slot, end_state, op, row in rows:
-            state = self.matrix[slot]
-            state.end_state, state.op, state.name, state.begins = end_state, op, row, True
-            self.matrix.ends[end_state] = True
+        self.matrix.end_state[begins], self.matrix.op[begins], self.matrix.name[begins] = ends, op, row
+        self.matrix.begins[begins], self.matrix.ends[ends] = True, True
         self.table = np.full(_TABLE, -1, "i4")
         for event, slot in self._slots.items():
             if event < _TABLE:

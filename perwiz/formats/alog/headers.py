@@ -96,11 +96,12 @@ class Headers:
         self.records += len(headers)
         if self.records > MOST_RECORDS:
             raise TraceError(f"{self.path}: more than {MOST_RECORDS} definitions, must be fewer")
-        for k in headers.tolist():
-            line = lines[k]
-            string = printable(text[line.text : line.text_end])
+        chosen = lines[headers]
+        numbers = zip(*(chosen[name].tolist() for name in _Numbers._fields), strict=True)
+        places = zip(headers.tolist(), chosen.text.tolist(), chosen.text_end.tolist(), numbers, strict=True)
+        for k, begin, end, fields in places:
             try:
-                meant |= self._record(_Numbers(*line.tolist()[: len(_Numbers._fields)]), string, first_line + k)
+                meant |= self._record(_Numbers(*fields), printable(text[begin:end]), first_line + k)
             except ValueError:
                 self.defects.append(first_line + k)
         return meant

@@ -56,7 +56,7 @@ class LocationNumbers:
         self._trace = trace
         self._keys, node = np.unique(np.stack([locations.metahost, locations.node], 1), axis=0, return_inverse=True)
         self.node = node.reshape(-1) + 1
-        self._processes, task = np.unique(locations.process, return_inverse=True)
+        self._processes, task = locations.processes()
         self.task = task + 1
         self._order = np.lexsort((locations.thread, locations.process))
         self.thread, self.cpu = np.ones(len(locations), "i8"), np.empty(len(locations), "i8")

@@ -86,12 +86,13 @@ def devices(trace: Trace, found: Iterations | None = None) -> Devices | None:
     for start, stop, stretches in zip(starts, stops, _iterations(found, first), strict=True):
         rows.append(_device(trace, own[start:stop].tolist(), launches, stretches))
     kernels, exposed, unlaunched, steps = zip(*rows, strict=True)
-    begin, end = np.full(int(process.max()) + 1, np.iinfo("i8").max), np.zeros(int(process.max()) + 1, "i8")
-    np.minimum.at(begin, process, ends.enter)
-    np.maximum.at(end, process, ends.leave)
-    rank = process[first]
+    ranks, row = trace.locations.processes()
+    begin, end = np.full(len(ranks), np.iinfo("i8").max), np.zeros(len(ranks), "i8")
+    np.minimum.at(begin, row, ends.enter)
+    np.maximum.at(end, row, ends.leave)
+    of = row[first]
     busy, talking, late = (np.array(one, "i8") for one in (kernels, exposed, unlaunched))
-    return Devices(rank, end[rank] - begin[rank], busy, talking, late, np.stack(steps, axis=1), told)
+    return Devices(process[first], end[of] - begin[of], busy, talking, late, np.stack(steps, axis=1), told)
 
 
 def _iterations(found: Iterations | None, first: I8) -> list[Spans]:

@@ -295,12 +295,13 @@ def teams(run: Run) -> Teams | None:
     call = call[call != of.first[behind[call]]]
     np.subtract.at(computed, behind[call], (times.leave - times.enter)[call])
     outer = trace.locations.kind[trace.calls.location[of.fork]] == PROCESS
-    rank = trace.locations.process[of.location]
+    place = trace.locations.processes()[1]
+    rank = place[of.location]
     of_outer = outer[of.team]
     spent, worked = (_by_location(values[of_outer], of.location[of_outer], len(trace.locations)) for values in (busy, computed))
     process = np.unique(rank[of_outer])
-    row = [np.flatnonzero((trace.locations.process == each) & (trace.locations.kind != STREAM)) for each in process.tolist()]
-    whole = np.bincount(trace.locations.process[trace.calls.location[of.fork[outer]]], (joined - times.enter[of.fork])[outer])
+    row = [np.flatnonzero((place == each) & (trace.locations.kind != STREAM)) for each in process.tolist()]
+    whole = np.bincount(place[trace.calls.location[of.fork[outer]]], (joined - times.enter[of.fork])[outer])
     return Teams(
         computed=np.array([worked[own].mean() for own in row]),
         most_computed=np.array([worked[own].max() for own in row]),

@@ -12,7 +12,7 @@ from perwiz.report import blocks
 from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Serving, Spending, StandsOut, Uneven
 from perwiz.report.domino.remedies import remedy
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.parts.course import course
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import remembered
@@ -94,9 +94,10 @@ def _entered_late(run: Run, whole: efficiency.Efficiency) -> int:
     if whole.name != efficiency.AFTER:
         return 0
     trace, rows = run.trace, selectors.init_calls(run.trace)
-    left = np.full(int(trace.locations.process.max()) + 1, whole.since)
-    left[trace.locations.process[trace.calls.location[rows]]] = trace.timeline.calls.leave[rows]
-    own = left[trace.locations.process]
+    ranks, process = trace.locations.processes()
+    left = np.full(len(ranks), whole.since)
+    left[process[trace.calls.location[rows]]] = trace.timeline.calls.leave[rows]
+    own = left[process]
     before = efficiency.computed(trace, own, np.maximum(whole.since, own))[processors(trace)]
     most = int(whole.useful.argmax())
     return int(np.clip(round(before.mean()) - before[most], 0, whole.useful[most] - round(float(whole.useful.mean()))))
@@ -172,14 +173,15 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
         return None
     of_stretches = change.by == "stretch"
     computed = _computed_between(asker, change.question.partition(" ")[2]) if of_stretches else _computed(asker, change.word == "typical")
+    ranks, row_of = trace.locations.processes()
     if change.by == "rank":
         asked = change.question.partition(" ")[2]
         chosen = selectors.processors(trace, asked.rpartition("=")[0] if change.word == "speed" else asked)
-        row = int(_rows(trace)[1][chosen].min())
+        row = int(row_of[chosen].min())
     else:
         row = int(computed.sum(axis=1).argmax())
     of_all = change.by != "rank" or change.word == "typical"
-    others = computed if of_all else computed[np.searchsorted(_rows(trace)[0], computing(asker)[0])]
+    others = computed if of_all else computed[np.searchsorted(ranks, computing(asker)[0])]
     excess = computed[row] - others.mean(axis=0)
     region = int(excess[:-1].argmax()) if len(trace.names) else NONE
     if region == NONE or excess[region] < excess.sum() / 2:
@@ -188,20 +190,15 @@ def uneven(asker: Asker, change: Change) -> Uneven | None:
     if more <= 0:
         return None
     where, only = (None, False) if region == NONE else (trace.names[region], not np.delete(_entered(trace, region), row).any())
-    return Uneven(rank=int(_rows(trace)[0][row]), region=where, excess_ns=round(float(more)), only=only)
+    return Uneven(rank=int(ranks[row]), region=where, excess_ns=round(float(more)), only=only)
 
 
 def _entered(trace: Trace, region: int) -> Mask:
     """Return which processes enter a region."""
-    ranks, row = _rows(trace)
+    ranks, row = trace.locations.processes()
     out = np.zeros(len(ranks), bool)
     out[row[trace.regions.location[trace.region_names == region]]] = True
     return out
-
-
-def _rows(trace: Trace) -> tuple[I4, I8]:
-    """Return the ranks of the processes, rising, and per location the row among these."""
-    return np.unique(trace.locations.process, return_inverse=True)
 
 
 @remembered(2)
@@ -228,7 +225,7 @@ def _computed_between(asker: Asker, stretches: str) -> I8:
 def _by_region(segments: Segments, rows: I8) -> I8:
     """Return the sums of some segments, ns, a row per process and a column per region, the last for those outside of any."""
     trace, path = segments.trace, segments.path[rows]
-    ranks, row = _rows(trace)
+    ranks, row = trace.locations.processes()
     out = np.zeros((len(ranks), len(trace.names) + 1), "i8")
     region = np.where(path == NONE, len(trace.names), trace.paths.region[path] if len(trace.paths) else len(trace.names))
     np.add.at(out, (row[segments.location[rows]], region), segments.length[rows])

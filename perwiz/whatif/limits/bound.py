@@ -152,8 +152,8 @@ def _idle(trace: Trace) -> I8:
     until = np.where(_IDLE[trace.calls.op], calls.leave, calls.enter)
     effect = links.effect[starts]
     until[effect] = np.clip(calls.enter[links.cause[starts]], calls.enter[effect], calls.leave[effect])
-    inits, process = selectors.init_calls(trace), trace.processes_of_calls
-    begun, ended = (np.zeros(int(process.max(initial=0)) + 1, "i8") for _ in range(2))
+    inits, (ranks, row) = selectors.init_calls(trace), trace.locations.processes()
+    process, begun, ended = row[trace.calls.location], np.zeros(len(ranks), "i8"), np.zeros(len(ranks), "i8")
     begun[process[inits]], ended[process[inits]] = calls.enter[inits], calls.leave[inits]
     within = np.minimum(until, ended[process]) - np.maximum(calls.enter, begun[process])
     return np.asarray(until - calls.enter - np.maximum(within, 0))

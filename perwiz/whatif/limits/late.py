@@ -57,14 +57,14 @@ def late(run: Run, segments: Segments, calls: I8) -> Late | None:
     if sums[most] < _LEAST * weight.sum():
         return None
     here = place == most
-    process = trace.locations.process[trace.calls.location[partner[here]]]
-    by = np.bincount(process, weight[here])
+    ranks, process = trace.locations.processes()
+    by = np.bincount(process[trace.calls.location[partner[here]]], weight[here])
     by_computing = most <= len(trace.names)
     where = [*trace.names, ""][most] if by_computing else selectors.site(*sites[most - len(trace.names) - 1])
     return Late(
         computes=by_computing,
         where=where,
-        process=int(by.argmax()) if by.max() >= _HALF * by.sum() else None,
+        process=int(ranks[by.argmax()]) if by.max() >= _HALF * by.sum() else None,
         part=float(sums[most] / weight.sum()),
         chained=bool(weight[chained & here].sum() >= _HALF * weight[here].sum()),
     )

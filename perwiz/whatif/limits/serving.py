@@ -136,8 +136,9 @@ def serving(run: Run) -> list[Serving]:
     rows = np.flatnonzero(enough[found.round])
     rows = rows[np.argsort(process[rows], kind="stable")]
     ranks_of, first = np.unique(process[rows], return_index=True)
-    served = np.bincount(distinct(process[rows] * ranks + found.process[rows]) // ranks)[ranks_of]
-    times_of = np.bincount(process[rows[found.leads[rows]]])[ranks_of]
+    place = np.searchsorted(ranks_of, process[rows])
+    served = np.bincount(distinct(place * ranks + found.process[rows]) // ranks)
+    times_of = np.bincount(place[found.leads[rows]], minlength=len(ranks_of))
     waited = np.add.reduceat(np.where(turn, times.enter[send] - times.enter[before], 0)[rows], first)
     sends = dict(zip(ranks_of.tolist(), np.split(send[rows].astype("i8"), first[1:]), strict=False))
     told = share.listed(list(zip(ranks_of.tolist(), served.tolist(), times_of.tolist(), waited.tolist(), strict=True)))

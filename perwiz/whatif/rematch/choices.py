@@ -86,6 +86,6 @@ def _alone(trace: Trace) -> Mask:
     """Return which messages are received by the only location of its process that receives any."""
     location = trace.calls.location[trace.messages.receive]
     receiving = np.unique(location)
-    process = trace.locations.process
-    several = np.bincount(process[receiving], minlength=int(process.max(initial=0)) + 1) > 1
+    ranks, process = trace.locations.processes()
+    several = np.bincount(process[receiving], minlength=len(ranks)) > 1
     return ~several[process[location]]

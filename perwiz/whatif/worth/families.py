@@ -170,7 +170,7 @@ class _Selectors:
 
 def _rank(run: Run) -> Family:
     """Return the calls of each process."""
-    ranks, rank_of = np.unique(run.trace.locations.process, return_inverse=True)
+    ranks, rank_of = run.trace.locations.processes()
     names, chosen = ([f"rank{mark}{rank}" for rank in ranks] for mark in (" ", ":"))
     return _class_by_class(rank_of.astype("i4")[run.trace.calls.location], names, chosen)
 

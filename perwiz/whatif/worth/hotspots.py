@@ -67,11 +67,11 @@ def hot_spots(asker: Asker, path: Pieces, most: int) -> list[HotSpot]:
 def _alone(asker: Asker, path: Pieces, spot: HotSpot) -> HotSpot:
     """Return a hot spot of the process alone that holds most of it on the path, if others are in the region, but add hardly anything."""
     trace = asker.run.trace
-    process, row = trace.locations.process, trace.names.index(spot.region)
+    (ranks, process), row = trace.locations.processes(), trace.names.index(spot.region)
     if len(np.unique(process[trace.regions.location[trace.region_names == row]])) < 2:
         return spot
     own = (path.kind == KINDS.index("computation")) & (path.path >= 0) & (_name_of(trace)[path.path] == row)
-    rank = int(np.bincount(process[path.location[own]], path.length[own]).argmax())
+    rank = int(ranks[np.bincount(process[path.location[own]], path.length[own]).argmax()])
     hypothesis = Scale(f"{spot.region}@rank:{rank}=0.5")
     makespan, now = asker.makespan(hypothesis), asker.run.makespan
     enough = now - makespan >= CLOSE * (now - spot.makespan)
