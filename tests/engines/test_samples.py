@@ -14,10 +14,10 @@ from samples import SAMPLES, name_of
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["default", "perwiz-cluster"])
 @pytest.mark.parametrize("path", SAMPLES, ids=name_of)
-def test_sample(path, model):
-    trace = read(str(path))
+def test_sample(path):
+    """Under one of two models, in turn."""
+    trace, model = read(str(path)), ("default", "perwiz-cluster")[SAMPLES.index(path) % 2]
     weighted = replayed(trace, load(model), "none", [Network("S_bytes=8")]).weighted
     for engine in (sweep, replay):
         found = timeline_of(weighted, engine(weighted.graph, weighted.weight), "measured")

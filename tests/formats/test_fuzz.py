@@ -95,17 +95,17 @@ def test_small_file_uses_everything(outcome):
 
 
 @pytest.mark.slow
-def test_cut_at_every_byte(outcome):
-    for end in range(len(SMALL)):
+def test_cut_at_every_third_byte(outcome):
+    for end in range(0, len(SMALL), 3):
         outcome(SMALL[:end])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-def test_packed_cut_at_every_byte(outcome, pack):
+def test_packed_cut_at_every_third_byte(outcome, pack):
     """Never more than there was, and never without a word."""
     packed = pack(SMALL)
-    for end in range(len(packed)):
+    for end in range(0, len(packed), 3):
         trace = outcome(packed[:end])
         assert trace is None or len(trace.defects) > 0
 
@@ -114,7 +114,7 @@ def test_packed_cut_at_every_byte(outcome, pack):
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
 def test_bytes_flipped(outcome, pack):
     rng, packed = random.Random(1), pack(SMALL)
-    for _ in range(400 if pack is bytes else 100):  # most of those packed are refused for their checksum
+    for _ in range(150 if pack is bytes else 50):  # most of those packed are refused for their checksum
         data = bytearray(packed)
         for _ in range(rng.choice([1, 1, 3])):
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
@@ -124,7 +124,7 @@ def test_bytes_flipped(outcome, pack):
 @pytest.mark.slow
 def test_lines_lost_doubled_and_moved(outcome):
     rng, lines = random.Random(2), SMALL.splitlines(keepends=True)
-    for _ in range(200):
+    for _ in range(100):
         some = list(lines)
         for _ in range(rng.randrange(1, 5)):
             at, to = rng.randrange(len(some)), rng.randrange(len(some))
@@ -136,7 +136,7 @@ def test_lines_lost_doubled_and_moved(outcome):
 def test_every_number_replaced(outcome):
     rng = random.Random(3)
     for place in re.finditer(rb"(?<![\w.])-?\d+", SMALL):
-        for number in rng.sample(NUMBERS, 3):
+        for number in rng.sample(NUMBERS, 1):
             outcome(SMALL[: place.start()] + number.encode() + SMALL[place.end() :])
 
 
@@ -145,7 +145,7 @@ def test_every_word_replaced(outcome):
     rng = random.Random(4)
     words = [b"@", b"q=", b"c=9", b"n=1", b"q=1,,2", b"o=", b"k=\xff", b"m=x", b"=", b"p=99999", b"r=7", b"0-999999999", b"\0", b"\xc3\x28"]
     for place in re.finditer(rb"[^ \n]+", SMALL):
-        for word in rng.sample(words, 2):
+        for word in rng.sample(words, 1):
             outcome(SMALL[: place.start()] + word + SMALL[place.end() :])
 
 
@@ -162,14 +162,14 @@ def files(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(text=files())
 def test_made_up(outcome, text):
     outcome(text.encode("latin-1"))
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(data=st.binary(max_size=200))
 def test_anything(outcome, data):
     outcome(data)
@@ -305,7 +305,7 @@ def whole(tmp_path):
 @pytest.mark.slow
 def test_recorded_runs(whole):
     rng, files, read = random.Random(5), sorted(whole.iterdir()), 0
-    for _ in range(300):
+    for _ in range(150):
         file = rng.choice(files)
         data = file.read_bytes()
         change = rng.choice([retyped, retyped, retyped, reworded, flipped]) if file.suffix in (".json", ".jsonl") else flipped
@@ -316,7 +316,7 @@ def test_recorded_runs(whole):
         except PerwizError as error:
             refusal(error)
         file.write_bytes(data)
-    assert read > 50
+    assert read > 25
 
 
 @pytest.mark.slow
@@ -389,7 +389,7 @@ def test_time_independent(tmp_path):
     sample = pathlib.Path(__file__).resolve().parents[2] / "traces" / "ring-ti"
     for path in sample.iterdir():
         shutil.copy(path, tmp_path)
-    for _ in range(500):
+    for _ in range(200):
         file = rng.choice(sorted(tmp_path.iterdir()))
         data = file.read_bytes()
         file.write_bytes(rng.choice([resaid, resaid, flipped, reworded])(rng, data))
@@ -399,4 +399,4 @@ def test_time_independent(tmp_path):
         except PerwizError as error:
             refusal(error)
         file.write_bytes(data)
-    assert read > 100
+    assert read > 40

@@ -149,7 +149,7 @@ def test_less_never_delays__catalogue(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs())
 def test_less_never_delays__random(trace):
     check_faster(trace)
@@ -184,7 +184,7 @@ def test_predicted_times_are_nested__catalogue(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs())
 def test_predicted_times_are_nested__random(trace):
     ask = asking(trace)
@@ -193,7 +193,7 @@ def test_predicted_times_are_nested__random(trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs(), st.sampled_from([*MODELS, build.ODD]))
 def test_a_prediction_fed_back_is_the_recording_of_its_run(trace, model):
     """What comes out can go in again, and stays what it is (PerWiz, section 4: iterative prediction)."""
@@ -210,7 +210,7 @@ def renamings(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(renamings())
 def test_renaming_ranks_changes_nothing(drawn):
     """Balancing is left out: there the first ranks get the ns that remain."""
@@ -260,7 +260,7 @@ def test_hypotheses_compose(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs())
 def test_neutral_hypotheses_change_nothing(trace):
     texts = [
@@ -276,7 +276,7 @@ def test_neutral_hypotheses_change_nothing(trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs())
 def test_balance_time_conserves_computation(trace):
     """To the ns: the sum over all processes, and outside the region every segment."""
@@ -294,7 +294,7 @@ def test_balance_time_conserves_computation(trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs())
 def test_balance_time__stretches_balanced_compute_the_same(trace):
     """Up to the ns that remains: every process in every stretch; the whole program, every process."""
@@ -310,7 +310,7 @@ def test_balance_time__stretches_balanced_compute_the_same(trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs())
 def test_balance_messages_conserves_bytes(trace):
     """To the byte, for each step; who sends, sends the mean, give or take the byte that remains."""

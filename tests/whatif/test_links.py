@@ -54,7 +54,7 @@ def test_links__worked_by_hand():
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.traces(), st.sampled_from(SHAPES), st.sampled_from(["always", POSTED]), st.sampled_from([0.0, 0.25]))
 def test_links__passes_come_to_the_simulation(trace, shape, progress, reverse):
     """Twelve passes, until no delay changes: less than 50 ns of rounding, of calls that follow one another, are between them."""

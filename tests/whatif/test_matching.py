@@ -208,7 +208,7 @@ def naive(side):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs(regions=False), st.data())
 def test_against_all_pairs(trace, data):
     """Times drawn at random, for wildcards of every kind."""

@@ -52,7 +52,7 @@ def test_law__catalogue(tmp_path, name):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(st.one_of(build.traces(), build.holed()))
 def test_law__random_traces(tmp_path_factory, trace):
     """Awkward names are written otherwise, but stay different."""
@@ -62,7 +62,7 @@ def test_law__random_traces(tmp_path_factory, trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(build.holed())
 def test_law__nothing_changes_once_it_was_written(tmp_path_factory, trace):
     """Not the holes of the trace either, nor the answer."""

@@ -151,7 +151,7 @@ def test_law__samples(written, name):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.traces())
 def test_law__random_traces(tmp_path_factory, trace):
     folder = tmp_path_factory.mktemp("random")
@@ -294,14 +294,14 @@ def test_back__threads(tmp_path, name):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.traces(threads=True))
 def test_back__random_threads(tmp_path_factory, trace):
     threads_come_back(trace, tmp_path_factory.mktemp("random"))
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.one_of(build.traces(), build.holed()))
 def test_back__random_traces(tmp_path_factory, trace):
     assert back(trace, tmp_path_factory.mktemp("random")) == []
@@ -318,7 +318,7 @@ def test_back__counters_without_values(tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.traces(), st.data())
 def test_back__random_counters(tmp_path_factory, trace, data):
     assert back(build.counted(trace, data.draw), tmp_path_factory.mktemp("random")) == []

@@ -225,7 +225,7 @@ def test_together__work_is_kept_and_none_ends_later(teams):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.traces(threads=True))
 def test_laws(trace):
     """Engines agree; work is conserved; the run that was recorded stays as it is."""

@@ -259,7 +259,7 @@ CALM = {"L": 1000, "o": 0, "request_overheads": 0, "acknowledge_overheads": 0}
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs(), st.sampled_from([0, 1000, 10**9]))
 def test_the_limit_of_the_model_changes_nothing(trace, limit):
     model = hand_model(S=limit, progress="in calls", inline_bytes=20, **CALM)

@@ -223,7 +223,7 @@ def test_spread():
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.traces(threads=True), st.integers(1, 5))
 def test_laws(trace, count):
     """Work is conserved; as many threads change nothing; dynamic is at most a piece beyond the mean; balance is the mean."""

@@ -162,14 +162,14 @@ def stepping(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(stepping(), st.sampled_from(MODELS))
 def test_same_as_predicted(trace, model):
     same_as_predicted(trace, ["step"], model)
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs(), st.sampled_from(MODELS))
 def test_same_as_predicted__random(trace, model):
     if trace.names:

@@ -79,7 +79,7 @@ def test_work__by_what_a_call_completes(make, expected):
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(build.programs())
 def test_laws(trace):
     """Zero waiting never adds; all three together are the least; the parts are the whole; Q1 bounds what `zero-wait all` predicts."""

@@ -167,7 +167,7 @@ def test_laws__catalogue(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs())
 def test_laws__random(trace):
     for model in (build.ODD, FREE):
@@ -184,7 +184,7 @@ def later(found, call, more):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs(), st.data())
 def test_law__slack_is_what_a_call_may_return_later(trace, data):
     found = critical(trace, build.ODD, clock="none")

@@ -190,7 +190,7 @@ def test_laws__catalogue(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(build.programs())
 def test_laws__random(trace):
     check(trace)

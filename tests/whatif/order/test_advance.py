@@ -538,7 +538,7 @@ def times(weighted):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs(), st.sampled_from(["always", "in calls"]), st.booleans())
 def test_law__as_the_move_says(trace, progress, held):
     """What moves is a move that somebody could ask for, with the same times; what would deadlock does so if moved."""
@@ -553,7 +553,7 @@ def test_law__as_the_move_says(trace, progress, held):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs(regions=False))
 def test_no_place_is_better(trace):
     """Of all places that a move may go to: the nearest where the call waits no more for its partner, else the farthest if it helps."""

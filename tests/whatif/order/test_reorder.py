@@ -61,7 +61,7 @@ def test_the_same_order_changes_nothing__catalogue(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs())
 def test_the_same_order_changes_nothing__random(trace):
     check_identity(trace)
@@ -90,7 +90,7 @@ def orders(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(orders())
 def test_another_order(drawn):
     """Engines agree, the new trace is sound, nests, and its rows are the old ones; and the inverse order gives all back."""
@@ -147,7 +147,7 @@ def questions(trace, draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs(), st.data())
 def test_advance_of_anything(trace, data):
     """It never fails but for a missing region, never deadlocks, and its call waits less; both engines agree; the written trace replays."""

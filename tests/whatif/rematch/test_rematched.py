@@ -251,7 +251,7 @@ def drawn(trace, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(build.programs(regions=False), st.data())
 def test_laws(trace, data):
     """The engines agree; the graph of what became has its times; unchanged it is the sweep, and so where no choice changes."""

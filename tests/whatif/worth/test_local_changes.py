@@ -37,7 +37,7 @@ def drawn(draw):
     return graph, weight, Changes(*(np.array([row[c] for row in rows], "i8") for c in range(3))), count
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(drawn(), st.sampled_from([3, 1 << 22]))
 def test_as_if_each_were_made(case, most):
     """However few edges over a position are held at a time."""

@@ -76,7 +76,7 @@ def placed(trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs(), st.sampled_from(["default", build.ODD]), st.booleans())
 def test_sets__random_traces(trace, model, places):
     check(placed(trace) if places else trace, model)

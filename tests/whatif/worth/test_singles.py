@@ -87,7 +87,7 @@ class Weights:
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=60)
 @given(graphs())
 def test_singles__random_graphs(drawn):
     graph, weight = drawn
@@ -105,14 +105,14 @@ def test_singles__catalogue(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs(), st.sampled_from(["default", build.ODD]))
 def test_singles__random_traces(trace, model):
     check_trace(trace, model)
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs())
 def test_singles__under_hypotheses(trace):
     """What each call is worth once others do not wait and the network is another."""
