@@ -21,6 +21,8 @@ from perwiz.whatif.hypotheses.stretch import Runs, Segments
 
 WHOLE, STRETCHES, STAGES = "all", "between-collectives", "stages"
 """Words for the whole program, for its stretches and for the stages of its pipelines, unless a region is called so."""
+BEHIND = "behind "
+"""Before calls, for what is computed behind each of them, unless a region is called so."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,16 +41,19 @@ class Parts:
 
 
 def parts(segments: Segments, text: str) -> Parts:
-    """Return the parts that `REGION`, `REGION#3`, `REGION#3..7`, `all`, `between-collectives` or `between-collectives#3` names.
+    """Return the parts of `REGION`, `REGION#3`, `REGION#3..7`, `all`, `between-collectives`, `between-collectives#3`, `behind CALLS`.
 
     The k-th instance of a region on every process is a part; so is what every process computes up to its k-th blocking collective in which
-    all processes wait for each other; and what the stages of a pipeline compute of micro-batches, on each of their streams or threads.
+    all processes wait for each other; and what the stages of a pipeline compute of micro-batches, on each of their streams or threads;
+    and what each process computes from the k-th of its calls that a selector names to the next one.
     Of the words what is before MPI_Init or behind MPI_Finalize is no part: there a process starts.
     What streams of devices do is no part of the whole program, nor of a region that processes are in as well: no processor takes it over.
     Nor is what processes compute for devices, and what threads do that they keep for one purpose, part of the whole program.
     A region called like one of the words goes before it. Raises UsageError for another name, and for stages where there are none.
     """
     word, number = selectors.numbered(text, segments.trace.names)
+    if _names_calls(segments.trace, text):
+        return _behind(segments, text.removeprefix(BEHIND))
     if _names_region(segments.trace, text):
         instances, step = steps_of_processes(segments.trace, text)
         return Parts(*segments.inside(instances), step)
@@ -80,7 +85,12 @@ def _runs_of_word(segments: Segments, text: str) -> tuple[Runs, I8]:
 def _names_region(trace: Trace, text: str) -> bool:
     """Return whether a text names a region, or steps of one, and not the whole program, its stretches or stages."""
     word = selectors.numbered(text, trace.names)[0]
-    return text in trace.names or word in trace.names or word not in (WHOLE, STRETCHES, STAGES)
+    return text in trace.names or word in trace.names or not (word in (WHOLE, STRETCHES, STAGES) or _names_calls(trace, text))
+
+
+def _names_calls(trace: Trace, text: str) -> bool:
+    """Return whether a text names what is computed behind calls."""
+    return text.startswith(BEHIND) and text not in trace.names and selectors.numbered(text, trace.names)[0] not in trace.names
 
 
 def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:
@@ -121,6 +131,19 @@ def _stretches(segments: Segments, text: str, number: str) -> Parts:
     fresh = np.diff(key, prepend=-1) != 0
     part = stretch[segment[fresh]]
     return Parts(segment, np.cumsum(fresh) - 1, share.placed(part)[1])
+
+
+def _behind(segments: Segments, calls: str) -> Parts:
+    """Return what is computed behind calls that a selector names."""
+    trace = segments.trace
+    chosen = np.flatnonzero(selectors.calls(trace, calls))
+    location = trace.calls.location[chosen]
+    number = np.full(len(segments.edge), NONE, "i8")
+    number[chosen + location + 1] = np.arange(len(chosen)) - np.searchsorted(location, location)
+    segment = np.flatnonzero((number[segments.gap] >= 0) & _own(segments))
+    fresh = np.diff(segments.gap[segment].astype("i8"), prepend=NONE) != 0
+    part = number[segments.gap[segment[fresh]]]
+    return Parts(segment, np.cumsum(fresh) - 1, trace.share.placed(part)[1])
 
 
 def _own(segments: Segments) -> Mask:

@@ -40,8 +40,8 @@ KINDS = (
         "balance",
         "computation:balance",
         "computation spread evenly over the processes: in the whole program, in each stretch between collectives of all, in a region, in"
-        " one step",
-        ("program", "stretch", "region", "step"),
+        " one step, or behind a call site what one process does alone",
+        ("program", "stretch", "region", "step", "site"),
         of_parts=True,
     ),
     Kind(

@@ -12,7 +12,7 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.network import EagerLimit, MessageProgress
 from perwiz.whatif.hypotheses.order import Advance
-from perwiz.whatif.hypotheses.parts import STAGES, STRETCHES
+from perwiz.whatif.hypotheses.parts import BEHIND, STAGES, STRETCHES
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroTransfer
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import computing
@@ -65,7 +65,8 @@ def change_of(run: Run, hypothesis: Hypothesis) -> Change | None:
         kind = kind if by else None
     elif kind == "balance":
         region = selectors.numbered(argument, trace.names)[0]
-        by = _BY.get(region) or ("step" if region != argument and region in trace.names else "region")
+        step = "step" if region != argument and region in trace.names else "region"
+        by = _BY.get(region) or ("site" if region.startswith(BEHIND) and region not in trace.names else step)
     elif isinstance(hypothesis, EagerLimit | MessageProgress):
         by = "setting"
     return Change(kind, by, str(hypothesis), "", 0, calls) if kind else None

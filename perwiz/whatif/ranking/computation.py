@@ -19,9 +19,10 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.devices import mostly_for_devices
 from perwiz.whatif.hypotheses.overlap import before_teams
-from perwiz.whatif.hypotheses.parts import STAGES, STRETCHES, WHOLE, between_init_and_finalize, synchronisations
+from perwiz.whatif.hypotheses.parts import BEHIND, STAGES, STRETCHES, WHOLE, between_init_and_finalize, synchronisations
 from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.hypotheses.threads import Parallel
+from perwiz.whatif.limits.alone import alone
 from perwiz.whatif.limits.balance import MOST_OF_ALL
 from perwiz.whatif.limits.between import asked_between
 from perwiz.whatif.limits.uneven import uneven
@@ -71,11 +72,19 @@ def balance(asker: Asker) -> list[Change]:
     asked += [("region", name, f"computation in each {name}") for name in shared]
     single = [step for step in steps.steps(_STEPS) if not mostly_for_devices(asker.segments, asker.for_devices, step)]
     asked += [("step", step, f"computation of step {step}") for step in single]
+    asked += [] if masters else _of_one(asker)
     found = asker.gaining("balance", [(by, f"balance-time {text}", what) for by, text, what in asked])
     if masters:
         gives = f"rank {', '.join(map(str, masters))} {'gives' if len(masters) == 1 else 'give'} tasks to whoever asks"
         raise NotTriedError(f"all computation together, as {gives}: only regions, such as that around a task, can be balanced", found)
     return found
+
+
+def _of_one(asker: Asker) -> list[tuple[str, str, str]]:
+    """Return what to ask of that which one process computes alone behind a call site; of none whose name would be read as several."""
+    found = (one for one in alone(asker.segments, _FEW) if "," not in one.site)
+    what = "what rank {} computes alone behind each {}, by all of them"
+    return [("site", f"{BEHIND}site:{one.site}", what.format(one.rank, one.site.partition("@")[0])) for one in found]
 
 
 def threads(asker: Asker) -> list[Change]:

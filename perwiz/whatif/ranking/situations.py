@@ -97,6 +97,8 @@ def situation(run: Run, change: Change) -> str:
         return "work of a farm"
     if change.kind == "balance" and change.by == "stretch" and _once(run, change.question.partition("#")[2]):
         return "imbalance that is there once"
+    if change.kind == "balance" and change.by == "site":
+        return "work of one process"
     if change.kind == "slowest" and change.by in ("class", "node"):
         return "slow processes"
     if change.kind == "slowest" and change.word == "scale":

@@ -155,6 +155,19 @@ def test_a_process_that_says_nothing():
     assert ("balance", "program") in kinds(check(b.trace(), 3, kinds=["balance"]))
 
 
+@pytest.mark.slow
+def test_what_one_process_does_alone():
+    """Rank 2, of the last process, works behind each gathering."""
+    b = Builder(3, work=0)
+    for _ in range(2):
+        for process in range(3):
+            b.compute(process, 1000)
+        b.everyone("Gather", root=2)
+        b.compute(2, 900)
+        b.everyone("Barrier")
+    assert ("balance", "site") in kinds(check(b.trace(), 3, kinds=["balance"]))
+
+
 def test_refused__tasks_that_processes_may_hand_out():
     """Receives that would take another message: what else they say is equal."""
     several = json.loads(threaded.parts(2, tied_part(build.CATALOGUE["master_worker"]()), found)[0])
