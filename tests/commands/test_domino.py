@@ -183,8 +183,9 @@ def test_plot(domino, tmp_path, name):
         (["-n", "0"], "argument -n: '0', must be a whole number from 1 to 1000000; see perwiz domino --help"),
         (["--greedy", "x"], "argument --greedy: 'x', must be a whole number from 0 to 1000000; see perwiz domino --help"),
         (
-            ["--kind", "balance", "--by", "site"],
-            "--by site: no change of the kinds asked for is about that, must be one of program, stretch, region, step (--kind balance)",
+            ["--kind", "balance", "--by", "rank"],
+            "--by rank: no change of the kinds asked for is about that, must be one of program, stretch, region, step, site"
+            " (--kind balance)",
         ),
         (["--plot", "x.gif"], "x.gif: a picture of type '.gif', must be one of .png .svg .pdf"),
     ],

@@ -83,7 +83,7 @@ KINDS = (
         "REGION[#K[..M]]",
         "in every instance of the region, or the K-th, or the K-th to the M-th, every process computes for the mean of their times; all: in"
         " the whole program between MPI_Init and MPI_Finalize; stages: what the stages of a pipeline compute of micro-batches;"
-        " between-collectives: in each stretch between two collectives in which all processes wait for each other; 'behind CALLS': from"
+        " between-collectives: in each stretch between two collectives in which all processes wait for each other; behind CALLS: from"
         " each of these calls, such as site:MPI_Gather, to the next call (of regions with these names, the region)",
     ),
     Kind(

@@ -99,11 +99,14 @@ def _next(asker: Asker, chosen: Sequence[Change], changes: Sequence[Change], tar
 
 
 def _behind(asker: Asker, chosen: Sequence[Change], changes: Sequence[Change]) -> Sequence[Change]:
-    """Return changes with the makespans they give behind what was chosen; those that do not go together with that are left out."""
+    """Return changes with the makespans they give behind what was chosen; those that do not go together with that are left out, and what
+    one process computes alone behind a call where computation is even already: to share that makes it uneven again.
+    """
     if not chosen:
         return changes
-    asked = {change.question for change in chosen}
-    makespans = [(change, _makespan(asker, [*chosen, change])) for change in changes if change.question not in asked]
+    asked, even = {change.question for change in chosen}, any(change.kind == "balance" for change in chosen)
+    fits = [change for change in changes if change.question not in asked and not (even and (change.kind, change.by) == ("balance", "site"))]
+    makespans = [(change, _makespan(asker, [*chosen, change])) for change in fits]
     return [dataclasses.replace(change, makespan=makespan) for change, makespan in makespans if makespan is not None]
 
 

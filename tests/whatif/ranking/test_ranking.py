@@ -340,7 +340,7 @@ def test_only_some_kinds_or_about_something():
 @pytest.mark.parametrize(
     ("kinds", "by", "said"),
     [
-        (["balance"], "site", "program, stretch, region, step (--kind balance)"),
+        (["balance"], "rank", "program, stretch, region, step, site (--kind balance)"),
         (["network", "placement"], "call", "node (--kind placement); pairs (--kind network)"),
     ],
 )
