@@ -109,8 +109,9 @@ class _Explained:
 
 def _explained(trace: Trace, old: Model, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis]) -> _Explained:
     model, share = functools.reduce(Model.with_changes, changes, old), trace.share
+    before = _protocol(trace, old, tuple(hypotheses))  # first: what is wrong with a hypothesis is told of the model as it is
     known_there = with_moved(trace, model, hypotheses)
-    before, now = _protocol(trace, old, tuple(hypotheses)), protocol(known_there, model, hypotheses)
+    now = protocol(known_there, model, hypotheses)
     pairs, pairs_before = now.pairs(known_there.share), before.pairs(share)
     more = share.any(np.setdiff1d(pairs, pairs_before, assume_unique=True).size)
     anew = more or now.gaps > before.gaps or model.interfaces != old.interfaces
