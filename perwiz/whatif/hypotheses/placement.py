@@ -50,7 +50,7 @@ class Placement(Hypothesis):
 
     def placed(self, trace: Trace) -> Trace:
         """Return the trace with its ranks on other nodes. Raises UsageError."""
-        ranks = int(trace.locations.process.max(initial=-1)) + 1
+        ranks = ranks_of(trace)
         if match := _DEALT.fullmatch(self.argument):
             return _moved(trace, _dealt(self, trace, ranks, match))
         if self.argument.startswith("swap:"):
@@ -60,15 +60,27 @@ class Placement(Hypothesis):
 
 def of_ranks(trace: Trace) -> list[str]:
     """Return the node of each rank; of one without any, and of those that are not there, the empty name."""
-    out = [""] * (int(trace.locations.process.max(initial=-1)) + 1)
-    for process, node in zip(trace.locations.process.tolist(), trace.locations.node.tolist(), strict=True):
-        out[process] = trace.nodes[node] if node >= 0 else ""
-    return out
+    node = _recorded(trace)
+    return [node.get(rank, "") for rank in range(ranks_of(trace))]
+
+
+def ranks_of(trace: Trace) -> int:
+    """Return one more than the largest rank: a damaged trace may name any, so no list of them is made before that is looked at."""
+    return int(trace.locations.process.max(initial=-1)) + 1
 
 
 def nodes_of(trace: Trace) -> list[str]:
-    """Return the nodes of a run, by their first ranks."""
-    return list(dict.fromkeys(of_ranks(trace)))
+    """Return the nodes of a run, by their first ranks; the empty name where the first one is that is without any, or not there."""
+    node = _recorded(trace)
+    gap = next((rank for rank in range(len(node)) if rank not in node), None)
+    named = sorted((node | ({} if gap is None else {gap: ""})).items())
+    return list(dict.fromkeys(name for _, name in named))
+
+
+def _recorded(trace: Trace) -> dict[int, str]:
+    """Return the node of each rank that is there."""
+    places = zip(trace.locations.process.tolist(), trace.locations.node.tolist(), strict=True)
+    return {process: trace.nodes[node] if node >= 0 else "" for process, node in places}
 
 
 def _moved(trace: Trace, nodes: Sequence[str]) -> Trace:

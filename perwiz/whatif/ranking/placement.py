@@ -16,7 +16,7 @@ from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.model import Sent
 from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.placement import nodes_of, of_ranks
+from perwiz.whatif.hypotheses.placement import nodes_of, of_ranks, ranks_of
 from perwiz.whatif.ranking.change import Asker, Change, NoneThereError, NotTriedError
 from perwiz.whatif.sharing import told_apart
 
@@ -37,13 +37,13 @@ def changes(asker: Asker) -> list[Change]:
     model has the same costs within and between them.
     """
     run, trace = asker.run, asker.run.trace
-    home = of_ranks(trace)
-    if len(set(home)) < 2:
+    if len(nodes_of(trace)) < 2:
         raise NoneThereError("all ranks are on one node; perwiz predict --placement cyclic:4x8 puts them on others")
-    if len(home) > _RANKS or run.graph.edges > _EDGES:
+    if ranks_of(trace) > _RANKS or run.graph.edges > _EDGES:
         raise NotTriedError(f"more than {_RANKS} ranks or {_EDGES} edges; see perwiz predict --placement")
     if not told_apart(run.weighted.network):
         raise NotTriedError(_ALIKE)
+    home = of_ranks(trace)
     asked = {"block": "ranks in blocks on the nodes", "cyclic": "ranks one by one on the nodes", **_swaps(asker, home)}
     out = []
     for argument, what in asked.items():

@@ -19,7 +19,7 @@ from perwiz.loggps.model import Costs
 from perwiz.report.predict.document import document
 from perwiz.report.predict.text import text
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.placement import of_ranks
+from perwiz.whatif.hypotheses.placement import nodes_of, of_ranks
 from perwiz.whatif.predict import predict, predicted_trace
 from perwiz.whatif.ranking.change import Asker, NoneThereError, NotTriedError
 from perwiz.whatif.ranking.placement import changes, exchanges
@@ -44,6 +44,28 @@ def trace_of(ranks, node, partner=lambda rank: rank ^ 1):
 def nodes(argument, node):
     """Return the node of each rank under a placement, of a run of ranks on these."""
     return of_ranks(parse(f"placement {argument}").placed(trace_of(len(node), node)))
+
+
+def test_nodes_of__are_those_of_ranks_in_turn():
+    """Ranks 0, 1, 2 and 4 are there, 3 is not; 1 has no node."""
+    trace = trace_of(4, [1, 0, 0, 2])
+    places = dataclasses.replace(
+        trace.locations, process=np.array([0, 1, 2, 4], "i4"), node=np.where([0, 1, 0, 0], -1, trace.locations.node)
+    )
+    there = dataclasses.replace(trace, locations=places)
+    assert of_ranks(there) == ["n1", "", "n0", "", "n2"]
+    assert nodes_of(there) == list(dict.fromkeys(of_ranks(there))) == ["n1", "", "n0", "n2"]
+    assert nodes_of(trace) == ["n1", "n0", "n2"]
+
+
+def test_far_rank__no_list_is_made():
+    """As a damaged trace may name it: its list would take 16 GiB."""
+    trace = trace_of(2, [0, 1])
+    places = dataclasses.replace(trace.locations, process=np.array([0, 2**31 - 1], "i4"))
+    far = dataclasses.replace(trace, locations=places)
+    assert nodes_of(far) == ["n0", "", "n1"]
+    with pytest.raises(NotTriedError, match=r"^more than 1024 ranks"):
+        changes(Asker(replayed(far, hand_model(), "none")))
 
 
 def test_block_and_cyclic():
