@@ -329,6 +329,21 @@ def ragged(rows, sizes):
     return [value for row, size in zip(rows, sizes, strict=True) for value in row[:size]]
 
 
+def before(lanes, instants, at):
+    """Return, row by row, how many values of its lane are before each instant, and at it too if `at` says so."""
+    return [[sum(value < instant or (at and value == instant) for value in lanes[x]) for x, instant in enumerate(row)] for row in instants]
+
+
+def join(stretches):
+    """Return stretches (lane, begin, end) in order, those of a lane that touch or overlap joined."""
+    out = []
+    for lane, begin, end in sorted(stretches):
+        if out and out[-1][0] == lane and begin <= out[-1][2]:
+            begin, end = out[-1][1], max(end, out.pop()[2])
+        out.append((lane, begin, end))
+    return out
+
+
 def share(jobs):
     """Return when jobs (server, ready, work) are done, as fractions, where all that are at a server have equal parts of it."""
     done = [None] * len(jobs)

@@ -9,6 +9,8 @@ from typing import Any, Protocol, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.kernels import lanes
+
 I1 = NDArray[np.int8]
 I4 = NDArray[np.int32]
 I8 = NDArray[np.int64]
@@ -74,6 +76,26 @@ def medians(group: Ints, values: Ints) -> tuple[F8, I8]:
     median, several = np.empty(len(order)), np.empty(len(order), "i8")
     median[order], several[order] = middle[place], count[place]
     return median, several
+
+
+def before(values: I8, first: I8, instants: I8, at: bool = False) -> I8:
+    """Return how many values of each lane are before instants of it, and at them too if `at` says so: int64, a column a lane, as those.
+
+    Of lane x values `first[x]` to `first[x + 1] - 1` are its own, in order. 1 3 3 of one lane and 2 of another before 3 3: 1 1.
+    """
+    out = np.empty(instants.shape, "i8")
+    lanes.before(values, first, np.ascontiguousarray(instants), at, out)
+    return out
+
+
+def places(count: I8, first: I8) -> I8:
+    """Return where each value lies among bounds of its lane, int64: how many of them it is behind, given how many are before each bound.
+
+    Counts 1 3 of a lane of four values: 0 1 1 2.
+    """
+    size = np.diff(first)
+    ends = np.concatenate((np.zeros((1, len(size)), "i8"), count, size[None]))
+    return np.repeat(np.tile(np.arange(len(ends) - 1), len(size)), np.diff(ends, axis=0).T.ravel())
 
 
 class Columns:

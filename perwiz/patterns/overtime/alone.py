@@ -18,8 +18,8 @@ from perwiz.graph.graph import hubs
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
 from perwiz.patterns.analysis.efficiency import ideal
-from perwiz.patterns.overtime.split import moved
-from perwiz.trace.arrays import F8, I8
+from perwiz.patterns.overtime.split import chained, moved
+from perwiz.trace.arrays import F8, I8, before, places
 from perwiz.whatif.run import Run
 
 Span = tuple[int, int]
@@ -35,30 +35,19 @@ class Alone:
         self.cuts = moved(trace, cuts, held[graph.entered], held[graph.returned], held[graph.begun], held[graph.ended])
         """When parts begin in the replay of the recorded run, which may be off it."""
         self._known = dict[Span, F8]()
-        parts, places = len(cuts) - 1, len(trace.locations)
-        bounds = 2 * (trace.first_calls + np.arange(places + 1))
-        entered = 2 * (np.arange(len(trace.calls)) + trace.calls.location) + 1
-        self._chain = np.empty(int(bounds[-1]), "i4")
-        """Vertices of locations, each in its order."""
-        when, returns = np.empty(len(self._chain), "i8"), np.zeros(len(self._chain), bool)
+        parts, count = len(cuts) - 1, len(trace.locations)
         calls, ends = trace.timeline.calls, trace.timeline.locations
-        for place, vertex, time in (
-            (entered, graph.entered, calls.enter),
-            (entered + 1, graph.returned, calls.leave),
-            (bounds[:-1], graph.begun, ends.enter),
-            (bounds[1:] - 1, graph.ended, ends.leave),
-        ):
-            self._chain[place], when[place] = vertex, time
-        returns[entered + 1] = returns[bounds[1:] - 1] = True
-        part = np.empty(len(self._chain), "i4")
-        self._first = np.empty(cuts.shape, "i8")
+        bounds, self._chain = chained(trace, graph.entered, graph.returned, graph.begun, graph.ended)
+        """Vertices of locations, each in its order."""
+        when = chained(trace, calls.enter, calls.leave, ends.enter, ends.leave)[1]
+        returns = chained(trace, 0, 1, 0, 1)[1] > 0
+        after, earlier = (places(before(when, bounds, cuts, at), bounds) - 1 for at in (False, True))
+        lane = np.repeat(np.arange(count), np.diff(bounds)) * (parts + 2)
+        part = np.maximum.accumulate(np.where(returns, earlier, after) + lane) - lane
+        ended = np.repeat(ends.leave <= cuts[-1], np.diff(bounds))
+        part[ended] = np.minimum(part[ended], parts - 1)
+        self._first = bounds[:-1] + before(part, bounds, np.repeat(np.arange(parts + 1)[:, None], count, axis=1))
         """In the chain: the first vertex behind each cut, or what is behind the location's last."""
-        for at, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-            after, before = (np.searchsorted(cuts[:, at], when[low:high], side) - 1 for side in ("right", "left"))
-            part[low:high] = np.maximum.accumulate(np.where(returns[low:high], before, after))
-            if ends.leave[at] <= cuts[-1, at]:
-                part[low:high] = np.minimum(part[low:high], parts - 1)
-            self._first[:, at] = low + np.searchsorted(part[low:high], np.arange(parts + 1))
         self._part = np.full(graph.vertices, -1, "i8")
         """Of each vertex: -1 before all, as many as there are behind; of a collective's that of its latest member."""
         self._part[self._chain] = part

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.patterns.overtime.split import Pieces
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, before, places
 from perwiz.trace.tables import STREAM
 from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize
@@ -64,9 +64,6 @@ class Asked:
 def _part_of_call(run: Run, cuts: I8) -> I8:
     """Return the part in which each call begins, -1 of none."""
     trace = run.trace
-    enter, bounds = trace.timeline.calls.enter, trace.first_calls
-    out = np.full(len(enter), -1, "i8")
-    for at, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-        part = np.searchsorted(cuts[:, at], enter[low:high], "right") - 1
-        out[low:high] = np.where(part >= len(cuts) - 1, -1, part)
-    return out
+    enter, first = trace.timeline.calls.enter, trace.first_calls
+    part = places(before(enter, first, cuts), first) - 1
+    return np.where(part >= len(cuts) - 1, -1, part)

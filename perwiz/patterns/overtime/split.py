@@ -7,13 +7,12 @@ summed over parts is so to the ns: what crosses a bound is divided there.
 from __future__ import annotations
 
 import dataclasses
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from perwiz import words
-from perwiz.trace.arrays import F8, I4, I8
+from perwiz.trace.arrays import F8, I4, I8, Ints, before, places
 from perwiz.trace.parts.course import Course, course
 from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.trace.resources import remembered
@@ -133,15 +132,12 @@ def pieces(segments: Segments, cuts: I8) -> Pieces:
     begin = begins(segments)
     end = begin + segments.length
     first = np.searchsorted(segments.location, np.arange(len(trace.locations) + 1))
-    part = np.empty(len(begin), "i4")
-    inner: list[I8] = []
-    for at, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
-        part[low:high] = np.searchsorted(cuts[:, at], begin[low:high], "right") - 1
-        row = low + np.searchsorted(begin[low:high], cuts[:, at], "left") - 1
-        kept = np.flatnonzero(row >= low)
-        kept = kept[(end[row[kept]] > cuts[kept, at]) & (begin[row[kept]] < cuts[kept, at])]
-        inner.append(np.stack([row[kept], cuts[kept, at], kept]))
-    cut = np.concatenate(inner, axis=1) if inner else np.empty((3, 0), "i8")
+    earlier = before(begin, first, cuts)
+    part = (places(earlier, first) - 1).astype("i4")
+    at, kept = np.nonzero(earlier.T)
+    row, instant = first[at] + earlier[kept, at] - 1, cuts[kept, at]
+    crossed = end[row] > instant
+    cut = np.stack([row[crossed], instant[crossed], kept[crossed]])
     behind = cut[0] + 1
     segment, part = np.insert(np.arange(len(begin), dtype="i4"), behind, cut[0]), np.insert(part, behind, cut[2])
     begin = np.insert(begin, behind, cut[1])
@@ -190,11 +186,7 @@ def inside(trace: Trace, cuts: I8, lost: I8) -> I8:
 @remembered(1)
 def _begun(trace: Trace, cuts: I8) -> I8:
     """Return how many calls of each location begin at or before each cut, by cut and location."""
-    enter, bounds = trace.timeline.calls.enter, trace.first_calls.tolist()
-    out = np.empty(cuts.shape, "i8")
-    for at, (low, high) in enumerate(pairwise(bounds)):
-        out[:, at] = enter[low:high].searchsorted(cuts[:, at], "right")
-    return out
+    return before(trace.timeline.calls.enter, trace.first_calls, cuts, True)
 
 
 def moved(trace: Trace, cuts: I8, enter: I8, leave: I8, begun: I8, ended: I8) -> F8:
@@ -203,15 +195,24 @@ def moved(trace: Trace, cuts: I8, enter: I8, leave: I8, begun: I8, ended: I8) ->
     There each has done what it has done at that instant here: computation goes on as it does here, and of a call the same share is over.
     `enter` and `leave` are the other times of calls, `begun` and `ended` those of locations.
     """
-    calls, ends, bounds = trace.timeline.calls, trace.timeline.locations, trace.first_calls
-    out = np.empty(cuts.shape)
-    for at, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-        here, there = np.empty(2 * (high - low) + 2, "i8"), np.empty(2 * (high - low) + 2, "i8")
-        here[0], here[-1], there[0], there[-1] = ends.enter[at], ends.leave[at], begun[at], ended[at]
-        here[1:-1:2], here[2:-1:2] = calls.enter[low:high], calls.leave[low:high]
-        there[1:-1:2], there[2:-1:2] = enter[low:high], leave[low:high]
-        out[:, at] = np.interp(cuts[:, at], here, there)
-    return out
+    calls, ends = trace.timeline.calls, trace.timeline.locations
+    first, here = chained(trace, calls.enter, calls.leave, ends.enter, ends.leave)
+    there = chained(trace, enter, leave, begun, ended)[1].astype(float)
+    last = np.clip(first[:-1] + before(here, first, cuts, True) - 1, first[:-1], first[1:] - 1)
+    following = np.minimum(last + 1, first[1:] - 1)
+    slope = (there[following] - there[last]) / np.maximum(here[following] - here[last], 1)
+    return np.asarray(slope * np.clip(cuts - here[last], 0, None) + there[last])
+
+
+def chained(trace: Trace, enter: Ints | int, leave: Ints | int, begun: Ints | int, ended: Ints | int) -> tuple[I8, I8]:
+    """Return where each location begins, and behind the last, and what is given of locations and calls in order of time, int64.
+
+    Of one location of two calls: begun, enter, leave, enter, leave, ended.
+    """
+    first = 2 * (trace.first_calls + np.arange(len(trace.locations) + 1))
+    out, entered = np.empty(int(first[-1]), "i8"), 2 * (np.arange(len(trace.calls)) + trace.calls.location) + 1
+    out[entered], out[entered + 1], out[first[:-1]], out[first[1:] - 1] = enter, leave, begun, ended
+    return first, out
 
 
 def hosts(trace: Trace) -> I8:

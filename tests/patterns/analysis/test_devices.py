@@ -19,15 +19,13 @@ from perwiz.whatif.run import replayed
 from samples import TRACES
 
 
-def spans(*pairs):
-    return tuple(np.array(side, "i8") for side in zip(*pairs, strict=True))
-
-
 def test_union_and_until():
-    joined = devices.union(spans((0, 10), (30, 31), (5, 20), (40, 40)))
-    assert [side.tolist() for side in joined] == [[0, 30], [20, 31]]
-    assert devices.length(joined) == 21
-    assert devices.until(joined, np.array([-5, 5, 25, 40])).tolist() == [0, 5, 20, 21]
+    """Of two lanes: 0 to 20 and 30 to 31 of the first, 7 to 9 of the second."""
+    given = np.array([(1, 7, 9), (0, 0, 10), (0, 30, 31), (0, 5, 20), (0, 40, 40)]).T
+    joined = devices.union(tuple(given))
+    assert [side.tolist() for side in joined] == [[0, 0, 1], [0, 30, 7], [20, 31, 9]]
+    instants = np.array([[-5, -5], [5, 8], [25, 9], [40, 40]])
+    assert devices.until(joined, instants).tolist() == [[0, 0], [5, 1], [20, 2], [21, 2]]
 
 
 def test_devices__two_ranks(tmp_path):
