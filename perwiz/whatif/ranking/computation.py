@@ -83,7 +83,7 @@ def balance(asker: Asker) -> list[Change]:
 def _of_one(asker: Asker) -> list[tuple[str, str, str]]:
     """Return what to ask of that which one process computes alone behind a call site; of none whose name would be read as several."""
     found = (one for one in alone(asker.segments, _FEW) if "," not in one.site)
-    what = "what rank {} computes alone behind each {}, by all of them"
+    what = "what rank {} computes alone behind {}, by all of them"
     return [("site", f"{BEHIND}site:{one.site}", what.format(one.rank, one.site.partition("@")[0])) for one in found]
 
 

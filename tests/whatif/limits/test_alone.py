@@ -66,7 +66,7 @@ def test_listed():
     """It heads the list: all computation together, spread evenly, makes the processes meet no sooner."""
     found = ranking.rank(run_of(writes()), ["balance"])
     first = found.lines[0].change
-    assert (first.by, first.question, first.what) == ("site", ASKED, "what rank 0 computes alone behind each MPI_Gather, by all of them")
+    assert (first.by, first.question, first.what) == ("site", ASKED, "what rank 0 computes alone behind MPI_Gather, by all of them")
     assert REMEDIES[situation(found.run, first)].startswith("share what one process does alone")
 
 
