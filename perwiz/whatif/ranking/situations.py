@@ -15,6 +15,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.health import missing
 from perwiz.whatif.hypotheses.order import RECEIVE
+from perwiz.whatif.hypotheses.parts import BEHIND
 from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.hypotheses.teams import phases
 from perwiz.whatif.limits.between import between
@@ -61,6 +62,8 @@ _OF_OTHERS = {
 }
 _ALONE = 0.05
 """Part of what a team computes that is left for all threads but the busiest of each stretch where that one is as good as alone."""
+_NEARLY = 0.9
+"""Part of what a process computes behind some calls from which on it is behind one of them."""
 _LONG = 10
 """By the median of launches, from which on one does more than launch."""
 _ENDS = operations.FINALIZES
@@ -98,7 +101,7 @@ def situation(run: Run, change: Change) -> str:
     if change.kind == "balance" and change.by == "stretch" and _once(run, change.question.partition("#")[2]):
         return "imbalance that is there once"
     if change.kind == "balance" and change.by == "site":
-        return "work of one process"
+        return "imbalance that is there once" if _behind_one(run.trace, change.question.partition(BEHIND)[2]) else "work of one process"
     if change.kind == "slowest" and change.by in ("class", "node"):
         return "slow processes"
     if change.kind == "slowest" and change.word == "scale":
@@ -153,6 +156,16 @@ def _stand_out(trace: Trace, steps: str) -> bool:
 def _once(run: Run, number: str) -> bool:
     """Return whether a stretch between collectives, such as `3`, is there once and has much of what is uneven."""
     return number.isdigit() and int(number) - 1 in between(segments_of(run.weighted)).once()
+
+
+def _behind_one(trace: Trace, calls: str) -> bool:
+    """Return whether nearly all of what the process computes that computes longest behind calls, which a selector names, is behind one."""
+    times, row = trace.timeline.calls, np.flatnonzero(selectors.calls(trace, calls))
+    location, later = trace.calls.location[row], np.minimum(row + 1, len(trace.calls) - 1)
+    ends = np.where(row + 1 < trace.first_calls[location + 1], times.enter[later], trace.timeline.locations.leave[location])
+    took = ends - times.leave[row]
+    longest = location == np.bincount(location, took).argmax()
+    return bool(took[longest].max() >= _NEARLY * took[longest].sum())
 
 
 def _few_long(run: Run, calls: I8) -> bool:

@@ -19,10 +19,12 @@ from perwiz.whatif.run import replayed
 ASKED = "balance-time behind site:MPI_Gather"
 
 
-def writes(others=4, marked=False):
-    """Twice: three processes compute 1000 in `solve`, gather to rank 0, which writes for 900 while the others take so long; a barrier."""
+def writes(others=4, marked=False, times=2):
+    """Twice, or so often: three processes compute 1000 in `solve`, gather to rank 0, which writes for 900 while the others take so long; a
+    barrier.
+    """
     b = Builder(3, work=0)
-    for _ in range(2):
+    for _ in range(times):
         for rank in range(3):
             with b.region(rank, "solve"):
                 b.compute(rank, 1000)
@@ -68,6 +70,13 @@ def test_listed():
     first = found.lines[0].change
     assert (first.by, first.question, first.what) == ("site", ASKED, "what rank 0 computes alone behind MPI_Gather, by all of them")
     assert REMEDIES[situation(found.run, first)].startswith("share what one process does alone")
+
+
+def test_there_once():
+    """As what is written at the end of a run: a longer one gains no more by it."""
+    found = ranking.rank(run_of(writes(times=1)), ["balance"])
+    first = next(line.change for line in found.lines if line.change.question == ASKED)
+    assert situation(found.run, first) == "imbalance that is there once"
 
 
 def test_refusal():
