@@ -11,6 +11,7 @@ The streams of a process count as one device, which computes while any of them d
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from perwiz.trace.trace import Trace
 
 _IDLE, _LAUNCH = operations.OP["device_idle"], operations.OP["device_launch"]
 _NEVER = 1 << 62
+_CALLS, _TIMES = 1 << 18, 16
+"""Lanes are looked at together until they have so many calls, for little memory; but all in at most so many times."""
 Spans = tuple[I8, I8, I8]
 """Stretches: whose, and when they begin and end, ns."""
 
@@ -87,21 +90,36 @@ def devices(trace: Trace, found: Iterations | None = None) -> Devices | None:
     told = bool(of_device.any())
     if told:
         lane[~of_device] = -1
-    kernels, talks, late, launches = _computing(trace, lane), _talking(trace, lane), *_launches(trace, lane)
-    joined, both = union(kernels), union(_together(kernels, talks))
-    busy, either, waiting = (_length(spans, count) for spans in (joined, both, union(_together(kernels, talks, late))))
-    none = np.empty((0, count), "i8")
-    sides = (none, none) if found is None or not len(found) else (found.begin[:, first], found.stop[:, first])
-    begin, stop = (until(joined, _begun(launches, side)) for side in sides)
+    steps = 0 if found is None else len(found)
+    busy, either, waiting, within = *np.zeros((3, count), "i8"), np.empty((steps, count), "i8")
+    calls = np.zeros(count, "i8")
+    np.add.at(calls, lane[lane >= 0], np.diff(trace.first_calls)[lane >= 0])
+    for some in _by_calls(calls):
+        of = np.where((lane >= some.start) & (lane < some.stop), lane - some.start, -1)
+        kernels, talks, late, launches = _computing(trace, of), _talking(trace, of), *_launches(trace, of)
+        joined = union(kernels)
+        for out, spans in (busy, joined), (either, union(_together(kernels, talks))), (waiting, union(_together(kernels, talks, late))):
+            out[some] = _length(spans, some.stop - some.start)
+        if found is not None and steps:
+            begin, stop = (until(joined, _begun(launches, side[:, first[some]])) for side in (found.begin, found.stop))
+            within[:, some] = stop - begin
     start, end = np.full(len(ranks), np.iinfo("i8").max), np.zeros(len(ranks), "i8")
     np.minimum.at(start, row, ends.enter)
     np.maximum.at(end, row, ends.leave)
-    return Devices(ranks[own], end[own] - start[own], busy, either - busy, waiting - either, stop - begin, told)
+    return Devices(ranks[own], end[own] - start[own], busy, either - busy, waiting - either, within, told)
+
+
+def _by_calls(calls: I8) -> Iterator[slice]:
+    """Yield some lanes at a time, of about as many calls, given how many each has."""
+    place = np.cumsum(calls) // max(_CALLS, calls.sum() // _TIMES)
+    ends = np.append(np.flatnonzero(np.diff(place)) + 1, len(calls)).tolist()
+    yield from map(slice, [0, *ends[:-1]], ends)
 
 
 def _computing(trace: Trace, lane: I8) -> Spans:
     """Return the stretches between the calls of locations, each of its lane; of a lane -1 none."""
-    own, rows = lane >= 0, np.flatnonzero(lane[trace.calls.location] >= 0)
+    own = lane >= 0
+    rows = np.flatnonzero(own[trace.calls.location])
     times, at, behind = trace.timeline.calls, trace.timeline.locations, np.cumsum(np.diff(trace.first_calls)[own])
     place = np.append(0, behind[:-1])
     whose = np.insert(lane[trace.calls.location[rows]], place, lane[own])
@@ -110,7 +128,7 @@ def _computing(trace: Trace, lane: I8) -> Spans:
 
 def _talking(trace: Trace, lane: I8) -> Spans:
     """Return the calls of processes that such locations make."""
-    rows = np.flatnonzero((lane[trace.calls.location] >= 0) & operations.OF_PROCESSES[trace.calls.op])
+    rows = np.flatnonzero((lane >= 0)[trace.calls.location] & operations.OF_PROCESSES[trace.calls.op])
     return lane[trace.calls.location[rows]], trace.timeline.calls.enter[rows], trace.timeline.calls.leave[rows]
 
 

@@ -70,6 +70,17 @@ def test_devices__of_a_table(golden):
     golden("stragglers_of_a_table", "\n".join(stragglers.lines(over, told.steps, "kernels")) + "\n")
 
 
+def test_devices__few_at_a_time(monkeypatch):
+    """A lane at a time, in which others have no part, what they do is the same."""
+    trace = files.read(str(TRACES / "training-job" / "steps.parquet"))
+    its = iterations.find(trace)
+    together = devices.devices(trace, its)
+    monkeypatch.setattr(devices, "_CALLS", 1)
+    monkeypatch.setattr(devices, "_TIMES", len(together.rank))
+    for value, other in zip(vars(devices.devices(trace, its)).values(), vars(together).values(), strict=True):
+        np.testing.assert_array_equal(value, other)
+
+
 def test_devices__of_threads():
     """One without devices, whose threads count, by the steps of the profiler."""
     trace = files.read(str(TRACES / "training-slow"))
