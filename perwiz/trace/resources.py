@@ -32,6 +32,8 @@ _LAUNCHED = (
     ("SLURM_STEP_NUM_TASKS", "PMIX_RANK"),
 )
 """What launchers tell each process: how many there are, and which it is."""
+_LARGE = 1 << 23
+"""Edges of a graph from which on it takes more memory than an answer that is there sooner is worth."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -73,6 +75,13 @@ def _begin(share: int, context: contextvars.Context) -> None:
 def at_once(tasks: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
     """Return what each of some tasks returns that only read what they share; in threads if it is about rows for several."""
     return map_threads(lambda task: task(), tasks, max(min(thread_count(rows), len(tasks)), 1))
+
+
+def of_graphs(edges: int) -> int:
+    """Return the rows for `at_once` of tasks that each weigh a graph of so many edges: none if it is large, for each takes about as much
+    memory as the run; so they are done one after the other.
+    """
+    return edges if edges < _LARGE else 0
 
 
 class Later(Generic[Result]):

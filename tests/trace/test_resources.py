@@ -152,3 +152,11 @@ def test_at_once__in_the_order_of_the_tasks(monkeypatch):
     monkeypatch.setenv("PERWIZ_THREADS", "2")
     assert sorted(resources.at_once((meeting.wait, meeting.wait), 2 * resources.LEAST)) == [0, 1]
     assert resources.at_once((lambda: "a", lambda: "b", threading.get_ident), 5) == ["a", "b", threading.get_ident()]
+
+
+def test_of_graphs__of_large_ones_one_at_a_time(monkeypatch):
+    """Of a graph of 8 million edges a task takes memory of which there is not twice as much: a single thread takes them in turn."""
+    monkeypatch.setenv("PERWIZ_THREADS", "2")
+    small, large = ((8 << 20) - 1, 8 << 20)
+    assert (resources.of_graphs(small), resources.thread_count(resources.of_graphs(small))) == (small, 2)
+    assert resources.at_once((threading.get_ident,) * 2, resources.of_graphs(large)) == [threading.get_ident()] * 2

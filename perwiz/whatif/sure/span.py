@@ -18,7 +18,7 @@ from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, I8
-from perwiz.trace.resources import at_once, remembered, thread_count
+from perwiz.trace.resources import at_once, of_graphs, remembered, thread_count
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change
@@ -45,6 +45,8 @@ EDGES_OF_ALL = 6_000_000_000
 """Edges that drawn runs of all questions pass together."""
 _ROOM, _BYTES = 1 << 27, 24
 """Bytes that graphs take whose runs are drawn together, at most, and for each of their edges."""
+_EDGES = 3
+"""Edges of a graph for each call of its run, about."""
 Task = Callable[[], Any]
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""
@@ -310,7 +312,7 @@ def found_ahead(trace: Trace, machine: Machine, hypotheses: Sequence[Hypothesis]
         return _outcome(lambda weighted: change(weighted, hypotheses), variation) if variation else None
 
     ends = [end for _, end in single(machine, _opened(machine, hypotheses))]
-    outcomes = at_once([partial(outcome, end) for end in ends], len(trace.calls))
+    outcomes = at_once([partial(outcome, end) for end in ends], of_graphs(_EDGES * len(trace.calls)))
     return {end: outcome for end, outcome in zip(ends, outcomes, strict=True) if outcome is not None}
 
 
@@ -329,11 +331,12 @@ def _outcome(question: Question, variation: Variation) -> Outcome:
 def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis], beside: Sequence[Task]) -> None:
     """Tell answers what they become where one thing is otherwise that is unknown, held or fitted, in order.
 
-    What is otherwise takes memory: of several answers, which then are found at once, one thing after the other. What is to be done beside
-    is done meanwhile.
+    What is otherwise takes memory: of several answers, which then are found at once, one thing after the other, and so is what a large run
+    has of it. What is to be done beside is done meanwhile.
     """
 
     rows = 0 if run.trace.share.team else run.graph.edges  # who asks others does so in one order
+    few = of_graphs(rows)
 
     def otherwise(change: str) -> list[Outcome]:
         if all(change in one.ahead for one in found):
@@ -347,11 +350,11 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         alike = variation.alike(run)
         if len(found) > 1:
             slots(variation.weighted.graph)  # several sweeps at once keep few times each
-        return at_once([partial(one.under, variation, alike) for one in found], rows)
+        return at_once([partial(one.under, variation, alike) for one in found], few)
 
     def cheaper(model: Model) -> list[int | None]:
         weighted = weighed(run, model)
-        return at_once([partial(one.cost, weighted) for one in found], rows)
+        return at_once([partial(one.cost, weighted) for one in found], few)
 
     unknown = single(run.machine, more)
     keys = [*(key for key, _ in unknown), ""]
@@ -360,12 +363,14 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         partial(in_all, partial(held, run)),
         *(partial(cheaper, model) for model in run.machine.off),
     ]
-    tasks += beside
-    outcomes = [task() for task in tasks] if len(found) >= thread_count(rows) else at_once(tasks, rows)
+    apart = len(found) >= thread_count(few)
+    outcomes = [task() for task in tasks] if apart else at_once([*tasks, *beside], rows)
+    if apart:
+        at_once(beside, rows)
     for key, several in zip(keys, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)
-    for one, costs in zip(found, zip(*outcomes[len(keys) : len(tasks) - len(beside)], strict=True), strict=False):
+    for one, costs in zip(found, zip(*outcomes[len(keys) : len(tasks)], strict=True), strict=False):
         one.costs = [cost for cost in costs if cost is not None]
 
 
