@@ -106,9 +106,9 @@ CLOSE = 0.9
 _OF_CALLS = {kind.word: kind for kind in (ZeroWait, ZeroPoll, ZeroTime, ZeroTransfer)}
 """What is asked of calls, by its word."""
 _LAST = 4
-"""Questions whose computation is kept: several are asked at once."""
+"""Questions whose computation is kept, at most: several are asked at once."""
 _AGAIN = 1 << 26
-"""Bytes of weights, at most, that are kept for what is asked again."""
+"""Bytes of weights, at most, that are kept for what is asked again; those of one question are."""
 _BOUNDS = (ZeroWait.word, ZeroTime.word, ZeroTransfer.word)
 
 
@@ -142,7 +142,7 @@ class Asker:
 
     A message that waits for a call of its receiver which it did not wait for as recorded needs a graph with that edge: questions that
     change messages so are asked of a graph of their own. With `once` nobody asks the same changes of messages again: their weights are not
-    kept.
+    kept. Nor are those of a large graph, where it takes less to have them made again.
     """
 
     def __init__(
@@ -157,6 +157,7 @@ class Asker:
         self.recorded, self.run, self._whole = run, in_rounds(run), whole
         self._hubs, self._asked, self._once = weighted or run.weighted, tuple(asked), once
         self.weighted = self.run.weighted if weighted is None else rounds.in_rounds(weighted)
+        self._large = self.weighted.weight.nbytes > _AGAIN
         self._messages: dict[tuple[Hypothesis, ...], Weighted] = {}
         self._others: dict[tuple[Hypothesis, ...], Asker | None] = {}
         """What answers questions with these changes of messages; None, this one, where the graph has all that they need."""
@@ -226,9 +227,12 @@ class Asker:
             for hypothesis in computation[:-1]:
                 length = hypothesis.lengths(self.segments, length)
             known = computation[-1].gaps(self.segments, length)
-            (self._again.known if self._again else self._computation)[wanted] = known
-            for old in list(self._computation)[:-_LAST]:
-                self._computation.pop(old, None)
+            if self._again:
+                self._again.known[wanted] = known
+            elif not self._once:
+                self._computation[wanted] = known
+                for old in list(self._computation)[: -max(min(_LAST, _AGAIN // max(known.nbytes, 1)), 1)]:
+                    self._computation.pop(old, None)
         return known
 
     def _in_order(self, in_turn: Sequence[Hypothesis]) -> Weighted:
@@ -256,12 +260,14 @@ class Asker:
                     keep_as_measured(anew)  # whom it answers has a copy of the weights
                 other = Asker(self.run, change(anew, self._asked) if self._asked else anew, self._asked, self._once)
                 other._others[messages] = None
+            if other is not None and self._large:
+                return other
             self._others[messages] = other
         return self._others[messages] or self
 
     def _under(self, messages: tuple[Hypothesis, ...]) -> Weighted:
         """Return the graph on another network, weighted anew only when one change of it is asked for the first time."""
-        if len(messages) > 1 or (messages and self._once):
+        if len(messages) > 1 or (messages and (self._once or self._large)):
             return apply(self._hubs, messages)
         if messages and messages not in self._messages:
             self._messages[messages] = apply(self._hubs, messages)

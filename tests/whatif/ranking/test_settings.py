@@ -89,8 +89,14 @@ def test_what_is_said_of_them():
     assert (situation(found.run, progress), posted(found.run, progress)) == ("progress", None)
 
 
-def test_with_other_changes():
-    """Together with other questions it keeps the edges that it supposes: another order of calls, or faster computation."""
+@pytest.mark.parametrize("bytes_kept", [1 << 26, 0])
+def test_with_other_changes(monkeypatch, bytes_kept):
+    """Together with other questions it keeps the edges that it supposes: another order of calls, or faster computation. So it does where
+    graphs are too large to be kept for what is asked next.
+    """
+    built = list[object]()
+    monkeypatch.setattr(asking, "_AGAIN", bytes_kept)
+    monkeypatch.setattr(asking, "graph_of", lambda *asked: built.append(asked) or graph_of(*asked))
     run = replayed(late(), IN_PLACE, clock="none")
     asker = Asker(run)
     for other in ("scale", "advance"):
@@ -99,6 +105,7 @@ def test_with_other_changes():
         assert asker.makespan(*map(parse, both)) == predict(late(), both, IN_PLACE, clock="none").predicted.makespan
     assert asker.makespan(parse("eager 256")) == 31_014
     assert asker.makespan(parse("speed rank:0=2")) == predict(late(), "speed rank:0=2", IN_PLACE, clock="none").predicted.makespan
+    assert len(built) == (1 if bytes_kept else 3)
 
 
 def test_spans_are_those_of_predict():
