@@ -84,16 +84,16 @@ def worth(span: Span, recorded: int, answer: int) -> Worth:
     """Return what an answer gains over the recorded makespan, ns, and between what that lies in all that the trace leaves open: in nine of
     ten other runs, as costs that were fitted may be, as the machine may be, and as recorded or with a processor for each process. The
     latter is what it gains where processes shared them. Where too little repeats to draw runs, between what it lies as the answer may last
-    anything within its span but what recordings differ by, with the change and without it alike.
+    anything within its span; a recording that takes longer or less as a whole gains as much more or less.
     """
-    gain = span.gain
+    gain, now = span.gain, recorded - answer
     if gain is not None:
         least, most = min(gain.least_ns, gain.least_open_ns) - span.costs_ns, max(gain.most_ns, gain.most_open_ns) + span.costs_ns
     else:
-        sooner, later = (round(math.hypot(end, span.runs_ns)) - end for end in (span.sooner_ns, span.later_ns))
+        runs = DIFFER * now if span.runs_ns else 0
+        sooner, later = (round(math.hypot(end, span.runs_ns)) - round(math.hypot(end, runs)) for end in (span.sooner_ns, span.later_ns))
         times = [span.least_ns + sooner, span.most_ns - later, *(other.makespan_ns for other in span.others)]
         least, most = recorded - max(times), recorded - min(times)
-    now = recorded - answer
     alone = now if span.alone_ns is None else span.alone_ns
     return Worth(alone, min(least, now, alone), max(most, now, alone))
 

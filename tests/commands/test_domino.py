@@ -61,7 +61,7 @@ def test_text(domino):
         "recorded      412.6 ms\n"
         "limited by    late start (others began before) 60.8 %, unexplained (inside MPI) 33.7 %, other 2.4 %; computation 3.0 %\n"
         "first change  --advance site:MPI_Recv (what the 15 calls of MPI_Recv wait for runs earlier): gain 18.72 ms (4.5 %),\n"
-        "              between 15.78 ms and 21.41 ms; the run then takes 393.8 ms (385.5 ms to 402.3 ms)\n"
+        "              between 15.76 ms and 21.43 ms; the run then takes 393.8 ms (385.5 ms to 402.3 ms)\n"
         "what to do    do what the others wait for first: move that computation and its send ahead of what nobody waits for, as\n"
         "              MPI_Isend: where all send first, MPI_Send may never return\n"
     )

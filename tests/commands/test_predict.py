@@ -49,7 +49,7 @@ def test_text(predict):
         "doubtful      15 of 15 messages took more than twice as long as the model says (16.5 % of the recorded run): see how\n"
         "              sure\n"
         "recorded      412.6 ms\n"
-        "predicted     403.1 ms (394.7 ms to 411.6 ms), gain 9.437 ms (2.3 %), between 6.786 ms and 12.06 ms\n"
+        "predicted     403.1 ms (394.7 ms to 411.6 ms), gain 9.437 ms (2.3 %), between 6.779 ms and 12.07 ms\n"
     )
     assert (
         "\n\nhow sure\n"

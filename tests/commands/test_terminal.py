@@ -152,7 +152,7 @@ def test_quiet__is_the_answer_alone(perwiz, line):
 FIRST = "traces/srtest.alog: zero-wait e25\n\n"
 ANSWER = """\
 recorded      412.6 ms
-predicted     403.1 ms (393.0 ms to 411.6 ms), gain 9.433 ms (2.3 %), between 6.698 ms and 13.67 ms
+predicted     403.1 ms (393.0 ms to 411.6 ms), gain 9.433 ms (2.3 %), between 6.692 ms and 13.67 ms
 what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead
               of waiting
 doubtful      2 of 15 messages took more than twice as long as the model says (9.7 % of the recorded run): see how sure
@@ -163,7 +163,7 @@ instead       --advance e25: 403.1 ms, gain 9.433 ms (2.3 %), only if it needs n
 """
 COLOURED = """\
 recorded      412.6 ms
-\x1b[1;35mpredicted     403.1 ms (393.0 ms to 411.6 ms), gain 9.433 ms (2.3 %), between 6.698 ms and 13.67 ms\x1b[0m
+\x1b[1;35mpredicted     403.1 ms (393.0 ms to 411.6 ms), gain 9.433 ms (2.3 %), between 6.692 ms and 13.67 ms\x1b[0m
 what to do    send earlier: MPI_Isend as soon as the data are there; or compute between MPI_Irecv and MPI_Wait instead
               of waiting
 doubtful  """

@@ -48,8 +48,8 @@ def test_head__without_a_question_the_first_change(srtest):
     assert (labels, head["by"]) == (["first change", "what to do", "at best", "what helps"], "by the first change")
     assert [label for label, _ in head["sure"] if label] == ["first change", "at best", "other", "unexplained", "not tried"]
     assert head["best"][0][1] == (
-        "--advance site:MPI_Recv (what the 15 calls of MPI_Recv wait for runs earlier): gain 18.72 ms (4.5 %), between 15.78 ms and"
-        " 21.41 ms; the run then takes 393.8 ms (385.5 ms to 402.3 ms)"
+        "--advance site:MPI_Recv (what the 15 calls of MPI_Recv wait for runs earlier): gain 18.72 ms (4.5 %), between 15.76 ms and"
+        " 21.43 ms; the run then takes 393.8 ms (385.5 ms to 402.3 ms)"
     )
     at_best = "--zero-time site:MPI_Barrier: gain 89.67 ms (21.7 %); all of it if nothing needs the barrier"
     assert dict(head["best"])["at best"].endswith(at_best)

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 import build
 from build import Builder, hand_model
+from perwiz.report import spans
 from perwiz.whatif.hypotheses.base import apply, parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import parts
-from perwiz.whatif.sure.noise import noise_of
+from perwiz.whatif.sure.first import Worth
+from perwiz.whatif.sure.noise import Around, noise_of
 from perwiz.whatif.sure.places import Place, places
-from perwiz.whatif.sure.span import CLEAR, Answer, Answers, answered, clear_ends, paired
+from perwiz.whatif.sure.span import CLEAR, Answer, Answers, Span, answered, clear_ends, paired
 
 
 def loop(*lengths, even=100):
@@ -212,3 +214,11 @@ def test_interval_holds_the_answer(trace, question):
 
 def test_few_is_what_the_report_says():
     assert parts.FEW == 8
+
+
+@pytest.mark.parametrize(("runs", "least", "most"), [(400, 1950, 2050), (0, 1970, 2030)])
+def test_too_few_repetitions_to_draw_runs(runs, least, most):
+    """What repeats puts the answer of 1000 off by 30, and recordings differ by 2 % of the gain of 2000 to it, 40: 50 by both in squares."""
+    around = Around(30, 30, runs)
+    told = spans.span(Span(1000 - around.least, 1000 + around.most, around, None, (), ()))
+    assert spans.worth(told, 3000, 1000) == Worth(2000, least, most)
