@@ -8,6 +8,15 @@ from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 from perwiz.whatif.ranking.computation import training_devices
 
+_LIMIT = (
+    "raise the eager limit of this MPI (Open MPI: --mca btl_sm_eager_limit N, between nodes btl_tcp_eager_limit; UCX: UCX_RNDV_THRESH;"
+    " MPICH: MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD; Intel MPI: I_MPI_EAGER_THRESHOLD)"
+)
+_PROGRESS = (
+    "let the library make progress while the program computes (MPICH: MPIR_CVAR_ASYNC_PROGRESS=1, Intel MPI: I_MPI_ASYNC_PROGRESS=1,"
+    " MVAPICH2: MV2_ASYNC_PROGRESS=1; a thread of it takes time of a core); or call MPI_Test now and then between pieces of work"
+)
+_AHEAD = "post the receive earlier: move the MPI_Irecv ahead of what is computed before it"
 REMEDIES = {
     "serving in turn": "let each process prepare its own piece (read it with MPI_File_read_at_all, compute it from its rank); or prepare"
     " all, then MPI_Scatter or MPI_Scatterv once; or let several processes serve, each its own group; or MPI_Isend each piece, the root's"
@@ -34,8 +43,10 @@ REMEDIES = {
     " the processes no longer go one after the other",
     "late put": "put earlier: shmem_put_nbi as soon as the data are there, the flag behind shmem_fence; or compute before shmem_wait_until",
     "late receiver": "post the receive earlier: MPI_Irecv before the computation, MPI_Wait behind it; or use MPI_Isend and compute on",
-    "held sender": "post the receive earlier, MPI_Irecv before the computation; or raise the eager limit of this MPI (Open MPI:"
-    " btl_*_eager_limit, MPICH: MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD, Intel MPI: I_MPI_EAGER_THRESHOLD); or use MPI_Isend and compute on",
+    "late receiver, posted late": f"{_AHEAD}; or use MPI_Isend and compute on",
+    "held sender": f"post the receive earlier, MPI_Irecv before the computation; or {_LIMIT}; or use MPI_Isend and compute on",
+    "held sender, posted late": f"{_AHEAD}; or {_LIMIT}; or use MPI_Isend and compute on",
+    "held sender, not moved": f"{_LIMIT}; or {_PROGRESS}",
     "serialisation": "cut the work into pieces, and send each with MPI_Isend when it is done, so that the next process begins with it"
     " (pipelining); or send earlier what the others wait for",
     "late probe": "look for the message later: MPI_Iprobe between pieces of work instead of waiting in MPI_Probe",
@@ -55,12 +66,10 @@ REMEDIES = {
     " (MPI_Accumulate, MPI_Fetch_and_op)",
     "no progress": "let the target call MPI now and then while it computes (MPI_Iprobe), or MPI make progress by itself (MPICH:"
     " MPIR_CVAR_ASYNC_PROGRESS=1; memory of MPI_Win_allocate instead of MPI_Win_create)",
-    "eager limit": "raise the eager limit of this MPI (Open MPI: --mca btl_sm_eager_limit N, between nodes btl_tcp_eager_limit; UCX:"
-    " UCX_RNDV_THRESH; MPICH: MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD; Intel MPI: I_MPI_EAGER_THRESHOLD), or post the receives earlier with"
-    " MPI_Irecv",
-    "progress": "let the library make progress while the program computes (MPICH: MPIR_CVAR_ASYNC_PROGRESS=1, Intel MPI:"
-    " I_MPI_ASYNC_PROGRESS=1, MVAPICH2: MV2_ASYNC_PROGRESS=1; a thread of it takes time of a core); or call MPI_Test now and then between"
-    " pieces of work",
+    "eager limit": f"{_LIMIT}, or post the receives earlier with MPI_Irecv",
+    "eager limit, posted late": f"{_LIMIT}, or {_AHEAD}",
+    "eager limit, not moved": f"{_LIMIT}; or {_PROGRESS}",
+    "progress": _PROGRESS,
     "collective": "call it less often, join several into one, on fewer processes, or start it non-blocking and compute before MPI_Wait",
     "algorithm": "tell the library which to take (Open MPI: --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_*_algorithm N, as"
     " ompi_info --all lists them; MPICH: MPIR_CVAR_*_INTRA_ALGORITHM), and measure",
@@ -139,7 +148,7 @@ def remedy(trace: Trace, situation: str) -> str:
     if not operations.DIST[trace.calls.op].any():
         return REMEDIES[situation]
     first = straggler(trace) if situation in _OF_ALL else ""
-    return f"{first}{OF_TRAINING.get(situation, REMEDIES[situation])}"
+    return f"{first}{OF_TRAINING.get(situation.partition(', ')[0], REMEDIES[situation])}"
 
 
 OF_BARRIERS = (REMEDIES["wait at barrier"], OF_TRAINING["wait at barrier"])

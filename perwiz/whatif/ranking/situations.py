@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.parts.course import course
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.tables import NONE, THREAD
@@ -24,6 +24,8 @@ from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
 
 SERVING = "serving in turn"
+POSTED_LATE, NOT_MOVED = ", posted late", ", not moved"
+"""Behind the situation of held senders: their receives are posted by MPI_Irecv, which comes late, or which was there in time."""
 _OF_KIND = {
     "serving": SERVING,
     "balance": "imbalance",
@@ -79,7 +81,21 @@ BARRIERS += [operations.OP[f"shmem_{name}"] for name in ("barrier_all", "barrier
 
 
 def situation(run: Run, change: Change) -> str:
-    """Return the situation that a change is for, a key of the remedies; of calls that wait, that in which they wait longest."""
+    """Return the situation that a change is for, a key of the remedies; of calls that wait, that in which they wait longest.
+
+    Of senders that are held it says if most of that is for receives that are posted without waiting for them: MPI_Irecv comes late, or has
+    been there and the message did not move.
+    """
+    found = _situation(run, change)
+    calls = _held(run, change, found)
+    posts = operations.KIND[run.trace.calls.op[run.waits.partner[calls]]] == operations.IRECV
+    late, never = (run.waits.time[calls[chosen]].sum() for chosen in (posts, ~_takes(run, calls)))
+    half = run.waits.time[calls].sum() / 2
+    return f"{found}{POSTED_LATE * bool(late > half)}{NOT_MOVED * bool(never > half)}"
+
+
+def _situation(run: Run, change: Change) -> str:
+    """Return that without what is said of the receives of held senders."""
     if change.kind in _OF_TRANSFER and _lacks_members(run.trace, change.calls):
         return "missing members"
     if change.kind == "collective" and change.calls is not None and np.isin(run.trace.calls.op[change.calls], BARRIERS).all():
@@ -132,7 +148,7 @@ def situation(run: Run, change: Change) -> str:
 
 def cured(found: str, beside: Iterable[Change]) -> str:
     """Return the situation of a change beside which others say the same: of late receivers held senders, if it helps not to hold these."""
-    return "held sender" if found == "late receiver" and any(change.kind == "protocol" for change in beside) else found
+    return found.replace("late receiver", "held sender") if any(change.kind == "protocol" for change in beside) else found
 
 
 def _hands_out(trace: Trace) -> bool:
@@ -217,22 +233,32 @@ def in_chains(run: Run, calls: I8) -> bool:
 
 def posted(run: Run, change: Change) -> str | None:
     """Return the call site that posts the receives that the senders among the changed calls are held by longest; None if none is."""
-    if change.word == "progress":
-        return None
-    if change.kind == "protocol":
-        asked = "all" if change.by == "setting" else change.question.partition(" ")[2]
-        sent = selectors.calls(run.trace, asked)[run.trace.messages.send]
-        calls = np.unique(run.trace.messages.send_done[sent]).astype("i8")
-    elif change.kind == "wait" and situation(run, change) == "late receiver" and change.calls is not None:
-        calls = change.calls
-    else:
-        return None
-    calls = calls[(calls != NONE) & (run.waits.time[calls] > 0)]
-    calls = calls[np.isin(operations.KIND[run.trace.calls.op[run.waits.partner[calls]]], _RECEIVES)]
+    calls = _held(run, change, _situation(run, change))
+    calls = calls[_takes(run, calls)]
     if not len(calls):
         return None
     site_of, sites = selectors.sites(run.trace)
     return selectors.site(*sites[np.bincount(site_of[run.waits.partner[calls]], run.waits.time[calls]).argmax()])
+
+
+def _held(run: Run, change: Change, found: str) -> I8:
+    """Return the calls, rows, in which senders are held that a change is about, given the situation that it is for; none of others, and of
+    waits none for anything but receives.
+    """
+    if found in ("held sender", "eager limit"):
+        asked = "all" if change.by == "setting" else change.question.partition(" ")[2]
+        sent = selectors.calls(run.trace, asked)[run.trace.messages.send]
+        calls = np.unique(run.trace.messages.send_done[sent]).astype("i8")
+    else:
+        calls = change.calls if found == "late receiver" and change.calls is not None else np.zeros(0, "i8")
+    calls = calls[calls != NONE]
+    calls = calls[(run.waits.time[calls] > 0) & (run.waits.partner[calls] >= 0)]
+    return calls[_takes(run, calls)] if found == "late receiver" else calls
+
+
+def _takes(run: Run, calls: I8) -> Mask:
+    """Return of calls, rows, whether they wait for one that receives."""
+    return np.isin(operations.KIND[run.trace.calls.op[run.waits.partner[calls]]], _RECEIVES)
 
 
 def _of_wait(op: int, partner: int) -> str:
@@ -251,7 +277,9 @@ def _of_wait(op: int, partner: int) -> str:
     if kind in _BY_KIND or other in _BY_KIND:
         return _BY_KIND[kind] if kind in _BY_KIND else _BY_KIND[other]
     if kind in _SENDS:
-        return "late receiver"
+        return "late receiver" if other in _RECEIVES else "progress"
     if other in (*_SENDS, operations.SENDRECV):
         return "late sender"
+    if kind == other == operations.COMPLETE:
+        return "progress"
     return "late receiver" if other in _RECEIVES else "other wait"

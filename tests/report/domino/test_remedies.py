@@ -140,6 +140,29 @@ def test_where_the_receive_is_posted():
     assert {posted(found.run, change) for change in found.changes} == {None}
 
 
+@pytest.mark.parametrize(
+    ("computes", "model", "said"),
+    [
+        ((1000, 0), {}, ("late receiver, posted late", "held sender, posted late", "eager limit, posted late", "MPI_Irecv")),
+        ((0, 1000), {"progress": "in calls", "inline_bytes": 100}, ("progress", "held sender, not moved", "eager limit, not moved", None)),
+    ],
+)
+def test_receives_that_are_posted_without_waiting(computes, model, said):
+    """Rank 1 computes before MPI_Irecv, which holds the sender until then; or behind it, where it moves in calls alone."""
+    b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
+    b.compute(1, computes[0])
+    b.send(0, 1, 200, at=(0, 1012))
+    b.compute(0, 1000)
+    request = b.irecv(1, 0)
+    b.compute(1, computes[1])
+    b.wait(1, request, at=(1000, 1012))
+    found = ranking.rank(replayed(b.trace(), hand_model(**model), clock="none"))
+    told = {change.question: (situation(found.run, change), posted(found.run, change)) for change in found.changes}
+    asked = ("zero-wait e0", "eager site:MPI_Send", "eager 256")
+    assert [told[text] for text in asked] == [(one, None if one == "progress" else said[-1]) for one in said[:-1]]
+    assert all(one in REMEDIES and REMEDIES[one] != REMEDIES[one.partition(",")[0]] for one in said[:-1] if "," in one)
+
+
 def test_other_kinds():
     b = Builder(2, work=40)
     b.compute(1, 1000)
