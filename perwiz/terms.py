@@ -174,7 +174,11 @@ TERMS = (
     Term("network", "latency and time per byte of messages; as a change: halved, or none", plain=True),
     Term("includes", "changes that gain hardly anything beside the one above them: they have the same cause"),
     Term("no waits", "the run if no call waited, as --zero-wait all asks; what is left is work of some process"),
-    Term("best call", "the call whose wait is worth most by itself; that of the longest wait is often worth nothing", ("longest wait",)),
+    Term(
+        "best call",
+        "the call whose wait is worth most by itself, but for MPI_Finalize; that of the longest wait is often worth nothing",
+        ("longest wait",),
+    ),
     Term("alone gains", "how much shorter the run is if this call alone does not wait"),
     Term("others wait less", "by how much, and in how many calls, the waiting of others falls with that of this call"),
     Term("wait more", "how much longer others wait instead, all together"),

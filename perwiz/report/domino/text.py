@@ -13,6 +13,7 @@ from perwiz.report.domino.lists import lists
 from perwiz.report.domino.records import Change, DominoDocument, NextFix
 from perwiz.report.domino.sure import section
 from perwiz.report.domino.target import target
+from perwiz.trace import operations
 from perwiz.whatif.worth.domino import COUNTED
 
 _CALLS, _STEPS = 3, 5
@@ -52,16 +53,18 @@ def text(domino: DominoDocument, rows: int | None = None) -> str:
 
 
 def _calls(domino: DominoDocument) -> Facts:
-    """Return what single calls are worth, and all of them."""
+    """Return what single calls are worth, those aside that end MPI, which nobody can change, and all of them."""
     none, gain = _none(domino), domino.replayed_ns - domino.bound_ns
     waits = f"{words.duration(domino.waiting_ns)}{over_all(domino)}, in {domino.waiting_calls} of"
     facts = [("waiting", f"{waits} {words.several(domino.calls, 'call')}{blocks.as_recorded(domino.health)}")]
     facts += _bound(domino, none) if gain else []
-    if domino.changes:
-        first = domino.changes[0]
-        does = f"it {_WORDS[domino.question][1]} {words.duration(_removed(domino, first))}{_others(domino)}"
+    first = next((row for row in domino.changes if operations.OP.get(row.routine) not in operations.FINALIZES), None)
+    if first:
+        does = f"it {_WORDS[domino.question][1]} {words.duration(_removed(domino, first))}{_others(domino, first)}"
         facts.append(("best call", f"{first.change}: {gained(domino, first.makespan_ns)}; {does}"))
         facts += [("", f"only if it needs nothing of the {receives(first)} it then runs ahead of")] if first.receives_passed else []
+    elif domino.changes:
+        facts.append(("best call", "none but those that end MPI, which nobody can change: balance what is computed before them"))
     elif gain and domino.question == "advance":
         facts.append(("best call", "none: what the waits that are worth something wait for cannot run earlier, or that gains nothing"))
     elif gain:
@@ -104,9 +107,9 @@ def pace(domino: DominoDocument) -> Facts:
     return [("", f"{alone}, {words.duration(parts[where])} of it {where}: see perwiz critical")]
 
 
-def _others(domino: DominoDocument) -> str:
-    """Return what becomes of the waits of others with the first change."""
-    step = next((row for row in domino.path.steps if row.single.call == domino.path.trigger), None)
+def _others(domino: DominoDocument, first: Change) -> str:
+    """Return what becomes of the waits of others with a change, if it is the trigger of the domino path."""
+    step = next((row for row in domino.path.steps if row.single.call == first.call == domino.path.trigger), None)
     if not step or not step.fewer_calls:
         return ""
     return f", then {words.several(step.fewer_calls, 'other')} {words.duration(step.less_ns)} less"

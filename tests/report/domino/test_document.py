@@ -514,6 +514,30 @@ def test_text__no_single_call_but_several():
     assert [row.change for row in block.best if row.kind == "wait"] == ["--zero-wait site:MPI_Recv"]
 
 
+@pytest.mark.parametrize(
+    ("receives", "told"),
+    [
+        (True, "--zero-wait e4: 2.500 us, gain 112 ns (4.3 %); it waits 112 ns"),
+        (False, "none but those that end MPI, which nobody can change: balance what is computed before them"),
+    ],
+)
+def test_text__calls_that_end_mpi(receives, told):
+    """Rank 0 gains 500 if it need not wait for rank 1, which receives at 112 and computes 2000, in MPI_Finalize; the receive 112."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for rank in (0, 1):
+        b.call(rank, "Init", work=0)
+    b.compute(0, 100)
+    if receives:
+        b.send(0, 1)
+        b.recv(1, 0)
+    b.compute(1, 2000)
+    b.everyone("Finalize")
+    b.compute(0, 500)
+    block = document(b.trace())
+    assert block.changes[0].routine == "MPI_Finalize"
+    assert lines(block, "best call") == told
+
+
 def test_text__zero_time_counts_the_time_of_calls():
     block = document(falling(), question="zero-time")
     assert lines(block, "no time").endswith("if no call took time: --zero-time all")
