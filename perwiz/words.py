@@ -252,7 +252,7 @@ def table(head: Sequence[str], rows: Sequence[Line], left: Sequence[int] = (0,),
             continue
         cells = ((next(names[k]), width[k], k in left) for k in kept)
         out.append("  ".join(text.ljust(wide) if flush else text.rjust(wide) for text, wide, flush in cells).rstrip())
-        if long and last not in kept and row is not head:
+        if long and last not in kept and row is not head and row[last]:
             out += [f"  {row[last]}"] if _COPIED.match(row[last]) else wrapped(f"  {row[last]}", 2)
     lost = [head[k] for k in above if k not in kept and head[k]]
     return [*out, *(wrapped(f"too wide to show: {', '.join(lost)}", 2) if lost else [])]

@@ -20,7 +20,19 @@ class Metric:
     unit: str = NS
     meaning: str = ""
 
+    def shown(self, mpi: bool) -> str:
+        """Return the title that reports give it, without words of MPI in runs that call no routine of MPI."""
+        return self.title if mpi else _ELSEWHERE.get(self.title, self.title)
 
+
+_ELSEWHERE = {
+    "MPI": "Between ranks",
+    "POSIX threads": "Threads",
+    "MPI synchronizations": "Synchronizations",
+    "MPI communications": "Communications",
+    "MPI bytes transferred": "Bytes transferred",
+}
+"""Titles of metrics in runs that call no MPI, such as training jobs."""
 _TIME = """
 time | Time | | time of all processes, from the first to the last instant of each
 execution | Execution | time | time spent in the program

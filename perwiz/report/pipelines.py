@@ -25,11 +25,15 @@ class Pipeline(Record):
 
 
 def pipeline(trace: Trace) -> Pipeline | None:
-    """Return what the pipelines of a training job lose as they fill and drain, None if there are none."""
+    """Return what the pipelines of a training job lose as they fill and drain; None if there are none, or what repeats is no step: in a
+    step the first stage passes a micro-batch on.
+    """
     found, steps = pipelines(trace), find(trace)
     if found is None or not len(steps):
         return None
     told = bubbles(trace, found, steps)
+    if not told.micro_batches.all():
+        return None
     parts = {"bubble": told.bubble, "ideal": told.ideal, "uneven": told.uneven}
     return Pipeline(pipelines=len(found.ranks), stages=max(map(len, found.ranks)), **parts)
 

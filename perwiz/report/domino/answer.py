@@ -20,8 +20,9 @@ _SITE, _LITTLE = 0.1, 0.01
 """Part of it from which on a call site is named, and what is no part of a sum."""
 _SPOTS, _NAMED, _SITES = 3, 2, 2
 """Hot spots that are told, iterations that stand out that are named, and call sites."""
-_WHAT, _FAR = 70, 2
-"""Columns of what a change does; times the gain of the first change from which on what there is at best is told beside it."""
+_WHAT, _OPTION, _FAR = 70, 60, 2
+"""Columns of what a change does, and of an option that stands before that; times the gain of the first change from which on what there is
+at best is told beside it."""
 SHORT = 10_000_000
 """ns below which a run, without its MPI_Init, is too short to say anything about a longer one: starting a process takes as long."""
 _TALKING, UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
@@ -323,8 +324,9 @@ def _promised(domino: DominoDocument, line: Line) -> str:
 
 
 def _asked(line: Line) -> str:
-    """Return a change as an option and in words."""
-    return f"{shown(line.head)} ({words.shown(line.head.what, _WHAT)})"
+    """Return a change as an option and in words, these first if the option is long."""
+    option, what = shown(line.head), words.shown(line.head.what, _WHAT)
+    return f"{what} ({option})" if len(option) > _OPTION else f"{option} ({what})"
 
 
 def in_short(remedy: str) -> str:
@@ -365,8 +367,8 @@ def _at_best(domino: DominoDocument) -> Facts:
     if bound is None:
         every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
         return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
-    had = "nobody gets it all" if parts_of(bound) else "no change tried shortens that by a tenth"
-    had = f"{had}; left out they may gain more" if bound.head.kind in _LEFT_OUT else had
+    had = "nobody gets it all" if parts_of(bound) else "no change tried gains a tenth of that"
+    had = f"{had}; a program without these calls may gain more" if bound.head.kind in _LEFT_OUT else had
     had = "all of it if nothing needs the barrier" if can_go(bound) else had
     told = [("at best", f"{shown(bound.head)}: {gains_of(domino, bound)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy

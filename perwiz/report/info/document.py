@@ -340,7 +340,8 @@ def _traffic(info: InfoDocument) -> Facts:
     threads = info.locations - info.streams > info.processes
     over = "" if beside else " over all processes and threads" if threads else " over all processes" if info.processes > 1 else ""
     beside = blocks.as_recorded(info.health) + beside
-    messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown else ""
+    of_library = (operations.MPI | operations.SHMEM)[[operations.OP[row.routine] for row in info.routines]].any()
+    messages, unknown = info.messages, f"; not told: {', '.join(info.unknown)}" if info.unknown and of_library else ""
     size = words.size(messages.bytes) if messages.bytes else "their sizes 0 or not told"
     return [
         ("calls", f"{info.calls}, {words.duration(inside)} in them ({share} {_of(info)})"),

@@ -54,6 +54,7 @@ def document(
     chosen = _below(findings, pattern)
     base = blocks.shares_of(run.trace, run.makespan)
     part = _shares(run, findings)
+    mpi = run.trace.share.any(operations.MPI[run.trace.calls.op[run.trace.share.calls]].any())
     every = _call_paths(findings, worth, run.makespan, chosen)
     listed = [name for name in chosen if name in findings.waits] if pattern is None else chosen[:1]
     paths, severe = every[:rows], _instances(run, findings, listed, rows)
@@ -68,7 +69,7 @@ def document(
         bound_span=bound,
         best_span=best,
         of=pattern,
-        metrics=[_metric(findings, worth, run.makespan, metric, part) for metric in cube.metrics if cube.total(metric.name)],
+        metrics=[_metric(findings, worth, run.makespan, metric, part, mpi) for metric in cube.metrics if cube.total(metric.name)],
         call_paths=paths,
         more_call_paths=len(every) - len(paths),
         instances=severe,
@@ -157,11 +158,11 @@ def _eager(run: Run, findings: Findings) -> int:
     return run.trace.share.total(int(eager.sum()))
 
 
-def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, part: dict[str, float]) -> MetricTotal:
+def _metric(findings: Findings, worth: Worth, makespan: int, metric: Metric, part: dict[str, float], mpi: bool) -> MetricTotal:
     name = metric.name
     return MetricTotal(
         name=name,
-        title=metric.title,
+        title=metric.shown(mpi),
         parent=metric.parent or None,
         unit=metric.unit,
         meaning=metric.meaning,

@@ -133,7 +133,7 @@ def _as_above() -> list[str]:
 def _worth(document: PatternsDocument, row: WaitingPath) -> list[str]:
     """Return how long all calls of the sites wait, what they gain without, and what asks for that."""
     if row.gain_ns is None or row.sites_wait_ns is None:
-        return ["-", "-", "-", "-"]
+        return ["-", "-", "-", ""]
     gain = words.duration(row.gain_ns), words.percent(row.gain_ns, document.shares_of_ns)
     return [words.duration(row.sites_wait_ns), *gain, _option(row) or "(--json)"]
 

@@ -14,6 +14,7 @@ from perwiz.loggps.keys import PAIRS
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.pairs import classes, sent
 from perwiz.loggps.progress import moving
+from perwiz.trace import operations
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import distinct
 from perwiz.trace.spread.share import ALONE, Share
@@ -26,6 +27,8 @@ from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
 _WIRE = {"L_ns": "L", "G_ns_per_byte": "G"}
 _HALVED = {"L_ns": "half the latency", "G_ns_per_byte": "twice the bandwidth"}
 _FREE = {"L_ns": "no latency", "G_ns_per_byte": "infinite bandwidth"}
+_LIBRARY = operations.MPI | operations.SHMEM
+"""Per op: a routine of a library whose messages perwiz measures."""
 _SITES = 8
 """Call sites that are tried: those whose sends wait longest."""
 _FREED = (0.5, CLOSE, 1.0)
@@ -39,7 +42,7 @@ def network(asker: Asker) -> list[Change]:
 
     Raises NotTriedError with what gains at best, if of a class nothing tells what could be halved.
     """
-    out, untold = list[Change](), list[str]()
+    out, untold, share = list[Change](), list[str](), asker.run.trace.share
     for wire in _wires(asker.run.trace, asker.run.machine):
         untold += [f"{wire.prefix}{key}" for key in wire.unsure]
         if wire.halves:
@@ -48,7 +51,8 @@ def network(asker: Asker) -> list[Change]:
         out.append(asker.change("network", "pairs", f"network {wire.none}", f"{_named(_FREE, wire.some)}{wire.where}{guess}", at_most=True))
     gaining = [change for change in out if change.makespan < asker.run.makespan]
     if untold and gaining and all(change.at_most for change in gaining):
-        raise NotTriedError(f"half of {' and '.join(untold)}, which the trace does not tell: measure with perwiz calibrate", gaining)
+        measure = ": measure with perwiz calibrate" if share.any(_LIBRARY[asker.run.trace.calls.op[share.calls]].any()) else ""
+        raise NotTriedError(f"half of {' and '.join(untold)}, which the trace does not tell{measure}", gaining)
     return gaining
 
 

@@ -8,6 +8,7 @@ import pytest
 import perwiz
 from build import hand_model
 from kinetos import Rank, put
+from perwiz.cli import main
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.hybrid import hybrid
 from perwiz.patterns.overtime.overtime import over_time
@@ -50,6 +51,21 @@ def test_who_has_no_work_is_not_to_blame(found):
     by_name = {tree.full_name(node): cost[node] for node in np.flatnonzero(cost).tolist()}
     assert max(by_name, key=by_name.__getitem__).endswith("load")
     assert by_name["thread_idle"] <= 2 * 6000
+
+
+@pytest.mark.slow
+def test_words__none_of_mpi(found, capsys):
+    """Costs of messages are no question of a run that sends none; what idles has no option, and so no line below it."""
+    assert main(["info", found.findings.severity.trace.path]) == 0
+    assert "under model fitted\n" in capsys.readouterr().out
+    assert main(["patterns", found.findings.severity.trace.path]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[2] for line in out if line.startswith("    ") and line.strip().startswith(("Between", "Threads"))] == [
+        "Between ranks",
+        "Threads",
+    ]
+    assert any(line.startswith("Idle threads  ") for line in out)
+    assert "  -" not in out
 
 
 def test_threads_of_one_purpose__have_no_share_of_the_time(found):

@@ -13,7 +13,7 @@ from build import CATALOGUE, Builder, hand_model
 from documents import valid
 from falling import falling
 from farms import counter, farm, fixed_farm, lengths
-from kinetos import hiding, put
+from kinetos import devices_in_stages, hiding, put
 from perwiz import words
 from perwiz.formats import files
 from perwiz.report.domino import answer
@@ -24,6 +24,7 @@ from perwiz.report.domino.first import first_bound, first_line, pays
 from perwiz.report.domino.records import Launches, Serving, Uneven
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
+from perwiz.report.pipelines import pipeline
 from perwiz.report.predict import document as predict_of
 from perwiz.report.predict.text import text as predict_text
 from perwiz.report.records import GainBetween, Possible, Varies
@@ -304,7 +305,7 @@ def test_text__nothing_that_was_tried_pays():
     assert lines(block, "first change").endswith(" gains 5 ns (0.2 %), less than a tenth of what there is at best")
     assert lines(block, "time goes to") == "MPI_Send 24.9 %; MPI_Recv 24.2 % (24.2 % waiting)"
     assert lines(block, "at best").startswith("--zero-time site:MPI_Send: gain ")
-    assert lines(block, "at best").endswith("; no change tried shortens that by a tenth; left out they may gain more")
+    assert lines(block, "at best").endswith("; no change tried gains a tenth of that; a program without these calls may gain more")
     assert lines(block, "what helps") == in_short(REMEDIES["messages"])
 
 
@@ -1039,6 +1040,10 @@ def test_barrier_between_ranks_that_compute_longest_in_turn():
     block = document(in_turn())
     assert lines(block, "first change").startswith("--balance-time between-collectives ")
     assert "gain 800 ns (38.1 %)" in lines(block, "first change")
+    line = first_line(block)
+    long = replace(line, head=replace(line.head, change=f"--scale {'n' * 60}=0.5", what="half as long"))
+    told = lines(replace(block, ranked=[long, *block.ranked[1:]]), "first change")
+    assert told.startswith(f"half as long ({long.head.change}): gain 800 ns")
     assert "than the mean" not in lines(block, "what to do")
     assert lines(block, "at best").startswith("--zero-time ")
     assert lines(block, "at best").endswith(": gain 900 ns (42.9 %); all of it if nothing needs the barrier")
@@ -1240,7 +1245,7 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
     block.at_best[0].head.gain_ns = 599
     assert lines(block, "at best") == sure(block, "at best") == ""
     block.at_best[0].head.gain_ns = 600
-    had = "no change tried shortens that by a tenth; left out they may gain more"
+    had = "no change tried gains a tenth of that; a program without these calls may gain more"
     said = f"--zero-transfer site:MPI_Allreduce: gain 320 ns (21.1 %); {had}"
     assert lines(block, "at best", "what helps") == f"{said} {REMEDIES['collective']}"
     assert sure(block, "at best") == ALWAYS
@@ -1251,11 +1256,16 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
     assert told == f"{ALWAYS}; a part of it: {first}, balance --speed rank:0=2 (19.7 %) and 1 more"
 
 
+def test_pipeline__what_repeats_is_no_step(tmp_path):
+    """One step is recorded: launches repeat, between some of which the first stage passes nothing on; no bubble is told of those."""
+    assert pipeline(files.read(put(tmp_path / "job", *devices_in_stages()))) is None
+
+
 def test_text__at_best_what_is_hidden_wholly(tmp_path):
     """Worked in tests/formats/kineto (test_hide__full_overlap): the second kernel waits 10 for a sum that it may not need."""
     block = document(files.read(put(tmp_path / "job", hiding())), kinds=["overlap"])
     assert lines(block, "at best").startswith("--hide op:dist_all_reduce: ")
-    assert lines(block, "at best").endswith(": gain 10.00 us (8.3 %); no change tried shortens that by a tenth")
+    assert lines(block, "at best").endswith(": gain 10.00 us (8.3 %); no change tried gains a tenth of that")
     told = sure(block, "at best")
     assert told.endswith("only as far as its data are there before all is computed")
 

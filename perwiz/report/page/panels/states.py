@@ -28,14 +28,6 @@ BUDGET = 1_000_000
 PLACES = 1024
 """Rows of the tree of processes; more locations are put together in blocks of as many as it takes."""
 _NAME = 120
-_ELSEWHERE = {
-    "MPI": "Between ranks",
-    "POSIX threads": "Threads",
-    "MPI synchronizations": "Synchronizations",
-    "MPI communications": "Communications",
-    "MPI bytes transferred": "Bytes transferred",
-}
-"""Titles of metrics in runs that call no MPI, such as training jobs."""
 _PER_CELL = 3
 """Characters of a cell, about."""
 
@@ -159,7 +151,7 @@ def _metrics(kept: list[Metric], mpi: bool) -> list[PanelData]:
     row = {metric.name: k for k, metric in enumerate(kept)}
     return [
         {
-            "title": words.shown(metric.title if mpi else _ELSEWHERE.get(metric.title, metric.title), _NAME),
+            "title": words.shown(metric.shown(mpi), _NAME),
             "meaning": words.shown(metric.meaning, 300),
             "unit": metric.unit,
             "parent": row.get(metric.parent, -1),
