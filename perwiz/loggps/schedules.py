@@ -25,6 +25,7 @@ from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.numbers import Numbers
 from perwiz.trace.tables import BUFFERED, EVENT, LAUNCH, NONE
+from perwiz.trace.trace import listed_ranks
 
 _FIRST_ROUND = 8
 """Slot of the first round of a collective among the operations of a call; its own messages come before."""
@@ -147,7 +148,7 @@ class _Rows:
 
 
 def schedule(weighted: Weighted, kept: Configuration | None = None, as_such: Mask | None = None) -> Scheduled:
-    """Return the schedule of a run. Raises UsageError for a process of more than 256 locations.
+    """Return the schedule of a run. Raises UsageError for a process of more than 256 locations, and for a rank far beyond the others.
 
     `kept`: collectives stay such, operations of kind COLLECTIVE, with those bytes that it counts of what the first member sends and
     receives; the root of an MPI_Reduce is their peer, of others there is none. And calls take no time beside what is simulated: as a trace
@@ -162,6 +163,7 @@ class _Builder:
         self.as_such = np.zeros(len(operations.OPS), bool) if as_such is None else as_such
         self.rows = _Rows()
         self.process = self.trace.locations.process.astype("i8")
+        self.ranks = listed_ranks(self.trace, "a schedule", largest=0)
         self.forced = np.zeros(len(self.trace.calls), bool)
         """Calls that await something: what is behind them needs it."""
         self.needs: list[tuple[I8, I8]] = []
@@ -196,12 +198,12 @@ class _Builder:
         operations_of = self.trace.collectives.op
         meetings = Meetings(instances.processes(self.trace), _POSTS[operations_of], self._behind())
         whole = self._whole()
-        return Scheduled(whole, losses.counted(self.trace, _KINDS, others), meetings, self._nodes(whole.ranks))
+        return Scheduled(whole, losses.counted(self.trace, _KINDS, others), meetings, self._nodes())
 
-    def _nodes(self, ranks: int) -> I4:
+    def _nodes(self) -> I4:
         """Return the node of each rank."""
         places = self.trace.locations
-        node = np.arange(ranks) + len(self.trace.nodes)
+        node = np.arange(self.ranks) + len(self.trace.nodes)
         told = np.flatnonzero(places.node >= 0)
         node[places.process[told]] = places.node[told]
         return np.unique(node, return_inverse=True)[1].astype("i4")
@@ -382,7 +384,7 @@ class _Builder:
         op, on, starts = (np.concatenate(values) for values in zip(*parts, strict=True))
         made = Schedule(
             path=trace.path,
-            ranks=int(self.process.max(initial=0)) + 1,
+            ranks=self.ranks,
             kind=column["kind"].astype("u1"),
             rank=rank[order].astype("i4"),
             size=column["size"],

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from perwiz import words
-from perwiz.errors import TraceError
+from perwiz.errors import TraceError, UsageError
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.origin import MEASURED, Origin
 from perwiz.trace.spread.share import ALONE, Share
@@ -35,6 +35,9 @@ from perwiz.trace.tables import (
     Times,
     Unfinished,
 )
+
+_SILENT, _SPARSE = 1 << 10, 64
+"""So many ranks may be silent where every one is listed, and so many more for each that is not."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -360,6 +363,20 @@ class Trace:
         if len(some):
             out[some] = np.add.reduceat(values, first[some])
         return out
+
+
+def listed_ranks(trace: Trace, where: str, largest: int = NONE) -> int:
+    """Return how many ranks there are `where` every one is listed, in words: one more than the largest, or than one named elsewhere.
+
+    Raises UsageError for a rank that is large for the number of processes: a damaged trace may name any.
+    """
+    process = trace.locations.process
+    count, recorded = max(int(process.max(initial=NONE)), largest) + 1, len(np.unique(process))
+    most = _SILENT + _SPARSE * recorded
+    if count > most:
+        known = words.several(recorded, "process")
+        raise UsageError(f"{trace.path}: rank {count - 1} though {known} recorded, must be below {most} in {where}, which lists every rank")
+    return count
 
 
 def named_call(trace: Trace, call: int) -> str:

@@ -24,8 +24,9 @@ class Groups:
         outer = (stage == 0) | (stage == stage.max())
         self._names: list[str] = []
         self._members: list[I4] = []
-        self._row = np.zeros((4, int(ranks[-1]) + 1), "i4")
-        """Per stage, replica, ends of the pipeline and rank alone: the group of each rank."""
+        self._ranks = ranks
+        self._row = np.zeros((4, len(ranks)), "i4")
+        """Per stage, replica, ends of the pipeline and rank alone: the group of each of these ranks."""
         self._add("world", ranks, 0, keep=False)
         for kind, name, number, mine in (
             (0, "stage", stage, np.ones(len(ranks), bool)),
@@ -40,7 +41,7 @@ class Groups:
 
     def _add(self, name: str, ranks: I4, kind: int, keep: bool = True) -> None:
         if keep:
-            self._row[kind, ranks] = len(self._names)
+            self._row[kind, np.searchsorted(self._ranks, ranks)] = len(self._names)
         self._names.append(name)
         self._members.append(ranks.astype("i4"))
 
@@ -48,7 +49,7 @@ class Groups:
         """Return the group in which each operation is done, given its type and rank."""
         which = np.full(BARRIER + 1, 3, "i8")
         which[list(_STAGE)], which[list(_REPLICA)], which[columns.EMBEDDING] = 0, 1, 2
-        return np.where(np.isin(kind, _ALL), 0, self._row[which[kind], rank]).astype("i4")
+        return np.where(np.isin(kind, _ALL), 0, self._row[which[kind], np.searchsorted(self._ranks, rank)]).astype("i4")
 
     def communicators(self) -> Communicators:
         """Return the groups as the communicators of a trace."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -28,10 +29,11 @@ def ranks(definitions: Definitions) -> dict[int, int]:
     masters = world(definitions)
     group = {location.ref: location.group for location in definitions.locations}
     rank = {group[ref]: number for number, ref in reversed(list(enumerate(masters))) if ref in group}
+    beyond = itertools.count(len(masters))
     for location_group in group.values():
         host = _host(definitions, location_group)
         if location_group not in rank:
-            rank[location_group] = rank[host] if host in rank else max([*rank.values(), len(masters) - 1]) + 1
+            rank[location_group] = rank[host] if host in rank else next(beyond)
     return rank
 
 

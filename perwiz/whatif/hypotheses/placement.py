@@ -12,7 +12,7 @@ from perwiz import words
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats.source import content
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Trace, listed_ranks
 from perwiz.whatif.hypotheses.base import PLACES, Hypothesis
 from perwiz.whatif.hypotheses.network import changed_weights
 
@@ -50,7 +50,7 @@ class Placement(Hypothesis):
 
     def placed(self, trace: Trace) -> Trace:
         """Return the trace with its ranks on other nodes. Raises UsageError."""
-        ranks = ranks_of(trace)
+        ranks = listed_ranks(trace, "a placement")
         if match := _DEALT.fullmatch(self.argument):
             return _moved(trace, _dealt(self, trace, ranks, match))
         if self.argument.startswith("swap:"):

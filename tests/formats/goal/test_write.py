@@ -55,6 +55,13 @@ def test_write__read_catalogue(name, tmp_path):
     assert [getattr(other, name).tolist() for name in COLUMNS] == [getattr(one, name).tolist() for name in COLUMNS]
 
 
+def test_schedule__of_ranks_far_beyond_the_processes():
+    """Each rank has a block, so one that a damaged trace names would take 2 GiB of them."""
+    said = r"^built: rank 2147483647 though 4 processes recorded, must be below 1280 in a schedule, which lists every rank$"
+    with pytest.raises(UsageError, match=said):
+        scheduled(build.far(build.CATALOGUE["ring"]()), FREE)
+
+
 def test_write__by_hand(tmp_path):
     """Calls of rank 0, o = 2: what a call takes beyond that is computation, as is what is between calls.
 

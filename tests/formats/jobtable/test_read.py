@@ -1,6 +1,7 @@
 """Tables of operations: small ones whose traces are known, a real one beside the analyser of those who recorded it, and refusals."""
 
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -236,6 +237,19 @@ def test_read__refused(tmp_path, case):
     with pytest.raises(TraceError) as error:
         files.read(path)
     assert str(error.value) == f"{path}: {message}"
+
+
+def test_read__a_rank_far_beyond_the_others(tmp_path):
+    """What it takes follows the ranks that are there, not their numbers."""
+    path = put(tmp_path, [(*row[:2], row[2] << 23, *row[3:]) for row in pipeline()])
+    tracemalloc.start()
+    try:
+        trace = files.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+    sound(trace)
+    assert set(trace.locations.process.tolist()) == {0, 1 << 24}
 
 
 def test_read__cut(tmp_path):

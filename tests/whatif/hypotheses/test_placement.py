@@ -66,6 +66,9 @@ def test_far_rank__no_list_is_made():
     assert nodes_of(far) == ["n0", "", "n1"]
     with pytest.raises(NotTriedError, match=r"^more than 1024 ranks"):
         changes(Asker(replayed(far, hand_model(), "none")))
+    said = r"^placed.alog: rank 2147483647 though 2 processes recorded, must be below 1152 in a placement, which lists every rank$"
+    with pytest.raises(UsageError, match=said):
+        parse("placement block").placed(far)
 
 
 def test_block_and_cyclic():

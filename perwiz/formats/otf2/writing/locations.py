@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from perwiz import words
-from perwiz.errors import UsageError
 from perwiz.formats.otf2.definitions import Texts
 from perwiz.formats.otf2.library.codes import ACCELERATOR_STREAM, COMM_GROUP, COMM_LOCATIONS, CPU_THREAD, MPI, PROCESS, UNKNOWN
 from perwiz.formats.otf2.writing.archive import UNDEFINED, numbers
 from perwiz.trace import tables
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import Trace
+from perwiz.trace.trace import Trace, listed_ranks
 
 _MACHINE = "machine"
-_SILENT, _SPARSE = 1 << 10, 64
-"""So many processes may be silent, and so many more for each that is not: each has two files in an archive."""
 
 
 class WrittenLocations:
@@ -31,15 +27,7 @@ class WrittenLocations:
         self._trace = trace
         table, comms = trace.locations, trace.communicators
         process = table.process
-        count = max(int(process.max(initial=-1)), int(comms.ranks.max(initial=-1))) + 1
-        recorded = len(np.unique(process))
-        most = _SILENT + _SPARSE * recorded
-        if count > most:
-            known = words.several(recorded, "process")
-            raise UsageError(
-                f"{trace.path}: rank {count - 1} though {known} recorded, must be below {most} in OTF2, which lists every rank"
-            )
-        self.world = np.full(count, NONE)
+        self.world = np.full(listed_ranks(trace, "OTF2", int(comms.ranks.max(initial=NONE))), NONE)
         """Location of each process."""
         self.world[process[::-1]] = np.arange(len(table))[::-1]
         silent = np.flatnonzero(self.world < 0)
