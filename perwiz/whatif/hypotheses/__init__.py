@@ -213,7 +213,7 @@ KINDS = (
         " the one call"
         " with the computation before it, or with 'e12 by REGION' the whole instance of the region that it lies in, ahead of any calls and"
         " regions that are before it inside the same outer region; with 'e12 before REGION' the send alone, ahead of the region computed"
-        " before it, with 'e12 before receive' ahead of the receive before it",
+        " before it, with 'e12 before computation' ahead of all that is, with 'e12 before receive' ahead of the receive before it",
     ),
     Kind(
         "move",

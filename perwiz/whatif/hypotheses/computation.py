@@ -20,7 +20,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.hypotheses.waits import ZeroTime
-from perwiz.whatif.limits.serving import Rounds, mutual, rounds
+from perwiz.whatif.limits.serving import Rounds, mutual, rounds, works_first
 from perwiz.whatif.rematch.farms import TOLD_BY_ONE, farm_of, handed_out_by_one
 
 NEEDLESS, NEEDED = "messages=needless", "messages=needed"
@@ -155,7 +155,8 @@ class Distribute(Computation):
 
     What belongs to a message is said in `limits.serving`. Who prepares its own piece needs no message that brings it: the sends take no
     time, nor do calls that complete nothing but their receives. Only where most of those who are served so serve the process that serves
-    them, as in an exchange with neighbours, they bring something else, too, and cost what they did.
+    them, as in an exchange with neighbours, or most of what is computed ahead of the sends is for none of the pieces, they bring something
+    else, too, and cost what they did.
     """
 
     word, example, of_parts, varied = "distribute", "op:MPI_Send", True, NEEDED
@@ -171,10 +172,7 @@ class Distribute(Computation):
         gap = send + trace.calls.location[send]
         first, end = (np.searchsorted(segments.gap, gap, side) for side in ("left", "right"))
         before = np.concatenate(([0], np.cumsum(length)))
-        part, leads = before[end] - before[first], pieces.leads
-        longest = np.zeros(int(pieces.round.max(initial=-1)) + 1, "i8")
-        np.maximum.at(longest, pieces.round[~leads], part[~leads])
-        part[leads] = np.minimum(part, longest[pieces.round])[leads]
+        part = pieces.prepared(before[end] - before[first])
         out, count = length.copy(), end - first
         row = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
         stays = np.repeat(before[end] - part, count)
@@ -207,8 +205,12 @@ class Distribute(Computation):
         return [(_WithoutMessages if self.stays(weighted.trace) else WithMessages)(self.argument)]
 
     def stays(self, trace: Trace) -> bool:
-        """Return whether the messages stay: most of those who are served serve who serves them."""
-        return mutual(trace, self._pieces(trace)) if self.stay is None else self.stay
+        """Return whether the messages stay: most of those who are served serve who serves them, or that computes for itself first."""
+        if self.stay is not None:
+            return self.stay
+        pieces = self._pieces(trace)
+        exchanged, first = mutual(trace, pieces), works_first(trace, pieces)  # whatever the one is, all processes of a team ask the other
+        return exchanged or first
 
     def _pieces(self, trace: Trace) -> Rounds:
         """Return the pieces that the sends bring. Raises UsageError if there are none."""

@@ -22,8 +22,8 @@ from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.stretch import Segments, edges
 from perwiz.whatif.order import advance, ahead, behind, move, ordering_rules
 
-RECEIVE = "receive"
-"""Before this, where no region has the name: before the receive that comes before a send."""
+RECEIVE, COMPUTATION = BEFORE = "receive", "computation"
+"""Before this, where no region has the name: before the receive that comes before a send, or all that is computed before it."""
 
 
 class Move(Hypothesis):
@@ -45,7 +45,8 @@ class Advance(Hypothesis):
 
     What moves is one call and the computation before it, or the instance of the region that it lies in, ahead of whatever is before that in
     the region around it, as far as the wait asks: see `advance.move_earlier`. Or the sends alone, ahead of the region computed before them:
-    see `ahead.move_ahead`; with `before receive` ahead of the receive before them: see `behind.move_behind`.
+    see `ahead.move_ahead`; with `before computation` ahead of all that is computed before them, with `before receive` ahead of the receive
+    before that, too: see `behind.move_behind`.
     """
 
     word, stage = "advance", 5
@@ -57,8 +58,8 @@ class Advance(Hypothesis):
         """
         ordering_rules.check_movable(weighted.trace, str(self))
         asked = self.asked(weighted.trace)
-        if asked.before == RECEIVE and RECEIVE not in weighted.trace.names:
-            return behind.move_behind(weighted, asked.calls, str(self))
+        if asked.before in BEFORE and asked.before not in weighted.trace.names:
+            return behind.move_behind(weighted, asked.calls, str(self), receive=asked.before == RECEIVE)
         if asked.before is not None:
             return ahead.move_ahead(weighted, asked.calls, asked.before, str(self))
         for call in asked.calls.tolist():
@@ -73,7 +74,7 @@ class Advance(Hypothesis):
         match = re.fullmatch(r"\s*(site:.+?|e[0-9]+(?:\s*,\s*e[0-9]+)*)(?:\s+(by|before)\s+(.*\S))?\s*", self.argument)
         if not match:
             raise UsageError(f"{self}: must be like advance e123, advance e123 by REGION, or advance e123 before REGION")
-        if match[3] is not None and (match[2], match[3]) != ("before", RECEIVE):
+        if match[3] is not None and (match[2] == "by" or match[3] not in BEFORE):
             selectors.region(trace, match[3])
         calls = np.flatnonzero(selectors.calls(trace, match[1]))
         return Advanced(calls, **({} if match[2] is None else {match[2]: match[3]}))
@@ -81,8 +82,8 @@ class Advance(Hypothesis):
 
 @dataclasses.dataclass(frozen=True)
 class Advanced:
-    """What waits, calls in rows; the region whose instance moves, and the one, or RECEIVE, ahead of which sends move alone: None for single
-    calls.
+    """What waits, calls in rows; the region whose instance moves, and the one, or a word of BEFORE, ahead of which sends move alone: None
+    for single calls.
     """
 
     calls: I8

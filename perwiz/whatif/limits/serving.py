@@ -53,6 +53,15 @@ class Rounds:
         """Whether it is the first of its round."""
         return np.diff(self.round, prepend=-1) > 0
 
+    def prepared(self, took: I8) -> I8:
+        """Return how much of what is computed directly ahead of each, ns, is for it: of the first no more than the longest of the others.
+
+        Of rounds of 90, 20, 30 and 5, 0: 30, 20, 30 and 0, 0.
+        """
+        longest, leads = np.zeros(int(self.round.max(initial=-1)) + 1, "i8"), self.leads
+        np.maximum.at(longest, self.round[~leads], took[~leads])
+        return np.where(leads, np.minimum(took, longest[self.round]), took)
+
     def where(self, rounds: Mask) -> Rounds:
         """Return some of the rounds, a bool for each, numbered as before."""
         chosen = rounds[self.round]
@@ -85,6 +94,16 @@ def mutual(trace: Trace, pieces: Rounds) -> bool:
     sends[share.calls] = True
     served, all_ = (_pairs(trace, table.send[each.message], each.process) for each in (pieces, rounds(trace, sends)))
     return 2 * len(served & {(receiver, sender) for sender, receiver in all_}) > len(served)
+
+
+def works_first(trace: Trace, pieces: Rounds) -> bool:
+    """Return whether most of what is computed directly ahead of some pieces is for none of them: what is sent may be made of that."""
+    send, times = trace.messages.send[pieces.message], trace.timeline
+    location = trace.calls.location[send]
+    since = np.where(send > trace.first_calls[location], times.calls.leave[send - 1], times.locations.enter[location])
+    took = times.calls.enter[send] - since
+    prepared, whole = trace.share.reduced(np.array([pieces.prepared(took).sum(), took.sum()]), "sum").tolist()
+    return 2 * prepared < whole
 
 
 def _pairs(trace: Trace, send: I4, process: I8) -> set[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -70,14 +71,13 @@ def sends_waited_for(weighted: Reordered, calls: I8) -> I8:
     return np.sort(np.argsort(weighted.call)[partner[SENDS[weighted.trace.calls.op[partner]]]])
 
 
-def move_ahead(weighted: Weighted, calls: I8, region: str, text: str) -> Reordered:
-    """Return the graph in which the sends that recorded calls (rows) wait for run ahead of the region computed last before them, and the
-    moves, `text` as what was asked: of a send that has no such place one that stays, and why.
+def each_round(weighted: Weighted, calls: I8, text: str, move: Callable[[Reordered, I8], tuple[Reordered, dict[int, str]]]) -> Reordered:
+    """Return the graph in which the sends that recorded calls (rows) wait for have moved, and the moves, `text` as what was asked: of one
+    that must not a move that stays, and why.
 
-    What is computed behind the region moves along. A send that moves does not hold its process until the receiver is there, as MPI_Isend.
-    Raises UsageError if there is no such region.
+    `move` moves sends, recorded rows, and says why others of them stay. Where a call then waits for another partner, that moves, too.
     """
-    name, now = selectors.region(weighted.trace, region), recorded_rows(weighted)
+    now, location = recorded_rows(weighted), weighted.trace.calls.location
     tried, stay = np.zeros(len(now.trace.calls), bool), list[Moved]()
     for _ in range(_ROUNDS):
         sends = sends_waited_for(now, calls)
@@ -85,14 +85,29 @@ def move_ahead(weighted: Weighted, calls: I8, region: str, text: str) -> Reorder
         if not len(sends):
             break
         tried[sends] = True
-        places, names = Places(now.trace), now.trace.region_names
-        found = [[place for place in places.of(row) if names[place.instance] == name][:1] for row in now.call[sends].tolist()]
-        why = f"between '{region}' and it is something that brings data, or '{region}' is not before it or holds calls"
-        location = weighted.trace.calls.location[sends].tolist()
-        for send, place, lane in zip(sends.tolist(), found, location, strict=True):
-            stay += [] if place else [Moved(send, send, send, send - 1, lane, why, text)]
-        now = _ahead(now, {send: place[0] for send, place in zip(sends.tolist(), found, strict=True) if place}, region, text)
+        now, why = move(now, sends)
+        stay += [Moved(send, send, send, send - 1, int(location[send]), note, text) for send, note in why.items()]
     return dataclasses.replace(now, moves=(*now.moves, *stay))
+
+
+def move_ahead(weighted: Weighted, calls: I8, region: str, text: str) -> Reordered:
+    """Return the graph in which the sends that recorded calls (rows) wait for run ahead of the region computed last before them, and the
+    moves, `text` as what was asked: of a send that has no such place one that stays, and why.
+
+    What is computed behind the region moves along. A send that moves does not hold its process until the receiver is there, as MPI_Isend.
+    Raises UsageError if there is no such region.
+    """
+    name = selectors.region(weighted.trace, region)
+    stays = f"between '{region}' and it is something that brings data, or '{region}' is not before it or holds calls"
+
+    def move(now: Reordered, sends: I8) -> tuple[Reordered, dict[int, str]]:
+        places, names = Places(now.trace), now.trace.region_names
+        pairs = zip(sends.tolist(), now.call[sends].tolist(), strict=True)
+        several = [(send, place) for send, row in pairs for place in reversed(places.of(row)) if names[place.instance] == name]
+        found = dict(several)  # the nearest, which comes last
+        return _ahead(now, found, region, text), {send: stays for send in sends.tolist() if send not in found}
+
+    return each_round(weighted, calls, text, move)
 
 
 def _ahead(now: Reordered, places: dict[int, Place], region: str, text: str) -> Reordered:

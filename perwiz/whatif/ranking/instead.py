@@ -26,8 +26,6 @@ from perwiz.whatif.run import Run, swept_makespan
 
 BALANCE, SLOWEST = "balance", "slowest"
 """Kinds of changes that `balanced` returns."""
-_NAMED = 8
-"""Calls that are named one by one at most."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ def _earlier(asker: Asker, text: str, waiting: I8) -> list[Change]:
     run, of_site = asker.run, text.startswith("site:")
     if why_fixed(run.trace):
         return []
-    if len(waiting) > (order.SITE if of_site else _NAMED) or len(waiting) * run.graph.vertices > order.ROOM:
+    if len(waiting) > (order.SITE if of_site else order.NAMED) or len(waiting) * run.graph.vertices > order.ROOM:
         return []
     asked = text if of_site else ",".join(f"e{call}" for call in waiting.tolist())
     weighted = asker.changed([parse(f"advance {asked}")])

@@ -14,9 +14,9 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace, named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.order import RECEIVE
+from perwiz.whatif.hypotheses.order import COMPUTATION, RECEIVE
 from perwiz.whatif.order.ahead import Places, sends_waited_for
-from perwiz.whatif.order.behind import receives_before
+from perwiz.whatif.order.behind import others_before, receives_before
 from perwiz.whatif.order.ordering_rules import why_fixed
 from perwiz.whatif.order.reorder import Reordered, receives, recorded_rows
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
@@ -27,8 +27,8 @@ from perwiz.whatif.worth.singles import singles
 
 ROOM = 300_000
 """Vertices that the graphs of all orders tried may have together: each order is one of its own, and each call of a site asks for one."""
-SITE = 100
-"""Calls of a site that are moved together at most."""
+SITE, NAMED = 500, 8
+"""Calls of a site that are moved together at most; calls that are named one by one."""
 AHEAD = 2_000_000
 """Vertices that the graphs of all sends ahead of regions that are tried may have together."""
 _PLACES, _SENDS, _WAITING = 4, 5_000, 0.05
@@ -51,14 +51,14 @@ def changes(asker: Asker) -> list[Change]:
     if len(best) and run.graph.vertices > ROOM:
         calls = words.several(len(run.trace.calls), "call")
         why = f"{calls} are too many for it in this list; perwiz domino --question advance lists single calls (without -q)"
-        raise NotTriedError(why, _aheads(asker) + _behinds(asker))
+        raise NotTriedError(why, _aheads(asker) + _behinds(asker) + _befores(asker))
     tries = min(worth.TRIED, ROOM // max(run.graph.vertices, 1))
     for call in best[:tries].tolist():
         for region in (None, *_around(run, call)):
             if tries > 0:
                 out += _tried(asker, call, region)
                 tries -= 1
-    return out + _of_sites(asker, best.tolist()) + _aheads(asker) + _behinds(asker)
+    return out + _of_sites(asker, best.tolist()) + _aheads(asker) + _behinds(asker) + _befores(asker)
 
 
 def _around(run: Run, call: int) -> list[str]:
@@ -150,9 +150,32 @@ def _behinds(asker: Asker) -> list[Change]:
         tries -= 1
         question = f"advance {asked} before {RECEIVE}"
         weighted = asker.changed([parse(question)])
-        named = _one_site(run.trace, sends)
-        what = f"{named} ahead of the receive before each"
+        what = f"{_one_site(run.trace, sends)} ahead of the receive before each"
         out += gaining(run, weighted, Change("order", "site", question, what, swept_makespan(weighted), calls))
+    return out
+
+
+def _befores(asker: Asker) -> list[Change]:
+    """Return what there is to gain at best if the sends that calls of a site wait for run ahead of what is computed before them: no trace
+    tells how much of that makes what is sent. Not where processes wait in a chain, nor behind receives, which may bring what it is made of.
+    """
+    run, trace, out = asker.run, asker.run.trace, list[Change]()
+    tries = AHEAD // max(run.graph.vertices, 1)
+    site_of, sites = selectors.sites(trace)
+    for site in _longest(run):
+        asked, calls = selectors.joined([f"site:{selectors.site(*sites[site])}"]), np.flatnonzero(site_of == site)
+        if not asked or not tries or in_chains(run, calls[run.waits.time[calls] > 0]):
+            continue
+        sends = sends_waited_for(recorded_rows(run.weighted), calls)
+        before = others_before(trace, sends)
+        if not 0 < len(sends) <= _SENDS or np.isin(before, trace.messages.receive_done).any():
+            continue
+        tries -= 1
+        question = f"advance {asked} before {COMPUTATION}"
+        makespan = swept_makespan(asker.changed([parse(question)]))
+        what = f"{_one_site(trace, sends)} before what is computed directly before, if its data is ready by then"
+        change = Change("order", "site", question, what, makespan, calls, at_most=True)
+        out += [change] if makespan < run.makespan else []
     return out
 
 

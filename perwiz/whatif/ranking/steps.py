@@ -15,7 +15,7 @@ from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.ranking.change import Asker, Change
-from perwiz.whatif.ranking.order import ROOM, gaining
+from perwiz.whatif.ranking.order import NAMED, ROOM, gaining
 from perwiz.whatif.run import swept_makespan
 
 _SINGLE = re.compile("(zero-wait|advance) e[0-9]+")
@@ -69,7 +69,9 @@ def alike(trace: Trace, change: Change) -> tuple[str, int] | None:
 
 
 def together(asker: Asker, changes: Sequence[Change]) -> Change | None:
-    """Return the change of all calls that changes which are `alike` are about; None where that gains no more than each of them."""
+    """Return the change of all calls that changes which are `alike` are about; None where that gains no more than each of them, or so many
+    would move that nobody could read which: their site names them.
+    """
     trace, share, first = asker.run.trace, asker.run.trace.share, changes[0]
     calls = np.unique(np.concatenate([change.calls for change in changes if change.calls is not None]))
     numbers = np.sort(share.rows(share.named(calls))).tolist()
@@ -79,7 +81,7 @@ def together(asker: Asker, changes: Sequence[Change]) -> Change | None:
     if first.kind != "order":
         joined = Change(first.kind, "call", question, many, 0, calls, total=len(numbers))
         found = [dataclasses.replace(joined, makespan=asker.makespan(joined.hypothesis))]
-    elif len(calls) * asker.run.graph.vertices > ROOM:
+    elif len(calls) > NAMED or len(calls) * asker.run.graph.vertices > ROOM:
         return None
     else:
         try:

@@ -132,6 +132,14 @@ def test_distribute__neighbours_exchange_more_than_pieces(back, stay):
     assert [other.changes for other in found.span.others] == [(NEEDLESS if stay else NEEDED,)]
 
 
+@pytest.mark.parametrize(("own", "stay"), [(300, False), (301, True)])
+def test_distribute__who_works_first(own, stay):
+    """Rank 0 computes 300 for the others: what it computes for itself before, and they wait for, may be what it sends if it is more."""
+    found = predict(served(own=own), "distribute op:MPI_Send", hand_model(), clock="none")
+    assert [other.changes for other in found.span.others] == [(NEEDLESS if stay else NEEDED,)]
+    assert found.predicted.makespan == (own + 12 + 100 + 50 if stay else own + 60)
+
+
 def test_distribute__of_some_sends():
     """What belongs to those to 1 and 2 moves; the send to 3 is at 100, as what is ahead of it stays."""
     trace = served()

@@ -1,12 +1,15 @@
-"""Sends ahead of the receive before them: by hand. Times in ns; o + L = 12."""
+"""Sends ahead of the receive before them, or of what is computed before them: by hand. Times in ns; o + L = 12."""
 
 from __future__ import annotations
+
+import contextlib
 
 import numpy as np
 import pytest
 
 from build import Builder, hand_model
 from perwiz.report.domino.remedies import REMEDIES
+from perwiz.trace import operations
 from perwiz.whatif.order.behind import receives_before
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import ranking
@@ -125,3 +128,82 @@ def test_listed():
     assert listed(chain()) == [(NEXT, "MPI_Send ahead of the receive before each", 92, 2)]
     assert listed(chain(before=20)) == [(NEXT, "MPI_Send ahead of the receive before each", 62, 2)]
     assert listed(chain(before=19)) == []
+
+
+def late(halo=False, step=False):
+    """Both meet in a barrier; rank 0 computes 40 in `work` and 20 outside, and sends twice; rank 1 computes 100 behind what it receives.
+
+    rank 0  e0 | work 40 | 20 == 60 e1 send e2 send
+    rank 1  e3 | recv ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ 72 ===== 172
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.barrier()
+    with b.region(0, "step") if step else contextlib.nullcontext():
+        with b.region(0, "work"):
+            b.compute(0, 40)
+        b.compute(0, 20)
+        _in(b, 0, "halo" if halo else "", lambda: (b.compute(0, 5 * halo), b.send(0, 1), b.send(0, 1, tag=1)))
+    b.recv(1, 0)
+    b.recv(1, 0, tag=1)
+    b.compute(1, 100)
+    return b.trace()
+
+
+COMPUTED = "advance site:MPI_Recv before computation"
+
+
+@pytest.mark.parametrize(("halo", "step"), [(False, False), (False, True), (True, False), (True, True)])
+def test_before_what_is_computed(halo, step):
+    """Sent at once, there at 12: 112; what is computed in a region around the sends, 5, goes with them, and they stay in one around all."""
+    trace = late(halo, step)
+    predicted, packed = found(trace, COMPUTED), 5 * halo
+    assert predicted.recorded.makespan == 172 + packed
+    assert predicted.predicted.makespan == 112 + packed
+    assert predicted.predicted.calls.enter.tolist()[:3] == [0, packed, packed]
+    assert predicted.predicted.locations.leave.tolist()[0] == 60 + packed
+    assert all((m.first, m.before, m.end) == (m.first, m.first, m.last) for m in predicted.order.moves)
+    regions = {trace.names[trace.region_names[row]]: row for row in range(len(trace.regions))}
+    spans = {
+        name: (int(predicted.predicted.regions.enter[row]), int(predicted.predicted.regions.leave[row])) for name, row in regions.items()
+    }
+    whole = {"work": (packed, 40 + packed), "step": (0, 60 + packed), "halo": (0, packed)}
+    assert spans == {name: whole[name] for name in regions}
+
+
+@pytest.mark.parametrize("barriers", [True, False])
+def test_before_the_computation_of_the_same_iteration(barriers):
+    """Of Init, 60, two sends, 60, two sends each pair goes ahead of its own 60: rank 1 has the last ones at 73, and not at once."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for rank in (0, 1):
+        b.call(rank, "Init", work=0)
+    for step in range(2):
+        if barriers and step:
+            b.barrier()
+        b.compute(0, 60)
+        for tag in (0, 1):
+            b.compute(0, tag)
+            b.send(0, 1, tag=tag)
+        for tag in (0, 1):
+            b.recv(1, 0, tag=tag)
+        b.compute(1, 30)
+    trace = b.trace()
+    predicted = found(trace, COMPUTED)
+    assert predicted.recorded.makespan == (103 + 61 if barriers else 122) + 12 + 30
+    sends = np.flatnonzero(trace.calls.op == operations.OP["MPI_Send"])
+    assert predicted.predicted.calls.enter[sends].tolist() == [0, 0, 61, 61]
+    assert predicted.predicted.makespan == 122
+    assert predicted.predicted.locations.leave.tolist() == [122, 73 + 30]
+
+
+def test_at_best():
+    """It is what there is to gain at best; not behind a receive, which may bring what it is made of."""
+    offered = [change for change in changes(ranking.Asker(replayed(late(), hand_model(), "none"))) if change.question == COMPUTED]
+    assert [(c.what, c.makespan, c.bound) for c in offered] == [
+        ("MPI_Send before what is computed directly before, if its data is ready by then", 112, True)
+    ]
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for rank in (0, 1, 0, 1):
+        b.compute(rank, 50)
+        b.send(rank, 1 - rank)
+        b.recv(1 - rank, rank)
+    assert not [change for change in changes(ranking.Asker(replayed(b.trace(), hand_model(), "none"))) if change.question == COMPUTED]
