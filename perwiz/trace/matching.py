@@ -117,7 +117,7 @@ def receive_of_each(sends: Ends, receives: Ends, enter: I8 | None = None) -> I4:
     posted = _in_order(receives.call, enter)
     found = fifo([column[order] for column in sent], [column[posted] for column in received])
     taken = np.empty(len(receives.call), "i4")
-    taken[posted] = found if isinstance(order, slice) else np.where(found >= 0, order[found], NONE)
+    taken[posted] = found if isinstance(order, slice) else np.append(order, NONE)[found]
     out = np.full(len(sends.call), NONE, "i4")
     for chunk in chunks(len(taken)):
         rows = chunk.start + np.flatnonzero(taken[chunk] >= 0)

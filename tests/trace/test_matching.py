@@ -58,6 +58,14 @@ def test_messages__do_not_overtake():
     assert pairs == ([(0, 5, 10), (1, 6, 20)], 0)
 
 
+def test_messages__without_sends():
+    """In order of time, too, as locations of a process have it."""
+    none, posted = ends(), ends((1, 1, 0, 7, 0, 10), (0, 1, 0, 7, 0, 20))
+    for sends, receives in ((none, posted), (posted, none)):
+        table, _ = matching.messages(sends, receives, np.zeros(len(sends.call), "u1"), enter=np.array([5, 9]))
+        assert len(table) == 0
+
+
 def test_messages__in_the_order_receives_were_posted():
     """The record of the receive posted second (call 6) comes first, as it was completed first."""
     pairs = matched(ends((0, 0, 1, 7, 0, 10), (1, 0, 1, 7, 0, 20)), ends((6, 1, 0, 7, 0, 20), (5, 1, 0, 7, 0, 10)))
