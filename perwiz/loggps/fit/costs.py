@@ -20,7 +20,7 @@ from perwiz.loggps.fit.errors import errors
 from perwiz.loggps.fit.lines import NEAR, fit_below, fit_line, fit_segments
 from perwiz.loggps.fit.shortest import CallTimes, Points
 from perwiz.loggps.fit.ways import Ways
-from perwiz.loggps.keys import LETTERS, PAIRS, of_class
+from perwiz.loggps.keys import LETTERS, NO_LIMIT, PAIRS, of_class
 from perwiz.loggps.machine import Estimate, Unknown
 from perwiz.loggps.model import Costs, Model
 from perwiz.trace import operations
@@ -230,10 +230,10 @@ def _beyond(seen: Seen, base: Model) -> Iterator[Costs]:
 
 
 def _with(row: Costs, **letters: Any) -> Costs:
-    """Return a row with other letters, rounded to what can be told apart."""
+    """Return a row with other letters, rounded to what can be told apart, none beyond what a model may have: wrong clocks say more."""
     digits = {letter: 4 if letter[0] in "GO" else 1 for letter in LETTERS.values()}
     return dataclasses.replace(
-        row, **{letter: round(value, digits[letter]) if letter in digits else value for letter, value in letters.items()}
+        row, **{letter: round(min(value, NO_LIMIT), digits[letter]) if letter in digits else value for letter, value in letters.items()}
     )
 
 
@@ -278,7 +278,8 @@ def _doubts(seen: Seen, row: Costs) -> Iterator[Unknown]:
 def _unknown(pairs: str, letters: dict[str, tuple[float, float]], why: str) -> Unknown:
     """Return what is unknown of the first of some letters; the others change with it. No ends are the same."""
     keys = {letter: of_class(pairs, key) for key, letter in LETTERS.items()}
-    ends = [",".join(f"{keys[letter]}={each[end]:.{4 if letter[0] in 'GO' else 1}f}" for letter, each in letters.items()) for end in (1, 0)]
+    digits = {letter: 4 if letter[0] in "GO" else 1 for letter in letters}
+    ends = [",".join(f"{keys[letter]}={min(each[end], NO_LIMIT):.{digits[letter]}f}" for letter, each in letters.items()) for end in (1, 0)]
     return Unknown(keys[next(iter(letters))].rpartition(":")[2], pairs, tuple(ends) if ends[0] != ends[1] else (), why)
 
 

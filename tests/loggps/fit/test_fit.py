@@ -211,6 +211,23 @@ def test_fitted__one_message():
     assert {"S_bytes", "progress", "G_ns_per_byte", "o_r_ns"} < unknown(machine).keys()
 
 
+def told(machine):
+    """Return the ends of all that is unknown."""
+    return [end for found in unknown(machine).values() for end in found.ends]
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_fitted__clocks_further_apart_than_any_message_takes(count):
+    """A way of an hour is no cost that a model may have: the longest latency of one stands for it."""
+    build, hour = Builder(2), 3600 * 10**9
+    for turn in range(count):
+        now = (turn + 1) * 10**6
+        build.send(0, 1, bytes=64, tag=turn, at=(now, now + 200))
+        build.recv(1, 0, tag=turn, at=(hour + now - 1000, hour + now + 5000))
+    machine = fitted(build.trace())
+    assert max(machine.model.costs[0].L, *(machine.model.with_changes(end).costs[0].L for end in told(machine))) == 10**12
+
+
 def test_fitted__a_receiver_of_few_messages():
     """The first takes 8000 ns. Five had come when they were received, in 7000: that is work, or waiting for something else."""
     build = Builder(2)
