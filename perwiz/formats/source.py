@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, TypeVar
 
+from perwiz import allowed
 from perwiz.errors import TraceError
 from perwiz.formats.foreign import inside
 from perwiz.trace.resources import map_threads, thread_count
@@ -24,6 +25,8 @@ _READ = 1 << 24
 LONGEST_LINE = 1 << 20
 """A line longer than this is no text."""
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_SHARE, _SMALL = 4, 1 << 26
+"""Of so many bytes of memory that may be used packed data may fill one, as it is copied and makes tables; and what it always may."""
 _Content = TypeVar("_Content")
 _ZSTD_BITE = 1 << 10
 """Packed bytes unpacked at a time: of the most repetitive data they make 32 MiB."""
@@ -169,7 +172,7 @@ class Source:
 def content(path: str, most: int, what: str) -> bytes:
     """Return the bytes of a file, unpacked, which is to be `what`, in words.
 
-    Raises TraceError if it cannot be read, its packing is damaged, or it has more than `most` bytes.
+    Raises TraceError if it cannot be read, its packing is damaged, it has more than `most` bytes, or unpacks to much of the memory.
     """
     return bytes(_content(path, most, what, lambda file, size: file.read()))
 
@@ -221,10 +224,15 @@ def _content(path: str, most: int, what: str, read: Callable[[IO[bytes], int], _
             about = os.fstat(file.fileno())
             if stat.S_ISREG(about.st_mode) and about.st_size <= most and not magic.startswith((_GZIP, _ZSTD)):
                 return read(file, about.st_size)
+            free = allowed.memory()
+            room = most if free is None else max(free // _SHARE, _SMALL)
             for piece in _unpacked(file, magic):
                 out += piece
                 if len(out) > most:
                     raise TraceError(f"{path}: more than {most} bytes, must be {what} of less")
+                if len(out) > room:
+                    must = f"must be {what} that takes at most a quarter of the memory that may be used"
+                    raise TraceError(f"{path}: unpacks to more than {room >> 20} MiB, {must}")
     except _errors():
         raise TraceError(f"{path}: packed data is damaged or cut off, must be whole") from None
     return out
