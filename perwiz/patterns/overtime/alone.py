@@ -37,7 +37,8 @@ class Alone:
         self._known = dict[Span, F8]()
         parts, count = len(cuts) - 1, len(trace.locations)
         calls, ends = trace.timeline.calls, trace.timeline.locations
-        bounds, self._chain = chained(trace, graph.entered, graph.returned, graph.begun, graph.ended)
+        bounds, chain = chained(trace, graph.entered, graph.returned, graph.begun, graph.ended)
+        self._chain = chain.astype("i4")
         """Vertices of locations, each in its order."""
         when = chained(trace, calls.enter, calls.leave, ends.enter, ends.leave)[1]
         returns = chained(trace, 0, 1, 0, 1)[1] > 0
@@ -48,10 +49,11 @@ class Alone:
         part[ended] = np.minimum(part[ended], parts - 1)
         self._first = bounds[:-1] + before(part, bounds, np.repeat(np.arange(parts + 1)[:, None], count, axis=1))
         """In the chain: the first vertex behind each cut, or what is behind the location's last."""
-        self._part = np.full(graph.vertices, -1, "i8")
+        of = np.full(graph.vertices, -1, "i8")
+        of[self._chain] = part
+        kernel.time_hubs(graph.start, graph.source, np.zeros(graph.edges, "i8"), hubs(graph), of)
+        self._part = of.astype("i4")
         """Of each vertex: -1 before all, as many as there are behind; of a collective's that of its latest member."""
-        self._part[self._chain] = part
-        kernel.time_hubs(graph.start, graph.source, np.zeros(graph.edges, "i8"), hubs(graph), self._part)
         crossed = (self._first > bounds[:-1]) & (self._first < bounds[1:])
         last, following = (self._chain[np.where(crossed, self._first - less, 0)] for less in (1, 0))
         self._edge = np.where(crossed, graph.start[following], -1)

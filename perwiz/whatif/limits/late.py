@@ -7,7 +7,6 @@ import dataclasses
 import numpy as np
 
 from perwiz.trace.arrays import I8, Mask
-from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -101,7 +100,6 @@ def _in_calls(trace: Trace, partner: I8, begin: I8, end: I8) -> I8:
     return np.clip(total[partner] - total[first] - early, 0, end - begin)
 
 
-@remembered(1)
 def _left(trace: Trace) -> tuple[int, I8, I8]:
     """Return (more than any instant; when each call returns, ascending: so much later by location; how long those before it last), ns."""
     times = trace.timeline.calls

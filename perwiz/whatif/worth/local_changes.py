@@ -36,23 +36,29 @@ class Changes:
     edge: I8
     weight: I8
 
+    def in_order(self) -> Changes:
+        """Return them by their change: themselves if they are."""
+        if (self.which[1:] >= self.which[:-1]).all():
+            return self
+        order = np.argsort(self.which, kind="stable")
+        return Changes(self.which[order], self.edge[order], self.weight[order])
+
 
 def makespans(graph: Graph, weight: I8, changes: Changes, count: int, report: Report | None = None) -> I8:
     """Return the makespan, int64 ns, under each of `count` changes of the weights; of one that changes nothing the present one.
 
     No change may move the first instant of a location.
     """
-    weight, time = weight.copy(), sweep(graph, weight)
-    parts = _Parts(graph, weight, time)
+    weight, time, changes = weight.copy(), sweep(graph, weight), changes.in_order()
     begun = int(time[graph.begun].min()) if len(graph.begun) else 0
-    out = np.full(count, parts.present, "i8")
-    order = np.argsort(changes.which, kind="stable")
-    edge, value = changes.edge[order], changes.weight[order]
-    bounds = np.searchsorted(changes.which[order], np.arange(count + 1))
+    edge, value = changes.edge, changes.weight
+    bounds = np.searchsorted(changes.which, np.arange(count + 1))
     asked = np.flatnonzero(bounds[1:] > bounds[:-1])
     target = graph.targets(edge)
     first = np.minimum.reduceat(target, bounds[asked]) if len(asked) else asked
     last = np.maximum.reduceat(target, bounds[asked]) if len(asked) else asked
+    parts = _Parts(graph, weight, time, np.unique(last + 1))
+    out = np.full(count, parts.present, "i8")
     turn = np.argsort(last, kind="stable")
     for done, (k, (source, left)) in enumerate(zip(turn.tolist(), _over(graph, weight, parts.left, last[turn]), strict=True)):
         rows = slice(bounds[asked[k]], bounds[asked[k] + 1])
@@ -70,21 +76,23 @@ def makespans(graph: Graph, weight: I8, changes: Changes, count: int, report: Re
 
 
 class _Parts:
-    """The unchanged graph: longest paths behind each position, last instants before it."""
+    """The unchanged graph: longest paths from each position, and from behind some `stops`, ascending; last instants before it."""
 
-    def __init__(self, graph: Graph, weight: I8, time: I8) -> None:
+    def __init__(self, graph: Graph, weight: I8, time: I8, stops: I8) -> None:
         self.left = to_end(graph, weight)
         self.ended = np.sort(graph.ended)
         """Last instants by position."""
-        self._behind = np.append(np.maximum.accumulate(self.left[::-1])[::-1], 0)
+        self._stops, inside = stops, stops[stops < graph.vertices]
+        most = np.maximum.reduceat(self.left, inside) if len(inside) else inside
+        self._behind = np.append(np.maximum.accumulate(most[::-1])[::-1], 0)
         self._before = np.concatenate(([0], np.maximum.accumulate(time[self.ended])))
         self.present = int(self._before[-1])
 
     def ends(self, window: slice, time: I8) -> int:
-        """Return the latest end that no edge over the window's end leads to, given the times inside it."""
+        """Return the latest end that no edge over the end of a window, one of the stops, leads to, given the times inside it."""
         low, high = np.searchsorted(self.ended, (window.start, window.stop))
         inside = time[self.ended[low:high]].max(initial=0)
-        return max(int(self._before[low]), int(inside), int(self._behind[window.stop]))
+        return max(int(self._before[low]), int(inside), int(self._behind[np.searchsorted(self._stops, window.stop)]))
 
 
 def _over(graph: Graph, weight: I8, left: I8, last: I8) -> Iterator[tuple[I4, I8]]:
