@@ -9,7 +9,7 @@ import numpy as np
 
 from perwiz.graph.anew import numbers
 from perwiz.graph.graph import EJECTION, GAP, INJECTION, MESSAGE, PROBE, QUEUE, RENDEZVOUS, TRANSFER, Graph
-from perwiz.graph.rechain import REMADE, rechain
+from perwiz.graph.rechain import REMADE, Cycle, rechain
 from perwiz.loggps.weigh import CUT, Gaps, Weighted
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.tables import NONE
@@ -117,6 +117,25 @@ def reorder(program: Program, order: I8, moves: tuple[Moved, ...] = ()) -> Reord
     )
     enter, leave = _distances(program, order, place, region, changed)
     return requeued(dataclasses.replace(result, region_enter=enter, region_leave=leave))
+
+
+def in_order_of(weighted: Weighted, found: Reordered, recorded: Weighted) -> Reordered | None:
+    """Return the recorded program under other weights in the order that was found under those it was recorded with, where sends that moved
+    hold nobody either; None where that order waits for itself, or is more than an order: it moved what is computed before a call alone.
+    """
+    program, new = Program(weighted), Program(found)
+    order = np.empty(len(program.length), "i8")
+    order[new.call[found.call]] = program.call
+    order[new.entered[found.region]], order[new.left[found.region]] = program.entered, program.left
+    order[new.ended] = program.ended
+    if (new.length != Program(recorded).length[order]).any():
+        return None
+    try:
+        result = reorder(program, order, found.moves)
+    except Cycle:
+        return None
+    moved = np.array([move.last for move in found.moves if move.end >= move.before], "i8")
+    return unheld(result, result.call[moved])
 
 
 def unheld(weighted: Reordered, sends: I8) -> Reordered:

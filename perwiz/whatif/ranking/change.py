@@ -27,6 +27,7 @@ from perwiz.whatif.hypotheses.stretch import Segments, edges, segments_of
 from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroTransfer, ZeroWait
 from perwiz.whatif.limits.serving import Serving, serving
 from perwiz.whatif.links import has_links, settled
+from perwiz.whatif.order.reorder import Reordered, in_order_of
 from perwiz.whatif.run import Run, graph_of, in_rounds, lacks, protocol, swept_makespan
 
 
@@ -110,6 +111,8 @@ _LAST = 4
 _AGAIN = 1 << 26
 """Bytes of weights, at most, that are kept for what is asked again; those of one question are."""
 _BOUNDS = (ZeroWait.word, ZeroTime.word, ZeroTransfer.word)
+_OTHER_EDGES = (Move, Advance, Messages, Collective, Placement)
+"""Hypotheses under which a graph has other edges."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -169,6 +172,8 @@ class Asker:
         """Held by the thread that makes the segments."""
         self._before: tuple[Sequence[Hypothesis], Weighted] = ((), self.weighted)
         """What an order was last asked on top of, and the graph under that."""
+        self._ordered: tuple[Advance | None, Weighted] = (None, self.weighted)
+        """The order that was last asked together with something, and the graph in it."""
 
     @property
     def segments(self) -> Segments:
@@ -278,12 +283,31 @@ class Asker:
         """Return the makespan under hypotheses, ns. Raises UsageError if one does not fit."""
         return swept_makespan(self.changed(hypotheses))
 
+    def together(self, *several: Hypothesis) -> int:
+        """Return the makespan under changes of which one may be an order of calls, ns: the order that it finds alone, where it can be had.
+
+        So what the others add costs one order each, and not the search for one. Raises UsageError if one does not fit, or they do not go
+        together.
+        """
+        order = next((one for one in several if isinstance(one, Advance)), None)
+        others = [one for one in several if one is not order]
+        if order is None or has_links(self._hubs) or any(isinstance(one, _OTHER_EDGES) for one in others):
+            return self.makespan(*several)
+        if self._ordered[0] is not order:
+            self._ordered = order, self.changed([order])
+        found, under = self._ordered[1], self.changed(others)
+        if not isinstance(found, Reordered) or under.trace is not self.weighted.trace:
+            return self.makespan(*several)
+        again = in_order_of(under, found, self.weighted)
+        return self.makespan(*several) if again is None else swept_makespan(again)
+
     def let_go(self) -> None:
         """Let go of weights and graphs that are there for questions alone; what asks once more has them made again."""
         self._messages.clear()
         self._others.clear()
         self._computation.clear()
         self._before = (), self.weighted
+        self._ordered = None, self.weighted
 
     def questions(self, several: Sequence[Hypothesis]) -> list[Callable[[Weighted], Weighted]]:
         """Return what makes the graph under each hypothesis of any weights of the run; what they share is made once for those last seen,

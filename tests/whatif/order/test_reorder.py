@@ -19,14 +19,14 @@ from perwiz.graph.graph import GAP
 from perwiz.graph.rechain import Cycle
 from perwiz.trace import tables
 from perwiz.trace.trace import check
-from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.base import apply, parse
 from perwiz.whatif.limits.message_sizes import Resized
 from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.order.blocks import Blocks, Torn
 from perwiz.whatif.order.program import Program
-from perwiz.whatif.order.reorder import reorder, stays
+from perwiz.whatif.order.reorder import in_order_of, reorder, stays
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import makespan, replayed
+from perwiz.whatif.run import makespan, replayed, swept_makespan
 
 
 def same_trace(one, other):
@@ -168,6 +168,69 @@ def test_advance_of_anything(trace, data):
             check(out)
             again = predict(out, (), build.ODD, clock="none")
             assert (again.replay_error, again.recorded.makespan) == (0, one.predicted.makespan)
+
+
+@settings(max_examples=20)
+@given(build.programs(), st.data())
+def test_law__in_the_order_that_was_found(trace, data):
+    """Under the weights that it was found with it is what was found; and it is no search: not what those computations alone would ask."""
+    if not len(trace.calls):
+        return
+    run = replayed(trace, build.ODD, "none")
+    found = move_earlier(run.weighted, data.draw(st.integers(0, len(trace.calls) - 1)))
+    if found is not None:
+        again = in_order_of(run.weighted, found[0], run.weighted)
+        assert again is not None
+        assert times(again) == times(found[0])
+
+
+def late_send(size):
+    """Rank 0 computes for rank 2, then for rank 1, and sends last what rank 1 waits for.
+
+    rank 0  == 30 e0 send to 2 == 50 e1 send to 1
+    rank 1  == 10 e2 recv ~~~~~~~~~~~~~~~~~~~~ 62
+    rank 2  e3 recv ~~~~~~~ 42
+    """
+    b = Builder(3, latency=12, per_byte=0, eager=5000, work=0)
+    b.compute(0, 30)
+    b.send(0, 2, size)
+    b.compute(0, 20)
+    b.send(0, 1, size)
+    b.compute(1, 10)
+    b.recv(1, 0)
+    b.recv(2, 0)
+    return b.trace()
+
+
+@pytest.mark.parametrize(
+    ("question", "size", "before", "after"),
+    [("speed rank:0=0.5", 8, [112, 72], [52, 112]), ("speed rank:1=0.1", 9000, [100, 42], [100, 62])],
+)
+def test_in_the_order_that_was_found__under_other_weights(question, size, before, after):
+    """e2 returns at 62 and e3 at 42: in the order that is found at 32 and 62, and so it is twice as late if rank 0 computes twice as long.
+
+    If rank 1 comes at 100, what was sent to it holds nobody in that order, as MPI_Isend: e3 returns at 62 as well.
+    """
+    run = replayed(late_send(size), hand_model(S=5000), clock="none")
+    found, other = (apply(run.weighted, [parse(text)]) for text in ("advance e2", question))
+    again = in_order_of(other, found, run.weighted)
+    assert [times(weighted)[1][2:4] for weighted in (run.weighted, other)] == [[62, 42], before]
+    assert [[times(weighted)[1][row] for row in weighted.call[2:4]] for weighted in (found, again)] == [[32, 62], after]
+    assert again.moves == found.moves
+
+
+def test_in_the_order_that_was_found__of_computation_that_moved_alone():
+    """Rank 1 sends on before it receives and unpacks: what it computed before the send stays behind, which no order of calls says."""
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    b.send(0, 1, 8)
+    b.recv(1, 0)
+    b.compute(1, 20)
+    b.send(1, 2, 8)
+    b.recv(2, 1)
+    run = replayed(b.trace(), hand_model(), clock="none")
+    found = apply(run.weighted, [parse("advance e3 before receive")])
+    assert swept_makespan(found) < run.makespan
+    assert in_order_of(run.weighted, found, run.weighted) is None
 
 
 def test_advance__without_a_wait_changes_nothing():
