@@ -187,7 +187,7 @@ def twin(trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.programs(regions=False), st.data())
 def test_violations__twin(trace, data):
     """Each location has its own clock, off by up to 50 us."""

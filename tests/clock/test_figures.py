@@ -144,7 +144,7 @@ def counted(pairs, mu):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(naive_clock.traces(regions=False), st.sampled_from([(0, 0, 0), (1000, 1000, 1000), (20, 3000, 3000), (20, 3000, 60_000)]), st.data())
 def test_pairs__twin(trace, mu, data):
     count = len(trace.locations)

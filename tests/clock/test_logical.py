@@ -377,7 +377,7 @@ def test_laws__catalogue(name, mu):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(naive_clock.traces(), st.data())
 def test_laws__random(trace, data):
     count = len(trace.locations)
@@ -389,14 +389,14 @@ def test_laws__random(trace, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(naive_clock.traces())
 def test_consistent_traces_stay__random(trace):
     assert correct(trace).timeline is trace.timeline
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(naive_clock.traces(), st.data())
 def test_names_of_ranks_do_not_matter(trace, data):
     count = len(trace.locations)

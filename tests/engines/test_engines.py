@@ -45,7 +45,7 @@ def test_engines__agree_on_random_graphs(drawn):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(build.programs(), st.data())
 def test_engines__agree_on_graphs_of_random_traces(trace, data):
     graph = build_graph(trace, np.ones(len(trace.messages), bool), gaps=True)

@@ -241,7 +241,7 @@ def test_graph_keeps_its_promises__catalogue(name, how):
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(traces.traces(), st.booleans())
 def test_graph_keeps_its_promises__random(trace, gaps):
     graph = build(trace, np.arange(len(trace.messages)) % 2 == 0, gaps)

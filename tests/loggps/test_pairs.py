@@ -178,7 +178,7 @@ def somewhere(trace, places):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs(), PLACES, build.models(), st.sets(st.tuples(st.sampled_from(["", *PAIRS]), st.integers(1, 30_000)), max_size=4))
 def test_law_a_table_equal_to_the_parameters_changes_nothing(trace, places, model, breaks):
     """Weights, work, and which messages wait for their receivers."""
@@ -193,7 +193,7 @@ def test_law_a_table_equal_to_the_parameters_changes_nothing(trace, places, mode
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs(), PLACES, build.models(), st.permutations(range(8)))
 def test_law_names_of_nodes_mean_nothing(trace, places, model, numbers):
     trace = somewhere(trace, places)
@@ -204,7 +204,7 @@ def test_law_names_of_nodes_mean_nothing(trace, places, model, numbers):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs(), build.models(), st.integers(1, 30_000))
 def test_law_a_break_is_two_models(trace, model, size):
     """Messages below it cost what they do under the one row, the others what they do under the other."""
@@ -223,7 +223,7 @@ def test_law_a_break_is_two_models(trace, model, size):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(build.programs(), PLACES, build.models(), st.sampled_from(["L_ns", "o_ns", "O_r_ns_per_byte", "S_bytes", "S_blocking_bytes"]))
 def test_law_all_classes_are_all_pairs(trace, places, model, key):
     trace = somewhere(trace, places)

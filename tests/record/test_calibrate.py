@@ -222,6 +222,7 @@ def test_measured__two_nodes_make_two_classes(pretend, capsys):
 
 
 @pytest.mark.slow
+@mpis.in_turn()
 def test_mpi__writes_a_model_that_predicts(mpi, capfd):
     words = ["--rounds", "5", "--largest", "65536", "--", *mpi.command(2)]
     assert cli.main(["calibrate", "-o", "mine.toml", *words]) == 0

@@ -181,7 +181,7 @@ def test_no_collectives_and_none_of_one_root():
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(st.data())
 def test_no_root_that_times_rule_out(data):
     """Programs of one root: it is never ruled out. Whatever the times: what is told is possible, up to what clocks are apart."""

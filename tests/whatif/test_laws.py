@@ -110,10 +110,11 @@ def faster(trace):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", build.CATALOGUE)
 def test_engines_agree_under_hypotheses(name):
-    """And both are what `predict` says, from the fitted model and corrected clocks on."""
+    """And both are what `predict` says, from the fitted model and corrected clocks on: of one question in four, and of all at once."""
     trace = build.CATALOGUE[name]()
     odd, usual = asking(trace), Questions(trace)
-    for texts in [[question] for question in questions(trace)] + [questions(trace)]:
+    some = questions(trace)[[*build.CATALOGUE].index(name) % 4 :: 4]
+    for texts in [[question] for question in some] + [questions(trace)]:
         one, other = (odd.run(texts, engine) for engine in ("sweep", "replay"))
         assert same(one.recorded_rows(), other.recorded_rows())
         assert one.waits.time.tolist() == other.waits.time.tolist()
@@ -131,7 +132,7 @@ def check_faster(trace):
         assert (found.calls.enter <= found.calls.leave).all()
 
 
-@pytest.mark.parametrize("name", build.CATALOGUE)
+@pytest.mark.parametrize("name", build.one_of(3, 0))
 def test_pieces_of_columns_change_no_answer__catalogue(monkeypatch, name):
     """What is worked out piece by piece is the same in pieces of one row, also where what is asked needs edges of its own."""
     trace = build.CATALOGUE[name]()
@@ -175,7 +176,7 @@ def check_nested(trace, timeline):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", build.CATALOGUE)
+@pytest.mark.parametrize("name", build.one_of(3, 1))
 def test_predicted_times_are_nested__catalogue(name):
     trace = build.CATALOGUE[name]()
     ask = asking(trace)

@@ -76,7 +76,7 @@ def test_write__names_that_xml_cannot_hold(tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(made=cubes.cubes())
 def test_pycubexr(path, made):
     """An independent reader finds every value at its call path and location, and the names of both."""
@@ -298,7 +298,7 @@ RAW = {wrap.__name__: cubes.archive(cubes.solver("<", wrap)) for wrap in (cubes.
 
 
 @pytest.mark.slow
-@settings(max_examples=600)
+@settings(max_examples=60)
 @given(name=st.sampled_from(sorted(RAW)), changes=st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1, max_size=4))
 def test_damaged(path, name, changes):
     """A file with a few other bytes is read, or refused."""

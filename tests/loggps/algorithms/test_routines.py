@@ -163,7 +163,7 @@ def test_what_libraries_take(library, routine, processes, size, algorithm):
     assert decisions.choice(library, routine, processes, size) == algorithm
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     st.sampled_from(decisions.LIBRARIES), st.sampled_from(list(ALGORITHMS)), st.integers(2, 90), st.integers(0, 24).map(lambda k: 1 << k)
 )

@@ -131,7 +131,7 @@ def runs(draw):
     return latency, limit, draw(st.lists(st.integers(60_000, 500_000), min_size=4, max_size=8)), draw(st.integers(0, 1))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(runs(), st.sampled_from(("always", "in calls")))
 def test_law__the_protocol_that_a_run_was_made_under(made, moves):
     """Receivers are late, or have posted in time and compute: larger messages are held until then, or move meanwhile.

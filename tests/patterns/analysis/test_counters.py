@@ -161,7 +161,7 @@ def test_scaling():
     assert counters.scaling(efficiency.work(program()), efficiency.work(rated())) is None
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(build.traces(), st.data())
 def test_law__the_sum_is_the_last_value_less_the_first(trace, data):
     """Of values that grow with time; and time as a counter is the time of the metrics."""
@@ -179,7 +179,7 @@ def test_law__the_sum_is_the_last_value_less_the_first(trace, data):
     assert np.allclose(found.values[0], last * found.time)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(build.traces())
 def test_law__time_read_everywhere_is_the_metric_of_time(trace):
     """Read at calls and regions and at both ends of each location, by a span, it is computation and MPI as the metrics have them."""

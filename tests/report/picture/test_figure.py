@@ -128,10 +128,13 @@ def every_tick(figure, inside):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    ["predict", "compare", "correct", "critical", "domino", "curve", "calibrate", "patterns", "series", "balance", "balance, many steps"],
+    ("name", "width"),
+    [
+        *((name, 3.5) for name in ("predict", "compare", "correct", "critical", "domino", "curve", "calibrate", "patterns", "series")),
+        *((name, 3.5) for name in ("balance", "balance, many steps")),
+        *((name, 12.0) for name in ("predict", "curve", "patterns", "balance")),
+    ],
 )
-@pytest.mark.parametrize("width", [3.5, 12.0])
 def test_law__texts_are_inside_and_readable(monkeypatch, tmp_path, name, width):
     figures, drawn = [], module.empty
     monkeypatch.setattr(module, "empty", lambda *size: figures.append(drawn(*size)) or figures[-1])
