@@ -20,7 +20,7 @@ hypothesis.settings.register_profile(
     "deterministic",
     derandomize=True,
     deadline=None,
-    max_examples=30,
+    max_examples=20,
     # Interpreted kernels under coverage are slow; a law must not fail for that.
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )

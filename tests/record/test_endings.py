@@ -23,7 +23,7 @@ def ending(mpi, record, built):
     return lambda how, *options, ranks=3: record(mpi.command(ranks, program, *how.split()), *options)
 
 
-@pytest.mark.parametrize("how", ["abort", "kill", "exit"])
+@mpis.in_turn("how", ["abort", "kill", "exit"])
 def test_one_dies__the_rest_is_readable(ending, how):
     code, folder, _, said = ending(how)
     assert code != 0

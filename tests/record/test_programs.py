@@ -36,7 +36,7 @@ def agreeing(record, command):
     return trace
 
 
-@pytest.mark.parametrize(("name", "ranks"), WORKLOADS)
+@mpis.in_turn(("name", "ranks"), WORKLOADS)
 def test_c__counts_agree(mpi, record, built, name, ranks):
     trace = agreeing(record, mpi.command(ranks, mpis.compiled(mpi.mpicc, "workloads.c", built), name))
     assert len(np.unique(trace.locations.process)) == ranks
@@ -106,6 +106,7 @@ def test_c__many_ranks(mpi, record, built):
     agreeing(record, mpi.command(16, mpis.compiled(mpi.mpicc, "workloads.c", built), "halo"))
 
 
+@mpis.in_turn()
 def test_cpp__counts_agree(mpi, record, built):
     """A heat equation in 20 steps; of five calls a step two or four are with MPI_PROC_NULL at the edges: no messages, nothing missing."""
     compiler = mpi.mpicc.replace("mpicc", "mpicxx")
@@ -140,6 +141,7 @@ def test_fortran_2008__counts_agree(mpi, record, built):
     assert len(trace.messages) == 4 * 3
 
 
+@mpis.in_turn(first=1)
 def test_python__counts_agree(mpi, record):
     if not mpi.python:
         pytest.skip(f"no mpi4py of {mpi.name}")

@@ -210,7 +210,7 @@ ENDINGS = {
 communicator and process; spawned processes are not tied to the others: their two messages are missing."""
 
 
-@pytest.mark.parametrize("how", ENDINGS)
+@mpis.in_turn("how", ENDINGS)
 def test_beginnings_and_ends(mpi, both, how):
     if mpi.is_open and how == "spawn":
         pytest.skip("Open MPI 5.0 keeps the environment from spawned processes")

@@ -185,7 +185,7 @@ def test_predicted_times_are_nested__catalogue(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(build.programs())
 def test_predicted_times_are_nested__random(trace):
     ask = asking(trace)
@@ -194,7 +194,7 @@ def test_predicted_times_are_nested__random(trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(build.programs(), st.sampled_from([*MODELS, build.ODD]))
 def test_a_prediction_fed_back_is_the_recording_of_its_run(trace, model):
     """What comes out can go in again, and stays what it is (PerWiz, section 4: iterative prediction)."""
@@ -211,7 +211,7 @@ def renamings(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(renamings())
 def test_renaming_ranks_changes_nothing(drawn):
     """Balancing is left out: there the first ranks get the ns that remain."""

@@ -35,7 +35,7 @@ def test_read__damaged(tmp_path):
         (tmp_path / f"pmpi-trace-rank-{rank}.txt").write_text(text)
     whole = text.encode()
     assert len(files.read(str(tmp_path)).messages) == 4
-    for _ in range(250):
+    for _ in range(100):
         data = bytearray(whole)
         for _ in range(drawn.choice((1, 2, 8))):
             at = drawn.randrange(40, len(data) - 20)

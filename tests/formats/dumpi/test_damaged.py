@@ -25,7 +25,7 @@ def test_read__damaged(tmp_path):
     whole, drawn, read = dumpis.file(calls, sizes=[4] * 30), random.Random(7), 0
     said = []
     path = dumpis.put(tmp_path, [whole, whole])
-    for _ in range(300):
+    for _ in range(120):
         data = bytearray(whole)
         for _ in range(drawn.choice((1, 2, 8))):
             at = drawn.randrange(8, len(data) - 8)

@@ -260,7 +260,7 @@ def test_read__damaged(put, form):
     """Damage is a refusal of one line, or another schedule; never anything else."""
     rng, read, bad = random.Random(11), 0, 0
     data = SAMPLE.encode() if form == "text" else goals.binary_of(schedule(put(SAMPLE)))
-    for _ in range(800):
+    for _ in range(300):
         path = put(rng.choice([reworded, flipped] if form == "text" else [flipped])(rng, data), "y")
         if not GOAL.looks_like(path):
             continue

@@ -172,7 +172,7 @@ def test_read__mutated(tmp_path, seed):
     path = put(tmp_path / "job", *two_ranks())
     file = tmp_path / "job" / "rank1.json"
     text = file.read_bytes()
-    for _ in range(25):
+    for _ in range(12):
         data = bytearray(text)
         for _ in range(draw.randint(1, 4)):
             at = draw.randrange(len(data))

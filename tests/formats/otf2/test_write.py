@@ -294,7 +294,7 @@ def test_back__threads(tmp_path, name):
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(build.traces(threads=True))
 def test_back__random_threads(tmp_path_factory, trace):
     threads_come_back(trace, tmp_path_factory.mktemp("random"))

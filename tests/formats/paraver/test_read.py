@@ -219,7 +219,7 @@ def test_mutated(name):
     trace, draw, read = build.CATALOGUE[name](), random.Random(name), 0
     PARAVER.write(trace, trace.timeline, "good.prv")
     whole = pathlib.Path("good.prv").read_bytes()
-    for _ in range(60):
+    for _ in range(30):
         pathlib.Path("a.prv").write_bytes(mutated(whole, draw))
         message = ""
         try:

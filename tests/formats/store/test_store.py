@@ -356,5 +356,5 @@ def attacked(whole, folder, seed):
 def test_read__changed_files_never_crash(tmp_path):
     whole = pathlib.Path(tmp_path / "whole.perwiz")
     stages.keep(loop(), str(whole))
-    for seed in range(100):
+    for seed in range(50):
         attacked(whole, tmp_path, seed)

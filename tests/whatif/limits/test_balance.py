@@ -162,7 +162,7 @@ def stepping(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(stepping(), st.sampled_from(MODELS))
 def test_same_as_predicted(trace, model):
     same_as_predicted(trace, ["step"], model)

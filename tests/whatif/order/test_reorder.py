@@ -147,7 +147,7 @@ def questions(trace, draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(build.programs(), st.data())
 def test_advance_of_anything(trace, data):
     """It never fails but for a missing region, never deadlocks, and its call waits less; both engines agree; the written trace replays."""

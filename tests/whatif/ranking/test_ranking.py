@@ -675,7 +675,7 @@ def test_law__each_line_is_what_predict_says__recorded(name):
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(build.programs())
 def test_law__each_line_is_what_predict_says(trace):
     check(trace)
