@@ -123,7 +123,7 @@ def in_order_of(weighted: Weighted, found: Reordered, recorded: Weighted) -> Reo
     """Return the recorded program under other weights in the order that was found under those it was recorded with, where sends that moved
     hold nobody either; None where that order waits for itself, or is more than an order: it moved what is computed before a call alone.
     """
-    program, new = Program(weighted), Program(found)
+    program, new = Program(recorded_rows(weighted)), Program(found)
     order = np.empty(len(program.length), "i8")
     order[new.call[found.call]] = program.call
     order[new.entered[found.region]], order[new.left[found.region]] = program.entered, program.left
