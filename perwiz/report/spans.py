@@ -16,7 +16,7 @@ from perwiz.whatif.hypotheses.network import POLLED
 from perwiz.whatif.hypotheses.order import DISTURBED, IN_PROPORTION
 from perwiz.whatif.hypotheses.stretch import LONGEST
 from perwiz.whatif.hypotheses.threads import FITTED
-from perwiz.whatif.hypotheses.waits import SLOWED
+from perwiz.whatif.hypotheses.waits import GAPS, SLOWED
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.chance import Chance
 from perwiz.whatif.sure.first import Worth
@@ -214,6 +214,7 @@ _OPEN = {
     GUESSED: "the collectives were made by another algorithm, or the new one has other costs",
     DISTURBED: "what holds up a micro-batch holds up each piece of it",
     IN_PROPORTION: "what is short in a micro-batch becomes shorter with it, too",
+    GAPS: "kernels that are queued, of which there are none here, follow each other at once or, as is assumed, up to 1.8 us apart",
     SLOWED: "computation beside communication takes as much longer as it hides",
     NEEDLESS: "the messages that brought the pieces are left out, too",
     NEEDED: "the messages that brought the pieces stay",

@@ -18,7 +18,7 @@ import numpy as np
 
 from perwiz.graph.graph import ORDER, START, Graph
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask, medians
+from perwiz.trace.arrays import I4, I8, Ints, Mask, medians
 from perwiz.trace.tables import EVENT, LAUNCH
 from perwiz.trace.trace import Timeline, Trace
 
@@ -26,6 +26,8 @@ _IDLE, _LAUNCH = operations.OP["device_idle"], operations.OP["device_launch"]
 _GAP = 900
 """ns between two kernels that are queued, where no kernel was: 3.8 us from one of 2.9 us to the next (A. Gray, Getting started with CUDA
 Graphs, NVIDIA 2019)."""
+_MOST = 2 * _GAP
+"""ns up to which that gap may be another one: what other devices take is assumed, no recording without queued kernels tells it."""
 _NEVER = np.int64(1 << 61)
 _QUEUED = 2
 """So many times the usual lag before the kernel ahead of it has ended, something launched is queued."""
@@ -43,6 +45,10 @@ class Begins:
     """That of the same process behind launches on idle streams, the median; the least of all, if there are none."""
     usual_gap: I8
     """That of the same process of what was queued, the median; if nothing was, the least of all, up to _GAP and its usual lag."""
+    guessed: Mask
+    """Whether nothing of that process was queued, so that its usual gap is a guess."""
+    most_gap: I8
+    """The longest that it may then be: the least of all, up to _MOST and its usual lag."""
     late: Mask
     """Whether its launch bound it, and not what the stream did before, or waited for on another one: that idled by then, or it
     is less beyond the usual lag than beyond the usual gap.
@@ -53,13 +59,10 @@ def bind(trace: Trace, timeline: Timeline, graph: Graph, weight: I8) -> None:
     """Let launches, and what a stream does, bind begins by their lags and gaps: changes the weights of a recorded run, ns per edge, in
     place. A sweep gives back the same times. Where launches are not recorded, as in tables of operations, nothing tells what they take.
     """
-    links = trace.links
-    launches = (links.kind == LAUNCH) & (trace.calls.op[links.cause] == _LAUNCH) & (trace.calls.op[links.effect] == _IDLE)
-    if not launches.any():
+    edge = _edges(trace, graph)
+    if not len(edge):
         return
-    edge = np.flatnonzero(graph.kind == START)
-    edge = edge[launches[graph.cause[edge]]]
-    row = graph.cause[edge]
+    row, links = graph.cause[edge], trace.links
     effect = links.effect[row]
     found = begins(trace, timeline, row)
     local, late = graph.start[graph.returned[effect]], found.late
@@ -71,7 +74,39 @@ def bind(trace: Trace, timeline: Timeline, graph: Graph, weight: I8) -> None:
     weight[awaited] = np.minimum(weight[awaited], gap[links.effect[graph.cause[awaited]]])
 
 
-def begins(trace: Trace, timeline: Timeline, launches: I8) -> Begins:
+def guesses(trace: Trace, graph: Graph) -> bool:
+    """Return whether a gap is a guess: nothing was queued on the streams of a process, and a launch bound something."""
+    edge = _edges(trace, graph)
+    found = begins(trace, trace.timeline, graph.cause[edge]) if len(edge) else None
+    return trace.share.any(found is not None and (found.guessed & found.late).any())
+
+
+def rebind(trace: Trace, timeline: Timeline, graph: Graph, weight: I8, longest: bool) -> None:
+    """Let gaps that are guesses be as long as they may be, or nothing: changes weights that `bind` left, ns per edge, in place. What has
+    another weight by now stays.
+    """
+    edge = _edges(trace, graph)
+    effect = trace.links.effect[graph.cause[edge]]
+    found = begins(trace, timeline, graph.cause[edge])
+    rows = np.flatnonzero(found.guessed & found.late)
+    before, now = (np.full(len(trace.calls), _NEVER) for _ in range(2))
+    before[effect[rows]], now[effect[rows]] = found.usual_gap[rows], found.most_gap[rows] * longest
+    ordered = np.flatnonzero(graph.kind == ORDER)
+    edges = np.concatenate((graph.start[graph.returned[effect[rows]]], ordered))
+    of = np.concatenate((effect[rows], trace.links.effect[graph.cause[ordered]]))
+    guess = (weight[edges] == before[of]) & (before[of] != _NEVER)
+    weight[edges[guess]] = now[of[guess]]
+
+
+def _edges(trace: Trace, graph: Graph) -> I8:
+    """Return the edges from launches to what they begin on a stream."""
+    links = trace.links
+    launches = (links.kind == LAUNCH) & (trace.calls.op[links.cause] == _LAUNCH) & (trace.calls.op[links.effect] == _IDLE)
+    edge = np.flatnonzero(graph.kind == START) if launches.any() else np.zeros(0, "i8")
+    return edge[launches[graph.cause[edge]]]
+
+
+def begins(trace: Trace, timeline: Timeline, launches: Ints) -> Begins:
     """Return when streams began what was launched, given the rows of these links."""
     links, times = trace.links, timeline.calls
     cause, effect = links.cause[launches], links.effect[launches]
@@ -85,10 +120,12 @@ def begins(trace: Trace, timeline: Timeline, launches: I8) -> Begins:
     process, idle = trace.locations.process[trace.calls.location[effect]], told & (launched >= ready)
     usual_lag = _usual(process, lag, idle, np.where(told, lag, _NEVER))
     queued = told & (launched + _QUEUED * usual_lag <= before)
-    least = np.minimum(np.minimum(gap, _GAP), usual_lag)
-    usual_gap = _usual(process, gap, queued, np.where(told, least, _NEVER))
+    least = np.where(told, np.minimum(gap, usual_lag), _NEVER)
+    usual_gap, guessed = _usual(process, gap, queued, least), ~np.isin(process, process[queued])
+    most_gap = np.where(guessed, np.minimum(usual_gap, _MOST), usual_gap)
+    usual_gap = np.where(guessed, np.minimum(usual_gap, _GAP), usual_gap)
     late = idle | (told & (gap - usual_gap > lag - usual_lag))
-    return Begins(lag, begin - before, usual_lag, usual_gap, late)
+    return Begins(lag, begin - before, usual_lag, usual_gap, guessed, most_gap, late)
 
 
 def _usual(group: I4, value: I8, chosen: Mask, other: I8) -> I8:

@@ -10,7 +10,8 @@ from perwiz.formats import files
 from perwiz.loggps.fit.launches import begins
 from perwiz.loggps.weigh import vertex_times
 from perwiz.trace.tables import LAUNCH
-from perwiz.whatif.predict import predict
+from perwiz.whatif.hypotheses.base import apply, parse_all
+from perwiz.whatif.predict import possible, predict
 from perwiz.whatif.run import replayed
 
 BETWEEN, LAG, GAP = 1, 6, 2
@@ -61,6 +62,17 @@ def test_job_in_which_nothing_is_queued(tmp_path):
     """All are bound by launches: kernels of 1 us then follow each other by what a device takes at most, not by 6 us."""
     found = predict(recorded(tmp_path / "job", [(20, 1)]), "zero-time op:device_launch", "default")
     assert found.predicted.makespan == 1000 * (BETWEEN + LAG + 20 + 3) + 19 * 900
+
+
+def test_job_in_which_nothing_is_queued__range(tmp_path):
+    """No kernel tells what a device leaves between two: nothing, or up to twice what is taken; of a job that queues some, that is told."""
+    run = replayed(recorded(tmp_path / "job", [(20, 1)]), "default", "none")
+    asked = parse_all("zero-time op:device_launch", run.trace)
+    found = possible(run, asked, apply(run.weighted, asked))
+    alone = 1000 * (BETWEEN + LAG + 20 + 3)
+    assert [one.makespan for one in found] == [alone, alone + 19 * 1800]
+    queued = replayed(recorded(tmp_path / "queued", [(20, 12)]), "default", "none")
+    assert possible(queued, asked, apply(queued.weighted, asked)) == ()
 
 
 def test_kernels_half_as_long(tmp_path):
