@@ -246,9 +246,10 @@ def _held(run: Run, change: Change, found: str) -> I8:
     waits none for anything but receives.
     """
     if found in ("held sender", "eager limit"):
-        asked = "all" if change.by == "setting" else change.question.partition(" ")[2]
-        sent = selectors.calls(run.trace, asked)[run.trace.messages.send]
-        calls = np.unique(run.trace.messages.send_done[sent]).astype("i8")
+        messages, every = run.trace.messages, change.by == "setting"
+        own = None if every else selectors.calls(run.trace, change.question.partition(" ")[2])
+        sent = np.ones(len(messages), bool) if own is None else own[messages.send]
+        calls = np.unique(messages.send_done[sent]).astype("i8")
     else:
         calls = change.calls if found == "late receiver" and change.calls is not None else np.zeros(0, "i8")
     calls = calls[calls != NONE]
