@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,8 +42,10 @@ class Process:
     parts: list[Rows]
     counts: list[Rows]
     """Per thread: the values of the counters around its records; none if nothing was counted."""
-    fault: str
-    """Which definition and all behind it could not be read, in words, or empty."""
+    faults: tuple[str, ...]
+    """Which definition and all behind it could not be read, in words; also of processes before it, or behind the last, of which no
+    definition could.
+    """
 
     @property
     def rank(self) -> int:
@@ -64,7 +66,7 @@ def processes(paths: list[str], without: type[Definition] | None = None) -> list
     for path, token in tokens.items():
         if token != tokens[paths[0]]:
             raise TraceError(f"{path}: another run than {paths[0]}, must be a part of the same")
-    recorded = (process for path in paths for process in _processes(path, without))
+    recorded = [process for path in paths for process in _processes(path, without)]
     out = sorted(recorded, key=lambda process: process.rank)
     if not out:
         raise TraceError(f"{paths[0]}: a recorded run without processes: the program never came through MPI_Init")
@@ -93,8 +95,9 @@ def token_of(path: str) -> str:
     return marker.token
 
 
-def _processes(folder: str, without: type[Definition] | None) -> Iterator[Process]:
-    """Yield the processes that have come through MPI_Init."""
+def _processes(folder: str, without: type[Definition] | None) -> list[Process]:
+    """Return the processes that have come through MPI_Init."""
+    out, lost = list[Process](), list[str]()
     names = sorted(os.listdir(folder))
     threads = Counter(int(match[1]) for name in names if (match := re.fullmatch(r"calls-(\d+)\.\d+\.npy", name)))
     for name in names:
@@ -103,11 +106,16 @@ def _processes(folder: str, without: type[Definition] | None) -> Iterator[Proces
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
                 wanted = (line for line in file if KINDS.get(first_key(line)) is not without) if without else file
                 about, definitions, fault = _definitions(wanted, path, int(match[1]))
+            lost += [fault] if fault else []
             if about:
-                yield _process(path, about, definitions, threads[about.process], fault)
+                out.append(_process(path, about, definitions, threads[about.process], tuple(lost)))
+                lost = []
+    if out:
+        out[-1].faults += tuple(lost)
+    return out
 
 
-def _process(path: str, about: About, definitions: list[Definition], threads: int, fault: str) -> Process:
+def _process(path: str, about: About, definitions: list[Definition], threads: int, faults: tuple[str, ...]) -> Process:
     folder = os.path.dirname(path)
     calls, parts = (
         [rows(os.path.join(folder, f"{kind}-{about.process:06}.{thread}.npy"), dtype) for thread in range(threads)]
@@ -116,7 +124,7 @@ def _process(path: str, about: About, definitions: list[Definition], threads: in
     counted = next((len(line.counters) for line in definitions if isinstance(line, Counted)), 0)
     dtype = np.dtype([(name, "<i8", (counted,)) for name in ("entered", "returned")])
     counts = [rows(os.path.join(folder, f"counts-{about.process:06}.{thread}.npy"), dtype) for thread in range(threads * bool(counted))]
-    return Process(path, about, definitions, [_used(records) for records in calls], parts, counts, fault)
+    return Process(path, about, definitions, [_used(records) for records in calls], parts, counts, faults)
 
 
 def elsewhere(path: str, text: str, rank: int, threads: int) -> Process:
@@ -124,7 +132,7 @@ def elsewhere(path: str, text: str, rank: int, threads: int) -> Process:
     about, definitions, _ = _definitions(text.splitlines(keepends=True), path, rank)
     assert about, "whoever tells of a process has read what it is"
     calls, parts = ([_no_rows(dtype)] * threads for dtype in (CALL, PART))
-    return Process(path, about, definitions, calls, parts, [], "")
+    return Process(path, about, definitions, calls, parts, [], ())
 
 
 def _definitions(lines: Iterable[str], path: str, rank: int) -> tuple[About | None, list[Definition], str]:

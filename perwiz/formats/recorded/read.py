@@ -72,7 +72,7 @@ class Builder:
         begun = [process.about.begun for process in recorded]
         self.start = self._earliest(begun + firsts)
         self.columns = Columns(recorded, self.comms, Sites(told), self.start)
-        self.faults = [*(process.fault for process in recorded if process.fault), *self.columns.sites.faults]
+        self.faults = [*(fault for process in recorded for fault in process.faults), *self.columns.sites.faults]
         self.begun = np.array(begun, "i8")[self.columns.process]
         self.notes = self._notes(notes.still_in(recorded, self.columns.sites))
 

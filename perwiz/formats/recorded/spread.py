@@ -45,7 +45,7 @@ _FAR = operations.ON_WINDOWS | np.array([name.startswith("shmem_") for name in o
 def _without_calls(process: Process) -> Process:
     """Return what a process says of itself alone."""
     return dataclasses.replace(
-        process, calls=[rows[:0] for rows in process.calls], parts=[rows[:0] for rows in process.parts], counts=[], fault=""
+        process, calls=[rows[:0] for rows in process.calls], parts=[rows[:0] for rows in process.parts], counts=[], faults=()
     )
 
 
@@ -60,7 +60,7 @@ class _Builder(Builder):
         own = set(rank[self._own].tolist())
         super().__init__([process if process.rank in own else _without_calls(process) for process in recorded], run.folders, run.told)
         if team.rank < team.size - 1:  # what is wrong with files that all know the last one says
-            self.faults = [process.fault for process in self.processes if process.fault]
+            self.faults = [fault for process in self.processes for fault in process.faults]
         calls = np.diff(self.columns.first)[self._own]
         first = np.append(0, np.cumsum(np.concatenate(gathered(team, calls)))).astype("i8")
         self.places = Places(team, self.columns.rank(), self._bounds, first)

@@ -8,7 +8,19 @@ from collections.abc import Sequence
 from perwiz import words
 from perwiz.report import blocks, misfit, pipelines, spans
 from perwiz.report.blocks import Facts
-from perwiz.report.domino.change import between, counted, descheduled, gains, gains_of, most_above, parts_of, shown, unshared, who_is_late
+from perwiz.report.domino.change import (
+    between,
+    counted,
+    descheduled,
+    gains,
+    gains_of,
+    if_shared,
+    most_above,
+    parts_of,
+    shown,
+    unshared,
+    who_is_late,
+)
 from perwiz.report.domino.first import first_bound, first_line, hidden, pays, worthless
 from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending
 from perwiz.report.domino.remedies import OF_BARRIERS
@@ -312,6 +324,7 @@ def _first(domino: DominoDocument, line: Line) -> Facts:
     sure = sure_to_gain(domino, line)
     told = [("first change", f"{'' if sure else 'not sure to gain: '}{_promised(domino, line)}")]
     to_do = ": ".join(filter(None, (most_above(domino, line.head), in_short(line.head.remedy))))
+    to_do = "; ".join(filter(None, (to_do, if_shared(domino, line))))
     return [*told, ("what to do", to_do), *([] if sure else _surest(domino))]
 
 

@@ -42,6 +42,15 @@ def parts_of(line: Line) -> list[Ranked]:
     return [row for row in line.part if row.gain_ns >= CURE * line.head.gain_ns]
 
 
+def if_shared(domino: DominoDocument, line: Line) -> str:
+    """Return what it gains to share with the others what a slow process has more of, of a line that says so; empty of others."""
+    shared = next((row for row in (*line.more, *line.includes) if row.kind == "balance"), None)
+    if line.head.kind != "slowest" or shared is None:
+        return ""
+    gain = f"{words.duration(shared.gain_ns)} ({words.percent(shared.gain_ns, domino.shares_of_ns)})"
+    return f"if it has more work than others, sharing that gains {gain}: {shown(shared)}"
+
+
 def falls(domino: DominoDocument, line: Line) -> str:
     """Return where calls then wait less, and where receives are posted that hold senders; empty if nowhere."""
     return f"{_falls(domino, line)}{_posted(line.head)}".removeprefix("; ")

@@ -17,6 +17,7 @@ from perwiz.report.domino.change import (
     descheduled,
     falls,
     gain_of,
+    if_shared,
     most_above,
     named,
     only_if,
@@ -73,6 +74,7 @@ def _list(
             if line is above
             else ["; ".join(filter(None, (line.head.what, most_above(domino, line.head), who_is_late(line.head))))]
         )
+        told += [if_shared(domino, line)] if line is not above else []
         told += [only_if(line.head).removeprefix("; ")] if line is not above else []
         told += [_below(domino, line, lines[: number - 1])] if title != _AT_BEST else []
         told += _same(domino, line)

@@ -24,8 +24,9 @@ REMEDIES = {
     "imbalance": "give the processes that compute longest less of the work: another decomposition, or work handed out as processes ask",
     "imbalance that is there once": "this is there once, so a longer run gains no more by it: see what that process does there and others"
     " do not, such as reading input or writing results, and share it; or what disturbed it: record again to see whether it stays",
-    "work of one process": "share what one process does alone there: each writes or works on its own part (MPI_File_write_at_all, a"
-    " reduction); or let it do that while the others compute on: non-blocking, on a thread or on a process of its own",
+    "work of one process": "share what one process does alone there: give the others their part of it, or let each write its own"
+    " (MPI_File_write_at_all, a reduction); or let it do that while the others compute on: non-blocking, on a thread or on a process of its"
+    " own",
     "iteration that stands out": "an iteration that stands out: see what disturbed it (another program, files, memory that is used for the"
     " first time), or what it does that others do not; record again to see whether it stays",
     "slow process": "see why this process computes longer: more work than the others (decompose anew), or a slower core or a crowded node"

@@ -220,6 +220,17 @@ def test_killed__a_definition_cut_off(run):
     assert trace.faults == (f"{name}:3: no JSON: this and what follows in the file is left out",)
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_cut_off__of_a_process_nothing_is_known(run, rank):
+    """What it recorded nobody can read; its file is named, whether or not another comes behind it."""
+    run.process(0, []).process(1, [])
+    name = run.path / f"definitions-00000{rank}.jsonl"
+    name.write_text(name.read_text(encoding="utf-8")[:20], encoding="utf-8")
+    trace = read(run)
+    assert trace.counts.silent_processes == 1
+    assert trace.faults == (f"{name}:1: no JSON: this and what follows in the file is left out",)
+
+
 def test_partner__outside_its_communicator(run):
     run.process(0, [call("MPI_Send", 1010, 1020, peer=7, tag=5, comm=0, sent=8, bits=SENDS)]).process(1, [])
     trace = read(run)

@@ -19,7 +19,7 @@ from perwiz.formats import files
 from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.answer import in_short
-from perwiz.report.domino.change import falls
+from perwiz.report.domino.change import falls, if_shared
 from perwiz.report.domino.first import first_bound, first_line, pays
 from perwiz.report.domino.records import Launches, Serving, Uneven
 from perwiz.report.domino.remedies import REMEDIES
@@ -145,6 +145,21 @@ def test_document__by_hand():
     assert (len(block["at_best"]), block["answerable"]) == (1, True)
     assert block["best"][0] == line["head"]
     assert block["best_spans"][0] == line["span"]
+
+
+def test_slow_process__what_sharing_its_work_gains():
+    """Rank 1 computes 300 twice where rank 0 computes 100: with 200 for each, 200 of 600 less each time."""
+    b = Builder(2, work=0)
+    for _ in range(2):
+        b.compute(0, 100)
+        b.compute(1, 300)
+        b.barrier()
+    block = document(b.trace())
+    even = first_line(block)
+    assert (even.head.change, if_shared(block, even)) == ("--balance-time all", "")
+    slow = replace(even, head=replace(even.head, kind="slowest"), includes=[even.head], more=[])
+    assert if_shared(block, slow) == "if it has more work than others, sharing that gains 200 ns (33.3 %): --balance-time all"
+    assert if_shared(block, replace(slow, includes=[])) == ""
 
 
 def test_text__by_hand():
