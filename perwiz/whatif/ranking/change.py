@@ -291,7 +291,7 @@ class Asker:
         """
         order = next((one for one in several if isinstance(one, Advance)), None)
         others = [one for one in several if one is not order]
-        if order is None or has_links(self._hubs) or any(isinstance(one, _OTHER_EDGES) for one in others):
+        if order is None or self._large or has_links(self._hubs) or any(isinstance(one, _OTHER_EDGES) for one in others):
             return self.makespan(*several)
         if self._ordered[0] is not order:
             self._ordered = order, self.changed([order])
