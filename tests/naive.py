@@ -225,7 +225,7 @@ def shares(part, group, total):
     for one, rows in itertools.groupby(range(len(part)), key=group.__getitem__):
         rows = list(rows)
         sums = list(itertools.accumulate(part[row] for row in rows))
-        now = [round(value * (total[one] / sums[-1])) if sums[-1] else total[one] for value in sums]
+        now = [round(value * (float(total[one]) / float(sums[-1]))) if value != sums[-1] else total[one] for value in sums]
         out += [after - before for before, after in zip([0, *now], now, strict=False)]
     return out
 

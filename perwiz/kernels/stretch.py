@@ -33,7 +33,7 @@ def shares(
             for row in range(first, end):
                 running += part[row]
                 now: cython.longlong = wanted
-                if whole != 0:
+                if running != whole:
                     scaled: cython.double = running * ratio
                     if scaled < WHOLE:
                         scaled = (scaled + WHOLE) - WHOLE

@@ -26,6 +26,12 @@ def test_shares__halves_go_to_even_on_the_running_sum():
     assert shares([1, 3], [0, 0], [1 << 54]) == [1 << 52, 3 << 52]
 
 
+def test_shares__add_up_to_any_total():
+    """Also where it is more than a float can tell apart."""
+    assert shares([3], [0], [9_999_999_999_999_995]) == [9_999_999_999_999_995]
+    assert sum(shares([1, 5, 3, 0], [0] * 4, [(1 << 60) - 1])) == (1 << 60) - 1
+
+
 def test_shares__nobody():
     assert shares([], [], []) == []
 
