@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
@@ -94,7 +95,13 @@ def _names_calls(trace: Trace, text: str) -> bool:
 
 
 def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:
-    """Return as `selectors.steps` the instances of a region and the step of each; without those of streams, if processes have some."""
+    """Return as `selectors.steps` the instances of a region and the step of each; without those of streams, if processes have some.
+
+    Raises UsageError for another name.
+    """
+    word = selectors.numbered(text, trace.names)[0]
+    if not trace.names and (guess := words.meant(word, (WHOLE, STRETCHES, STAGES))):
+        raise UsageError(f"'{text}': no such part of the program{guess}")
     instances, step = selectors.steps(trace, text)
     on_stream = trace.locations.kind[trace.regions.location[instances]] == STREAM
     share = trace.share

@@ -737,6 +737,11 @@ def test_selecting_nothing_in_a_trace_without_calls():
         predicted(trace, "scale a=2")
 
 
+def test_balance_time__a_word_misspelt_in_a_trace_without_regions():
+    with pytest.raises(UsageError, match=r"^'alll': no such part of the program; did you mean all\?$"):
+        predicted(build.CATALOGUE["ring"](), "balance-time alll")
+
+
 def test_apply_changes_nothing_in_its_argument():
     trace = build.CATALOGUE["nested_regions"]()
     weighted = replayed(trace, hand_model(), "none").weighted
