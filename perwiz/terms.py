@@ -90,6 +90,7 @@ TERMS = (
     Term("unshared", "what a change gains if each process has a processor of its own, where they shared some in the recorded run"),
     Term("not sure to gain", "in what the trace leaves open the gain may be nothing: other runs, the span, fitted costs, the machine"),
     Term("sure to gain", "beside a first change that is not sure to gain: the one of the largest gain that is", plain=True),
+    Term("may gain more", "below a first change that is sure to gain: one that may gain twice as much or more, or nothing", plain=True),
     Term("not tried", "kinds of changes that were not asked about, or a part of them: why, and what to ask instead"),
     Term("time goes to", "the call sites in which a process spends most time, on average of all"),
     Term(

@@ -9,6 +9,7 @@ from perwiz import words
 from perwiz.report import blocks, misfit, pipelines, spans
 from perwiz.report.blocks import Facts
 from perwiz.report.domino.change import (
+    CURE,
     between,
     counted,
     descheduled,
@@ -308,9 +309,10 @@ def best(domino: DominoDocument) -> Facts:
 
 def far_bound(domino: DominoDocument) -> Line | None:
     """Return the line of what there is to gain at best where the first screen has it: it is far more than the first change, or more and
-    can be had, or there is no first change.
+    can be had, or there is no first change that is sure to gain.
     """
     line, bound = first_line(domino) if pays(domino) else None, first_bound(domino)
+    line = line if line and sure_to_gain(domino, line) else None
     return bound if bound and (line is None or counted(bound) >= (1 if can_go(bound) else _FAR) * counted(line)) else None
 
 
@@ -320,12 +322,12 @@ def can_go(bound: Line) -> bool:
 
 
 def _first(domino: DominoDocument, line: Line) -> Facts:
-    """Return the first change, what to do for it, and beside one that is not sure to gain one that is."""
+    """Return the first change, what to do for it, and beside one that is not sure to gain one that is, else one that may gain far more."""
     sure = sure_to_gain(domino, line)
     told = [("first change", f"{'' if sure else 'not sure to gain: '}{_promised(domino, line)}")]
     to_do = ": ".join(filter(None, (most_above(domino, line.head), in_short(line.head.remedy))))
     to_do = "; ".join(filter(None, (to_do, if_shared(domino, line))))
-    return [*told, ("what to do", to_do), *([] if sure else _surest(domino))]
+    return [*told, ("what to do", to_do), *(_may_gain_more(domino, line) if sure else _surest(domino))]
 
 
 def _promised(domino: DominoDocument, line: Line) -> str:
@@ -374,6 +376,14 @@ def _surest(domino: DominoDocument) -> Facts:
     return [("sure to gain", "none: no change that was tried gains whatever the trace leaves open")]
 
 
+def _may_gain_more(domino: DominoDocument, first: Line) -> Facts:
+    """Return the change that gains most and far more than the first one, but is not sure to; nothing if there is none."""
+    for line in domino.ranked:
+        if counted(line) >= _FAR * counted(first) and not descheduled(line) and not sure_to_gain(domino, line):
+            return [("may gain more", f"{_asked(line)}: {gains_of(domino, line)}, not sure to gain")]
+    return []
+
+
 def _at_best(domino: DominoDocument) -> Facts:
     """Return what there is to gain at best, and what may gain a part of that, if it is far more than the first change, or there is none."""
     line, bound = first_line(domino), far_bound(domino)
@@ -386,7 +396,14 @@ def _at_best(domino: DominoDocument) -> Facts:
     told = [("at best", f"{shown(bound.head)}: {gains_of(domino, bound)}; {had}")]
     same = line is not None and pays(domino) and bound.head.remedy == line.head.remedy
     helps = ": ".join(filter(None, (who_is_late(bound.head), "" if same else in_short(bound.head.remedy))))
+    helps = "; ".join(filter(None, (helps, _earlier(domino, bound))))
     return [*told, *([("what helps", helps)] if helps else [])]
+
+
+def _earlier(domino: DominoDocument, bound: Line) -> str:
+    """Return what sends that run earlier gain of a bound, if what they send is ready; empty where that is little of it, or none do."""
+    order = next((row for row in bound.includes if row.kind == "order" and row.gain_ns >= CURE * bound.head.gain_ns), None)
+    return f"{shown(order)} gains {words.percent(order.gain_ns, domino.shares_of_ns)} if what is sent is ready then" if order else ""
 
 
 def _launches(domino: DominoDocument) -> Facts:

@@ -6,6 +6,9 @@ from perwiz.report.blocks import negligible
 from perwiz.report.domino.change import counted, descheduled
 from perwiz.report.domino.records import DominoDocument, Line
 
+PAYS = 0.01
+"""Part of what shares are of from which on a gain is worth its work, whatever else there is."""
+
 
 def first_line(domino: DominoDocument) -> Line | None:
     """Return the line of the first change: the first of what somebody can do; None if nothing of that gains as much as is told."""
@@ -26,7 +29,7 @@ def pays(domino: DominoDocument) -> bool:
     line, bound = first_line(domino), first_bound(domino)
     if line is None or hidden(domino, line) or worthless(domino, line):
         return False
-    if 100 * counted(line) >= domino.shares_of_ns:
+    if counted(line) >= PAYS * domino.shares_of_ns:
         return True
     return not descheduled(line) and (bound is None or 10 * counted(line) >= counted(bound))
 
@@ -39,7 +42,7 @@ def worthless(domino: DominoDocument, line: Line) -> bool:
 def hidden(domino: DominoDocument, line: Line) -> bool:
     """Return whether the first change gains less than a hundredth, and less than runs of the same differ by: nobody would see it."""
     span, gain = line.span, counted(line)
-    return span is not None and 100 * gain < domino.shares_of_ns and gain < max(span.sooner_ns, span.later_ns)
+    return span is not None and gain < PAYS * domino.shares_of_ns and gain < max(span.sooner_ns, span.later_ns)
 
 
 def little(domino: DominoDocument, line: Line) -> bool:

@@ -27,6 +27,7 @@ _BOUND = {
     "zero-transfer": _ALWAYS,
     "network": "no network is for free",
     "hide": blocks.NEEDED,
+    "advance": "only as far as what is sent is ready before that is computed, which no trace tells",
     "scale": "only as far as kernels are there to hide it",
     "micro-batches": "pieces may be only so small",
 }

@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 
 from perwiz.loggps.weigh import Weighted
-from perwiz.report import spans
+from perwiz.report import blocks, spans
+from perwiz.report.domino.first import PAYS
 from perwiz.report.domino.records import Placed
 from perwiz.report.records import Span
 from perwiz.whatif.predict import possible
@@ -37,7 +38,7 @@ class Sureness:
     spans: dict[Change | FoundSpot, Span]
     """The same of the best changes, of hot spots, of what somebody can do, and of the first bound."""
     lists: list[list[RankedLine]]
-    """The lines as they stand: of what somebody can do what is sure to gain nearly as much as what gains most before that."""
+    """The lines as they stand, of what somebody can do as `order` has them."""
     places: dict[RankedLine, Placed]
     """Where they do in drawn runs; empty if too little repeats."""
     draws: int
@@ -76,7 +77,7 @@ def sureness(
     rows, bounds = (list(lines) for lines in lists)
     gains = [spans.worth(span[line.change], now, line.change.makespan) for line in rows]
     supposing = [dataclasses.replace(gain, supposes=line.change.receives_passed > 0) for gain, line in zip(gains, rows, strict=True)]
-    rows = [rows[row] for row in order(supposing)]
+    rows = [rows[row] for row in order(supposing, PAYS * blocks.shares_of(ranking.run.trace, now))]
     placed = dict[RankedLine, Placed]()
     for lines in (rows, bounds):
         places_of = places(found, [answer[line.change] for line in lines])

@@ -1,4 +1,5 @@
-"""Which of several changes stands first: what gains most, and of changes that gain nearly the same what is sure to gain most.
+"""Which of several changes stands first: what gains most, of changes that gain nearly the same what is sure to gain most, and before what
+may be a loss a smaller gain that is sure, if it is worth its work and a tenth of that.
 
 Two gain nearly the same if what each gains lies within the span of what the other does:
 
@@ -6,13 +7,17 @@ Two gain nearly the same if what each gains lies within the span of what the oth
     B  gains 22, 11 to 25     nearly the same as A, for 24 lies within 11 to 25, and 22 within 0 to 53; 11 of it are sure
     C  gains 13, 12 to 14     less than A, for 24 does not lie within 12 to 14, though 12 of it are sure
 
-So they stand in the order B, A, C.
+So they stand in the order B, C, A, for A may gain nothing and C gains a tenth of it for sure; if C gained less than 2.4, or than is worth
+its work, in the order B, A, C.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+
+_LESS = 0.1
+"""Part of what a change gains that may gain nothing from which on another that is sure stands before it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,11 +40,17 @@ class Worth:
         return self.least <= other.gain <= self.most and other.least <= self.gain <= other.most
 
 
-def order(worths: Sequence[Worth]) -> list[int]:
-    """Return the rows of changes in the order they stand; of what is alike in all the earlier row first."""
+def order(worths: Sequence[Worth], least: float = 0) -> list[int]:
+    """Return the rows of changes in the order they stand, given from which gain on, ns, one is worth its work; of what is alike in all the
+    earlier row first.
+    """
     rest, out = sorted(range(len(worths)), key=lambda row: -worths[row].gain), list[int]()
     while rest:
         top = worths[rest[0]]
-        out.append(max((row for row in rest if top.near(worths[row]) or row == rest[0]), key=lambda row: worths[row].sure))
-        rest.remove(out[-1])
+        first = max((row for row in rest if top.near(worths[row]) or row == rest[0]), key=lambda row: worths[row].sure)
+        if worths[first].least <= 0:
+            enough = max(_LESS * worths[first].gain, least)
+            first = next((row for row in rest if worths[row].sure > 0 and worths[row].gain >= enough), first)
+        out.append(first)
+        rest.remove(first)
     return out

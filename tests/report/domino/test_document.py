@@ -356,6 +356,19 @@ def test_text__what_is_sure_beside_a_first_change_that_is_not():
     assert "\nsure " not in text(block)
 
 
+@pytest.mark.parametrize(("times", "told"), [(2, True), (1.99, False)])
+def test_text__what_may_gain_more(times, told):
+    """It gains twice as much as the first change, or more, but may gain nothing."""
+    block = document(uneven_and_late())
+    first, second = block.ranked[:2]
+    gain = round(times * first.head.gain_ns)
+    head = replace(second.head, gain_ns=gain, makespan_ns=block.replayed_ns - gain)
+    found = replace(second, head=head, span=replace(second.span, least_ns=0, most_ns=block.replayed_ns, gain=None))
+    said = f"{head.change} ({head.what}): gain {words.duration(gain)} ("
+    more = lines(replace(block, ranked=[first, found]), "may gain more")
+    assert (more.startswith(said) and more.endswith(", not sure to gain")) if told else not more
+
+
 def with_span(block, **changed):
     """Return a document whose lines of what somebody can do are the first one alone, with another span."""
     first = block.ranked[0]
@@ -806,6 +819,33 @@ def test_text__advance_with_nothing_to_move():
     block = document(b.trace(), question="advance")
     assert block.changes == []
     assert lines(block, "best call") == ("none: what the waits that are worth something wait for cannot run earlier, or that gains nothing")
+
+
+def late_send():
+    """Rank 0 makes a call, computes 100 and sends; rank 1 receives and computes 100."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    b.call(0, "Comm_rank", work=0)
+    b.compute(0, 100)
+    b.send(0, 1)
+    b.recv(1, 0)
+    b.compute(1, 100)
+    return domino(b.trace(), hand_model())
+
+
+def test_an_order_is_all_there_is_at_best():
+    """Sent at once the message is there at 12 instead of 112: what is sent may need the 100, so nobody gets that for sure."""
+    block = told(late_send(), kinds=["order"])
+    assert (block.ranked, block.at_best[0].head.gain_ns) == ([], 100)
+    assert lines(block, "at best").startswith("--advance 'site:MPI_Recv before computation': gain 100 ns (47.2 %); ")
+    assert sure(block, "at best") == "only as far as what is sent is ready before that is computed, which no trace tells"
+
+
+def test_what_helps_names_an_order():
+    """Of the 112 that rank 1 waits it gains 100."""
+    block = told(late_send(), kinds=["order", "wait"])
+    assert lines(block, "at best").startswith("--zero-wait e2: gain 112 ns (52.8 %); ")
+    order = "--advance 'site:MPI_Recv before computation' gains 47.2 % if what is sent is ready then"
+    assert lines(block, "what helps").endswith(f"; {order}")
 
 
 def test_not_tried(monkeypatch):
