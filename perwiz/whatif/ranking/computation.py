@@ -236,7 +236,8 @@ class _AloneInRegion:
 def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
     """Return processes that are alone in a region, in most of its instances, those first that are furthest above the others.
 
-    Not those that do there what no other does, such as writing results: that is to be shared, and nobody does it in no time.
+    Not those that do there what no other does, such as writing results: that is to be shared, and nobody does it in no time. None of one
+    process, beside which there are no others.
     """
     segments, trace = asker.segments, asker.run.trace
     masters, ranks = _masters(trace), np.unique(trace.locations.process)
@@ -245,7 +246,7 @@ def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
     worked = np.append(0, np.cumsum(np.where(own, segments.length, 0)))
     owned = np.append(np.int32(0), np.cumsum(own, dtype="i4"))
     found = list[_AloneInRegion]()
-    for name in uneven(trace).regions(_REGIONS):
+    for name in uneven(trace).regions(_REGIONS) if len(ranks) > 1 else ():
         instances = selectors.instances(trace, name)
         _, number, step = selectors.all_steps(trace, instances)
         first, end, outer = segments.outermost(instances)

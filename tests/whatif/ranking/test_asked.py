@@ -96,6 +96,18 @@ def test_who_is_slow_in_a_region():
         assert not [change for change in slowest(Asker(loading(*other))) if change.word == "scale"]
 
 
+def test_one_process_has_no_others_to_be_slower_than():
+    """Its thread loads 10 where it loads 70, in each of three steps: no rank is alone in that."""
+    b = Builder(1, work=0)
+    thread = b.thread(0)
+    for _ in range(3):
+        for location, ns in ((0, 70), (thread, 10)):
+            with b.region(location, "load"):
+                b.compute(location, ns)
+        b.team("omp_implicit_barrier", (0, thread))
+    assert slowest(Asker(replayed(b.trace(), hand_model(), "none"))) == []
+
+
 def test_a_late_receiver_that_an_eager_limit_cures_holds_its_sender():
     """As in the list, where `eager` is in the line of the wait: 1000 each, one after the other."""
     b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
