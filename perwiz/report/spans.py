@@ -16,13 +16,13 @@ from perwiz.whatif.hypotheses.network import POLLED
 from perwiz.whatif.hypotheses.order import DISTURBED, IN_PROPORTION
 from perwiz.whatif.hypotheses.stretch import LONGEST
 from perwiz.whatif.hypotheses.threads import FITTED
-from perwiz.whatif.hypotheses.waits import GAPS, SLOWED
+from perwiz.whatif.hypotheses.waits import SLOWED
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.chance import Chance
 from perwiz.whatif.sure.first import Worth
 from perwiz.whatif.sure.noise import DIFFER
 from perwiz.whatif.sure.parts import BLOCKS, FEW
-from perwiz.whatif.sure.variations import HELD
+from perwiz.whatif.sure.variations import GAPS, HELD
 
 OWN = "if each process had a processor of its own"
 """What a gain is told for where processes shared processors."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from perwiz.errors import GraphError, UsageError
 from perwiz.graph.anew import Anew, carried, numbers
 from perwiz.graph.graph import GAP, LINK, ORDER, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
-from perwiz.loggps.fit import launches
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints, Mask
@@ -22,11 +20,8 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.hypotheses.network import EagerLimit
 
-_LAUNCHES = operations.OP["device_launch"]
-GAPS, SLOWED = "gap=other", "beside=slowed"
-"""What a stream leaves between kernels that are queued is not what is taken; what computes beside communication takes as much longer as
-there is of that.
-"""
+SLOWED = "beside=slowed"
+"""What computes beside communication takes as much longer as there is of that."""
 
 
 def release(weighted: Weighted, calls: Mask, spared: int) -> None:
@@ -62,10 +57,6 @@ class ZeroTime(Hypothesis):
         """Return the graph in which selected calls return at once."""
         return self.of(weighted, selectors.calls(weighted.trace, self.argument))
 
-    def meant(self) -> Hypothesis:
-        """Return the hypothesis that says what gaps of streams are left if it is about launches."""
-        return ZeroLaunches(self.argument) if operations.OPS[_LAUNCHES] in self.argument else self
-
     @staticmethod
     def of(weighted: Weighted, calls: Mask) -> Weighted:
         """Return the graph in which these calls return at once; overwrites its weights."""
@@ -77,34 +68,6 @@ class ZeroTime(Hypothesis):
         weighted.weight[graph.start[graph.returned[calls]]] = 0
         weighted.weight[stays] = weight
         return weighted
-
-
-class ZeroLaunches(ZeroTime):
-    """The same of launches: kernels then follow each other by a gap, of which the trace tells only where some were queued."""
-
-    varied = GAPS
-
-    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
-        """Return that streams leave no gap between kernels, or the longest."""
-        guessed = launches.guesses(weighted.trace, weighted.graph)
-        return [_Close(self.argument), _Apart(self.argument)] if guessed else []
-
-
-class _Close(ZeroLaunches):
-    """The same; kernels follow each other at once where nothing tells by what gap."""
-
-    longest: ClassVar[bool] = False
-
-    def change(self, weighted: Weighted) -> Weighted:
-        """Return the graph with other gaps, in which selected calls return at once."""
-        launches.rebind(weighted.trace, weighted.timeline, weighted.graph, weighted.weight, self.longest)
-        return super().change(weighted)
-
-
-class _Apart(_Close):
-    """The same; by the longest gap."""
-
-    longest = True
 
 
 class ZeroTransfer(Hypothesis):

@@ -97,7 +97,7 @@ class Change:
         """What to ask for."""
         if self.made is not None:
             return self.made
-        if self.calls is not None and self.word in _OF_CALLS and self.kind != "launches":  # of launches more than calls is open
+        if self.calls is not None and self.word in _OF_CALLS:
             return _Rows(self.question, self.word, self.calls)
         return parse(self.question)
 

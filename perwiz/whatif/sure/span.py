@@ -30,7 +30,7 @@ from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, noise_of
 from perwiz.whatif.sure.parts import LEAST
 from perwiz.whatif.sure.pieces import Varies
 from perwiz.whatif.sure.swept import passed
-from perwiz.whatif.sure.variations import HELD, Variation, held, single, varied, varied_anew, weighed
+from perwiz.whatif.sure.variations import HELD, Variation, held, single, spaced, varied, varied_anew, weighed
 
 CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of what nine of ten do."""
@@ -357,10 +357,11 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         return at_once([partial(one.cost, weighted) for one in found], few)
 
     unknown = single(run.machine, more)
-    keys = [*(key for key, _ in unknown), ""]
+    keys = [*(key for key, _ in unknown), "", "", ""]
     tasks: list[Callable[[], Any]] = [
         *(partial(otherwise, change) for _, change in unknown),
         partial(in_all, partial(held, run)),
+        *(partial(in_all, partial(spaced, run, longest)) for longest in (False, True)),
         *(partial(cheaper, model) for model in run.machine.off),
     ]
     apart = len(found) >= thread_count(few)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from perwiz.graph.graph import Graph
+from perwiz.loggps.fit import launches
 from perwiz.loggps.inner import with_awaited
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
@@ -20,8 +21,10 @@ from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import in_place
 from perwiz.whatif.run import Protocol, Run, graph_of, protocol, settled, with_moved
 
-HELD = "order=held"
-"""In another order of calls, what was sent in place holds its sender until the same call of its receiver as recorded."""
+HELD, GAPS = "order=held", "gap=other"
+"""In another order of calls, what was sent in place holds its sender until the same call of its receiver as recorded; what a stream leaves
+between kernels that are queued is not what is taken.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,7 +32,7 @@ class Variation:
     """The recorded run as another machine would explain it that the trace does not rule out."""
 
     changes: tuple[str, ...]
-    """Of the model, one per unknown, as `Model.with_changes` takes them; or HELD."""
+    """Of the model, one per unknown, as `Model.with_changes` takes them; or HELD, or GAPS."""
     weighted: Weighted
     """Its weights are those of the measured run: questions have copies."""
 
@@ -63,6 +66,18 @@ def held(run: Run) -> Variation | None:
     if run.trace.share.team or not len(in_place(run.weighted)[0]):  # of a part of a run no other order is asked about
         return None
     return Variation((HELD,), dataclasses.replace(weighed(run, run.machine.model), held=True))
+
+
+def spaced(run: Run, longest: bool) -> Variation | None:
+    """Return the run in which streams leave no gap between kernels, or the longest that they may; None where the recording tells gaps.
+
+    As recorded it takes the same: only a host that is faster lets kernels be queued.
+    """
+    if not launches.guesses(run.trace, run.graph):
+        return None
+    weighted = weighed(run, run.machine.model)
+    launches.rebind(run.trace, run.trace.timeline, weighted.graph, weighted.weight, longest)
+    return Variation((GAPS,), weighted)
 
 
 @remembered(16)

@@ -10,22 +10,22 @@ from perwiz.formats import files
 from perwiz.loggps.fit.launches import begins
 from perwiz.loggps.weigh import vertex_times
 from perwiz.trace.tables import LAUNCH
-from perwiz.whatif.hypotheses.base import apply, parse_all
-from perwiz.whatif.predict import possible, predict
+from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
+from perwiz.whatif.sure.variations import GAPS
 
 BETWEEN, LAG, GAP = 1, 6, 2
 """us that the host computes ahead of each launch, from a launch to the begin of its kernel, and between kernels that are queued."""
 
 
-def job(phases, takes):
+def job(phases, takes, between=BETWEEN):
     """Return (launches, their begins and lengths), when the host waits for each phase of `(kernels, length)` from, and when it goes on, us;
-    a launch `takes` so long.
+    a launch `takes` so long, and the host computes so long `between` two.
     """
     now, end, kernels, waits = 0, -GAP, [], []
     for count, length in phases:
         for _ in range(count):
-            launch = now + BETWEEN
+            launch = now + between
             begin = max(launch + LAG, end + GAP)
             kernels.append((launch, begin, length))
             now, end = launch + takes, begin + length
@@ -34,8 +34,8 @@ def job(phases, takes):
     return kernels, waits
 
 
-def recorded(folder, phases, takes=5):
-    kernels, waits = job(phases, takes)
+def recorded(folder, phases, takes=5, between=BETWEEN):
+    kernels, waits = job(phases, takes, between)
     rank = Rank(0, 1).note("ProfilerStep#1", 0, waits[-1][1])
     for launch, begin, length in kernels:
         rank.launch("gemm", launch, begin, length, last=takes)
@@ -64,15 +64,14 @@ def test_job_in_which_nothing_is_queued(tmp_path):
     assert found.predicted.makespan == 1000 * (BETWEEN + LAG + 20 + 3) + 19 * 900
 
 
-def test_job_in_which_nothing_is_queued__range(tmp_path):
+@pytest.mark.parametrize(("asked", "takes", "between"), [("zero-time op:device_launch", 5, 0), ("speed rank:0=1e9", 0, 5)])
+def test_job_in_which_nothing_is_queued__range(tmp_path, asked, takes, between):
     """No kernel tells what a device leaves between two: nothing, or up to twice what is taken; of a job that queues some, that is told."""
-    run = replayed(recorded(tmp_path / "job", [(20, 1)]), "default", "none")
-    asked = parse_all("zero-time op:device_launch", run.trace)
-    found = possible(run, asked, apply(run.weighted, asked))
-    alone = 1000 * (BETWEEN + LAG + 20 + 3)
-    assert [one.makespan for one in found] == [alone, alone + 19 * 1800]
-    queued = replayed(recorded(tmp_path / "queued", [(20, 12)]), "default", "none")
-    assert possible(queued, asked, apply(queued.weighted, asked)) == ()
+    found = predict(recorded(tmp_path / "job", [(20, 1)], takes, between), asked, "default")
+    others = [other.makespan - found.predicted.makespan for other in found.span.others if other.changes == (GAPS,)]
+    assert others == [-19 * 900, 19 * 900]
+    queued = predict(recorded(tmp_path / "queued", [(20, 12)], takes, between), asked, "default")
+    assert not [other for other in queued.span.others if other.changes == (GAPS,)]
 
 
 def test_kernels_half_as_long(tmp_path):
