@@ -23,15 +23,19 @@ def pairs(name: str) -> str:
     return _CLASSES.get(name, f" {name}")
 
 
-def facts(machine: Machine, model: Model) -> Facts:
-    """Return the model of a machine in words: where it comes from, what that tells and what not; the value of what it does not is taken."""
+def facts(machine: Machine, model: Model, messages: int | None = None) -> Facts:
+    """Return the model of a machine in words: where it comes from, what that tells and what not; the value of what it does not is taken.
+
+    Of no messages, if their number is given, what nothing tells of them is not listed: the source says that there are none.
+    """
     if machine.given:
         return blocks.model_facts(model)
     letters, *classes = blocks.told_facts(model, [each.place for each in machine.unknown])
     found = [_protocol(known, machine) for known in machine.estimates if known.key in _PROTOCOL]
     found += _collectives(sum(known.key not in (*OF_PAIRS, *OF_ALL) for known in machine.estimates))
     told = "; ".join(filter(None, (", ".join(found), letters)))
-    lacking = [blocks.assumed(model), *_collectives(sum(unknown.key == "collectives" for unknown in machine.unknown))]
+    lacking = ["" if messages == 0 else blocks.assumed(model)]
+    lacking += _collectives(sum(unknown.key == "collectives" for unknown in machine.unknown))
     lines = [("told", told), *(("", each) for each in classes), ("not told", ", ".join(filter(None, lacking)))]
     return [("model", model.source), *((label, text) for label, text in lines if text)]
 

@@ -183,7 +183,7 @@ def closing(document: Modelled, more: Facts | None = None, short: bool = False) 
     """Return the end of a report in words: the model, if not in `short` what the trace tells of it, replay and misfit, `more`, and the
     health of the trace.
     """
-    told = machines.facts(document.machine, document.model)
+    told = machines.facts(document.machine, document.model, document.misfit.messages)
     model = (told[:1] if short else told) + facts(document.misfit, document.model, document.replay_error_ns)
     return [*words.facts(model + (more or [])), "", *blocks.health_lines(document.health, shared=False)]
 

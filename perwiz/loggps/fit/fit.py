@@ -107,8 +107,9 @@ def _source(trace: Trace, seen: Ways, recorded: Model | None, part: bool) -> str
     count, whole = trace.share.in_all("messages", len(trace.messages)), " of the whole run" if part else ""
     tells = seen.share.total(int((seen.tells & seen.home).sum()))
     told = f"{tells} of {words.several(count, 'message')}{whole}" if count else "a run without messages"
-    rest = f"of: {recorded.source}" if recorded else f"assumed, costs at most those of: {load('default').source}"
-    return f"fitted to {told}; the rest is {rest}"
+    left = "the rest is" if count or recorded else "where a change makes some, their costs are"
+    rest = f"of: {recorded.source}" if recorded else f"assumed, {'costs ' if count else ''}at most those of: {load('default').source}"
+    return f"fitted to {told}; {left} {rest}"
 
 
 def _untold(seen: Ways, told: set[str]) -> Iterator[str]:

@@ -125,7 +125,7 @@ def lines(causes: Causes | None, titles: dict[str, str], who: str, part: Part) -
         idle = "" if who == "process" else ", threads that get no more work"
         why = f"what was before the {part}" if part else f"nothing recorded: for processes that began late{idle}, or clocks are wrong"
         out.append(f"{words.duration(left)} of waiting is for {why}")
-    path = f"critical path as Scalasca defines it: {words.duration(length)}"
+    path = f"critical path, recorded times: {words.duration(length)}"
     changes = f"goes {words.several(causes.critical_path_changes, 'time')} to another {who}"
     return [*out, f"{path}, {changes}, {words.percent(above, length)} of it above the mean of all"]
 
@@ -207,7 +207,7 @@ def efficiency_lines(rows: Sequence[Efficiencies], regions: bool) -> list[str]:
         for row in kept
     ]
     estimate = words.duration(_program(rows).estimated_ideal_ns or 0)
-    guess = f"ideal: replayed, with calls and messages that take no time; Cube's estimate: {estimate}"
+    guess = f"ideal: replayed, with calls and messages that take no time; estimated from sums: {estimate}"
     more = [f"and {words.several(short, 'region')} shorter than 1 % of it (--json lists all)"] if regions and short else []
     head = ["part", "time", "ideal", "balance", "serialisation", "transfer", "communication", "parallel", *counts.heads(kept[0])]
     return [*words.table(head, lines, spare=(2, 1, 6)), *more, guess]

@@ -42,7 +42,7 @@ def text(predict: PredictDocument) -> str:
         lines += ["", "longest waits in the recorded run", *blocks.wait_lines(predict.waits_before, *head)]
     if asked and predict.waits_after:
         lines += ["", "longest waits in the predicted run", *blocks.wait_lines(predict.waits_after, "predicted", "recorded")]
-    facts = machines.facts(predict.machine, predict.model)
+    facts = machines.facts(predict.machine, predict.model, predict.misfit.messages)
     facts += [fact for network in predict.networks for fact in blocks.model_facts(network, "network")]
     facts += [("" if k else "likely", line) for k, line in enumerate(predict.collectives[:_ALGORITHMS])]
     if len(predict.collectives) > _ALGORITHMS:

@@ -136,6 +136,6 @@ def text(told: TogetherDocument) -> str:
         *([("zeroed", zeroed(told.zeroed))] if told.zeroed.calls else []),
         ("moved", f"{told.calls_moved} of {words.several(told.calls, 'call')}"),
     ]
-    model = [*machines.facts(told.machine, told.model), *misfit.facts(told.misfit, told.model, told.replay_error_ns)]
+    model = [*machines.facts(told.machine, told.model, told.misfit.messages), *misfit.facts(told.misfit, told.model, told.replay_error_ns)]
     lines = [*blocks.title(told.trace, subject, told.health), "", *words.facts(facts), "", *process_lines(told.processes, True)]
     return "\n".join([*lines, "", *words.facts(model), "", *blocks.health_lines(told.health)])

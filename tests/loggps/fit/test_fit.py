@@ -299,8 +299,8 @@ def test_fitted__without_messages_nothing_tells_any_cost():
     assert {"L_ns", "o_s_ns", "o_r_ns", "G_ns_per_byte", "S_bytes", "progress", "gap"} <= unknown(machine).keys()
     assert set(machine.model.assumed) == {*PARAMETERS, *CONVENTIONS}
     assert machine.model.source == (
-        "fitted to a run without messages; the rest is assumed, costs at most those of: LogGOPSim, defaults of its command line"
-        " (simulator.ggo)"
+        "fitted to a run without messages; where a change makes some, their costs are assumed, at most those of: LogGOPSim, defaults of"
+        " its command line (simulator.ggo)"
     )
 
 

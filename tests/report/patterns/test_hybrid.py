@@ -101,3 +101,15 @@ def test_call_paths():
     assert rows["omp_lock_contention_critical", "omp_critical"] == (3100, 1)
     line = next(line for line in text(found, False).splitlines() if line.startswith("Idle threads") and "MPI_Recv" in line)
     assert line.split()[5:6] == ["-"]
+
+
+@pytest.mark.parametrize(("idle", "listed"), [("pthread_idle", True), ("thread_idle", False)])
+def test_call_paths__threads_that_get_other_work(idle, listed):
+    """Of 1000 that a thread is idle while its process computes: told of all, by call path where it could have had a part of that work."""
+    b = Builder(1, work=0)
+    begins = b.call(b.thread(0), idle)
+    b.compute(0, 1000)
+    b.link("fork", b.call(0, "pthread_create"), begins)
+    found = document(b.trace(), causes=False)
+    assert next(row.total for row in found.metrics if row.name == "omp_idle_threads") == 1000
+    assert [row.pattern for row in found.call_paths] == ["omp_idle_threads"] * listed

@@ -20,8 +20,9 @@ def document(report: Report) -> PanelData:
     """Return blocks of facts, each with a title."""
     run = report.run
     shown = parts.model(run.weighted.model)
-    model = machines.facts(machines.machine(run.machine), shown)
-    misfit = misfits.facts(misfits.of_run(run), shown, run.replay_error, "sweep")
+    found = misfits.of_run(run)
+    model = machines.facts(machines.machine(run.machine), shown, found.messages)
+    misfit = misfits.facts(found, shown, run.replay_error, "sweep")
     blocks = [_health("Trace", report.run.trace.path, parts.health(run.health()))]
     if report.comparison:
         side = report.comparison.second
