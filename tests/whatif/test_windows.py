@@ -31,7 +31,7 @@ from perwiz.whatif.waits import Waits
 ALIKE = {
     "halo": ["zero-wait all", "speed rank:0=2"],
     "all_collectives": ["zero-wait op:MPI_Bcast"],
-    "nonblocking_collectives": ["zero-wait all"],
+    "nonblocking_collectives": ["zero-transfer all"],
     "kept_apart": ["zero-time op:MPI_Recv"],
     "eager_and_rendezvous": ["zero-wait e3,rank:1"],
     "waitall_of_three": ["zero-wait all"],

@@ -75,7 +75,7 @@ class ZeroTransfer(Hypothesis):
     ideal network. So a collective still holds everybody until its last process is there.
     """
 
-    word, stage, priced, of_parts = "zero-transfer", 3, False, True
+    word, stage, priced, of_parts, of_windows = "zero-transfer", 3, False, True, True
 
     def change(self, weighted: Weighted) -> Weighted:
         """Return the graph in which selected calls do nothing but wait."""
