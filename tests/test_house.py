@@ -275,4 +275,6 @@ def test_readme__its_commands_are_what_ci_runs():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = readme.partition("```sh\n")[2].partition("```")[0].splitlines()
     assert len(commands) == 2
-    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-2:] == commands
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert [line for line in run if line in commands] == commands
+    assert run[-1] == commands[-1]
