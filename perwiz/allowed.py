@@ -4,6 +4,7 @@ affinity, limits and control groups tell; and where it may keep what can be made
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import resource
@@ -55,8 +56,16 @@ def _allowed() -> int:
     return max(1, min([there, *(-(-quota // period) for quota, period in _quotas() if quota > 0 and period > 0)]))
 
 
-def _quotas() -> Iterator[tuple[int, int]]:
-    """Yield what each control group above this process may use, microseconds of all processors in so many of time (cgroups(7))."""
+@functools.cache
+def _quotas() -> tuple[tuple[int, int], ...]:
+    """Return what each control group above this process may use, microseconds of all processors in so many of time (cgroups(7)).
+
+    They are read once: each of the smallest steps asks how many threads it may take, and reading takes longer than such a step.
+    """
+    return tuple(_read_quotas())
+
+
+def _read_quotas() -> Iterator[tuple[int, int]]:
     for folder, version in _groups("cpu"):
         with contextlib.suppress(OSError, ValueError):
             if version == 2:

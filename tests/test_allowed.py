@@ -11,7 +11,7 @@ from perwiz.errors import UsageError
 
 @pytest.fixture
 def groups(tmp_path, monkeypatch):
-    """Return what writes files of control groups; this process is in a/b of version 2 and c of version 1, and may use 8 processors."""
+    """Yield what writes files of control groups; this process is in a/b of version 2 and c of version 1, and may use 8 processors."""
     for variable in (allowed.VARIABLE, allowed.MEMORY):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("resource.getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -29,8 +29,11 @@ def groups(tmp_path, monkeypatch):
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             (folder / name.replace("__", ".")).write_text(f"{text}\n")
+        allowed._quotas.cache_clear()
 
-    return write
+    write(".")
+    yield write
+    allowed._quotas.cache_clear()
 
 
 def test_processors__as_many_as_affinity_allows(groups):
