@@ -92,7 +92,7 @@ def read(path: str, model: Start = None, team: Team | None = None, command: str 
     if team is None:
         _tell_of_stages(path, trace)
         trace = taken(trace)
-    give_back()
+    give_back(len(trace.calls) + len(trace.regions))
     return trace
 
 

@@ -128,13 +128,22 @@ def keep_freed() -> None:
             library.mallopt(option, value)
 
 
-def give_back() -> None:
-    """Return what freed arrays took to the system: the GNU C library keeps them, after reading or building half of what is in use."""
+def give_back(rows: int) -> None:
+    """Return what freed arrays of so many rows took to the system, if there are rows for a thread: the GNU C library keeps them, after
+    reading or building half of what is in use.
+    """
+    if rows < LEAST:
+        return
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
-_OWN = threading.local()
+class _Own(threading.local):
+    memory: dict[Any, Any] | None = None
+    """What this thread remembers apart from the others; None: what all do."""
+
+
+_OWN = _Own()
 
 
 def as_process() -> None:
@@ -153,7 +162,7 @@ class Remembered(Generic[Result]):
 
     @property
     def _known(self) -> dict[tuple[int, Hashable], tuple[object, weakref.finalize[..., Any], Result]]:
-        memory = getattr(_OWN, "memory", None)
+        memory = _OWN.memory
         return self._shared if memory is None else memory.setdefault(self, {})
 
     def __call__(self, first: Any, *asked: Any) -> Result:

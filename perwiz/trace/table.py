@@ -56,7 +56,7 @@ class Table:
             raise TraceError(f"{type(self).__name__}: columns of {sorted(lengths)} rows, all must be equally long")
 
     def __len__(self) -> int:
-        return len(getattr(self, dataclasses.fields(self)[0].name))
+        return len(getattr(self, next(iter(dtypes(type(self))))))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} rows>"

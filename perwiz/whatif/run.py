@@ -335,7 +335,7 @@ def run_of(clocks: Treated, machine: Machine, weighted: Weighted, origin: Origin
     """Return the run that a weighted graph gives."""
     time = ENGINES[engine](weighted.graph, weighted.weight)
     waits = waiting(weighted, time)
-    give_back()
+    give_back(len(time))
     return Run(clocks, machine, weighted, time, recorded_waits(waits, weighted.call) if isinstance(weighted, Reordered) else waits, origin)
 
 
@@ -347,7 +347,7 @@ def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) 
     )
     if interfaces.shared(model):
         graph = interfaces.attached(trace, graph, model, interfaces.of_calls(graph, trace.timeline.calls))[0]
-    give_back()
+    give_back(graph.vertices)
     return graph
 
 

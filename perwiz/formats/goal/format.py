@@ -44,7 +44,7 @@ class Goal(Format):
         from perwiz.trace.resources import give_back
 
         told = schedule(path, progress)
-        give_back()
+        give_back(len(told.kind))
         return trace(told)
 
     def missing(self, trace: Trace) -> list[tuple[str, int]]:
