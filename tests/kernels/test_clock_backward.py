@@ -43,7 +43,7 @@ def locations(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(st.lists(locations(), max_size=2), st.sampled_from([1, 2, 10, 100]))
 def test_backward__twin(drawn, stretch):
     found, steepest = backward([begun for begun, _ in drawn], [calls for _, calls in drawn], stretch)
@@ -53,7 +53,7 @@ def test_backward__twin(drawn, stretch):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(locations(), st.sampled_from([1, 2, 10, 100]))
 def test_backward__laws(drawn, stretch):
     """Order is kept, nothing is moved backwards, no send beyond its limit, no jump itself."""

@@ -83,7 +83,7 @@ def arrays(clock_graph):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(programs(), st.sampled_from(MUS), st.sampled_from([0, 10_000, 100_000_000, 900_000_000]))
 def test_forward__twin(drawn, mu, rate):
     clock_graph, recorded = drawn
@@ -101,7 +101,7 @@ def test_forward__twin(drawn, mu, rate):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(programs(), st.sampled_from(MUS))
 def test_limits__twin(drawn, mu):
     clock_graph, recorded = drawn
@@ -115,7 +115,7 @@ def test_limits__twin(drawn, mu):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(programs())
 def test_delays__twin(drawn):
     """Compared as they are used: no class above a wider one. (Of equally late causes of a collective one stands for all.)"""

@@ -49,7 +49,7 @@ def cases(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(cases())
 def test_sweeps__twin(drawn):
     """Over the window from the first to the last change, and from there over all."""
