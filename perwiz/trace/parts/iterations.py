@@ -31,7 +31,6 @@ _MATTERS = 0.05
 """Part of the time between MPI_Init and MPI_Finalize that a loop must last."""
 _STEPS = ("step", "ProfilerStep")
 """Regions that are steps of training."""
-_FEWEST_STEPS = 2
 _EDGES = [operations.OP[name] for name in ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")]
 
 
@@ -121,16 +120,18 @@ def find(trace: Trace) -> Iterations:
 
 
 def _named(trace: Trace, where: I8, mine: I8) -> Iterations | None:
-    """Return the steps of a training job, if all processes name as many, two or more."""
+    """Return the steps of a training job, if all processes name as many: of one alone, of which layers would be told as iterations, none."""
     share = trace.share
-    if not share.any(operations.DIST[trace.calls.op[share.calls]].any()):
+    if not share.any("ProfilerStep" in trace.names or operations.DIST[trace.calls.op[share.calls]].any()):
         return None
     named = np.isin(trace.region_names, [row for row, name in enumerate(trace.names) if name in _STEPS])
     rows = [np.flatnonzero(named & (trace.regions.location == at)) for at in mine.tolist()]
     counts = share.rows(np.array([len(one) for one in rows], "i8"))
     count = int(counts[0]) if len(counts) else 0
-    if count < _FEWEST_STEPS or (counts != count).any():
+    if not count or (counts != count).any():
         return None
+    if count == 1:
+        return _none(trace, "one step is recorded, several would tell how much they vary")
     row = np.stack(rows, axis=1) if rows else np.zeros((count, 0), "i8")
     times, shape = trace.timeline.regions, (count, len(trace.locations))
     first, end, begin, stop = (np.zeros(shape, "i8") for _ in range(4))

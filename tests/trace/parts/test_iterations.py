@@ -380,6 +380,21 @@ def test_iteration_of__each_call():
     assert iteration_of(find(trace), trace).tolist() == [-1, 0, 0, 1, 1, 2, 2, -1]
 
 
+@pytest.mark.parametrize(("steps", "told"), [(1, 0), (2, 2)])
+@pytest.mark.parametrize(("step", "routine"), [("step", "dist_all_reduce"), ("ProfilerStep", "device_launch")])
+def test_training_job__layers_are_no_iterations(step, routine, steps, told):
+    """Of eight layers a step: the steps are told, and of one nothing is that repeats. A job of one rank has no collectives."""
+    b = Builder(1)
+    for _ in range(steps):
+        with b.region(0, step):
+            for _ in range(8):
+                with b.region(0, "layer"):
+                    b.compute(0, 1000)
+                    b.call(0, routine)
+    found = find(b.trace())
+    assert (len(found), found.why) == (told, "" if told else "one step is recorded, several would tell how much they vary")
+
+
 @st.composite
 def repeating(draw):
     """Draw (trace, iterations, processes): a body that begins with MPI_Bcast, so often, between MPI_Scan and MPI_Scatter; or marked."""
