@@ -102,7 +102,7 @@ def pace(domino: DominoDocument) -> Facts:
     alone = f"{who} takes that long without waiting for anybody"
     if pace.computation_ns >= pace.total_ns - pace.computation_ns:
         return [("", f"{alone}: see perwiz critical and perwiz balance")]
-    parts = {"at work in MPI calls": pace.calls_ns, "before it began": pace.start_ns, "in gaps of the model between sends": pace.gap_ns}
+    parts = {"at work in calls": pace.calls_ns, "before it began": pace.start_ns, "in gaps of the model between sends": pace.gap_ns}
     where = max(parts, key=parts.__getitem__)
     return [("", f"{alone}, {words.duration(parts[where])} of it {where}: see perwiz critical")]
 

@@ -590,7 +590,7 @@ def test_text__waits_that_cost_little():
     assert (document(falling()).pace, document(falling(), question="zero-time").pace) == (None, None)
     for took, said in (
         ((1000, 0), "rank 1 takes that long without waiting for anybody: see perwiz critical and perwiz balance"),
-        ((0, 1000), "rank 1 takes that long without waiting for anybody, 1.000 us of it at work in MPI calls: see perwiz critical"),
+        ((0, 1000), "rank 1 takes that long without waiting for anybody, 1.000 us of it at work in calls: see perwiz critical"),
     ):
         b = Builder(2, latency=12, per_byte=0, work=0)
         b.compute(1, took[0])
