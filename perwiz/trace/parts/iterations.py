@@ -120,7 +120,7 @@ def find(trace: Trace) -> Iterations:
 
 
 def _named(trace: Trace, where: I8, mine: I8) -> Iterations | None:
-    """Return the steps of a training job, if all processes name as many: of one alone, of which layers would be told as iterations, none."""
+    """Return the steps of a training job, if all processes name as many; of one alone, whose layers would be told as iterations, none."""
     share = trace.share
     if not share.any("ProfilerStep" in trace.names or operations.DIST[trace.calls.op[share.calls]].any()):
         return None
