@@ -2,8 +2,8 @@
 line, its cause first, and of regions inside of each other the innermost: what it is called says most.
 
 Of two changes A and B, B gaining no more, B says the same as A if both together gain hardly more than A alone: less than a tenth of what
-B gains alone, the cause asked first; an order of calls is that which is found alone. That costs a sweep; where one holds the other,
-nothing.
+B gains alone, the cause asked first, of two orders of calls that of more; beside anything else an order is that which is found alone.
+That costs a sweep; where one holds the other, nothing.
 
 A bound (no wait, no time in calls, a network that costs nothing) that says the same as a change which gains as much is in the line of
 that. Any other has a line of its own, and beside it the changes that gain a part of it.
@@ -333,7 +333,8 @@ class _Pairs:
         if self._left <= 0:
             return False
         self._left -= 1
-        both = [change.hypothesis for change in sorted((top, other), key=_place)]
+        orders = top.kind == other.kind == "order"  # of which the one of many calls is found once
+        both = [change.hypothesis for change in sorted((top, other), key=lambda one: -one.count if orders else _place(one))]
         try:
             together = self._asker.together(*both)
         except UsageError:

@@ -323,6 +323,27 @@ def test_zero_wait_is_a_bound_beside_what_makes_the_sender_earlier():
     assert {change.question for change in found.lines[0].includes} == told.keys() - {"advance e2"}
 
 
+def test_of_two_orders_that_of_more_calls_is_asked_first(monkeypatch):
+    """The other is then asked on top of one that was found already, however many there are of those."""
+    asked, together = list[list[str]](), Asker.together
+
+    def noted(asker, *several):
+        asked.append([str(one) for one in several])
+        return together(asker, *several)
+
+    monkeypatch.setattr(Asker, "together", noted)
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for _ in range(3):
+        b.compute(0, 500)
+        b.call(0, "Comm_rank", work=0)
+        b.compute(0, 100)
+        b.send(0, 1)
+        b.recv(1, 0)
+        b.compute(1, 300)
+    assert [line.change.question for line in ranked(b.trace(), kinds=["order"]).lines] == ["advance e8"]
+    assert asked == [["advance site:MPI_Recv before computation", "advance e8"]]
+
+
 def test_words_are_told_apart():
     assert sorted(BY) == sorted(set(BY))
     assert {word for row in ranking.KINDS for word in row.by} == set(BY)
