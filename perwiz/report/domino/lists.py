@@ -41,7 +41,8 @@ _OPEN = ("unshared", *_BETWEEN)
 
 def lists(domino: DominoDocument, rows: int | None) -> list[str]:
     """Return what somebody can do, and what there is to gain at best, each with what to paste behind `perwiz predict TRACE`, what says
-    the same, and once what to do; so many rows each. By default few, and what there is at best only where nothing can be done.
+    the same, and once what to do; so many rows each. By default few, one where none pays, and what there is at best only where nothing
+    can be done.
     """
     said, out, told = set[str](), list[str](), list[Line]()
     lists = [("what could be changed", domino.ranked, domino.lines, domino.small_lines, first_line(domino) if pays(domino) else None)]
@@ -49,15 +50,15 @@ def lists(domino: DominoDocument, rows: int | None) -> list[str]:
         lists.append((_AT_BEST, domino.at_best, domino.at_best_lines, domino.small_at_best, far_bound(domino)))
     for title, lines, total, small, above in lists:
         if total:
-            shown_lines = lines[:rows] if rows else _foremost(lines)
+            shown_lines = lines[:rows] if rows else _foremost(lines, _FEW if above else 1)
             out += ["", *_list(domino, title, shown_lines, total - small, small, above, said)]
             told += [line for line in shown_lines if not little(domino, line)]
     return [*out, *(_legend(domino, told) if told else [])]
 
 
-def _foremost(lines: Sequence[Line]) -> list[Line]:
-    """Return the first few lines that gain a good part of what the first one does, as recorded or with a processor for each process."""
-    return [line for line in lines[:_FEW] if max(line.head.gain_ns, counted(line)) >= CURE * counted(lines[0])]
+def _foremost(lines: Sequence[Line], most: int) -> list[Line]:
+    """Return the first lines that gain a good part of what the first one does, as recorded or with a processor for each process."""
+    return [line for line in lines[:most] if max(line.head.gain_ns, counted(line)) >= CURE * counted(lines[0])]
 
 
 def _list(

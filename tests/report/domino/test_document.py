@@ -356,6 +356,17 @@ def test_text__what_is_sure_beside_a_first_change_that_is_not():
     assert "\nsure " not in text(block)
 
 
+def test_text__one_line_where_none_pays():
+    """Of 1812 the first gains 500, of which starting the run takes more if all lasts 600 us; then the others are told with -n."""
+    block = document(uneven_and_late())
+    assert "\n2  250 ns  13.8 %" in text(block)
+    short = replace(block, replayed_ns=600_000)
+    assert "\n1  500 ns  27.6 %" in text(short)
+    assert "250 ns" not in text(short)
+    assert "\n3 further lines: -n 20 shows them\n" in text(short)
+    assert "\n2  250 ns  13.8 %" in text(short, 20)
+
+
 @pytest.mark.parametrize(("times", "told"), [(2, True), (1.99, False)])
 def test_text__what_may_gain_more(times, told):
     """It gains twice as much as the first change, or more, but may gain nothing."""
