@@ -61,6 +61,7 @@ TERMS = (
     ),
     Term("groups", "of iterations: neighbours that take longer or shorter together, drawn together for resampled runs"),
     Term("stretch", "what every process computes between two collectives of all, or two iterations, one behind the other", ("stretches",)),
+    Term("behind", "of calls: what a process computes from the end of each of them to its next call"),
     Term(
         "least",
         "of a gain: between what it lies in other runs, as costs and the machine may be, and with a processor per process",

@@ -339,8 +339,9 @@ def _promised(domino: DominoDocument, line: Line) -> str:
 
 
 def _asked(line: Line) -> str:
-    """Return a change as an option and in words, these first if the option is long."""
-    option, what = shown(line.head), words.shown(line.head.what, _WHAT)
+    """Return a change as an option and in words, these first if the option is long, and of long ones what is before the details."""
+    option, what = shown(line.head), line.head.what
+    what = words.shown(what if len(what) <= _WHAT else what.split(": ")[0], _WHAT)
     return f"{what} ({option})" if len(option) > _OPTION else f"{option} ({what})"
 
 

@@ -21,7 +21,7 @@ from perwiz.whatif.hypotheses.stretch import Segments
 _PART, _APART, _FEW = 0.25, 4.0, 4
 """Part of the excess of all stretches from which on one of them stands for itself; how many times as much as the others that end alike it
 then has; stretches below which nothing tells what repeats."""
-_MOST, _LITTLE, _NAME = 0.5, 0.05, 40
+_MOST, _LITTLE, _NAME = 0.5, 0.05, 60
 """What is mostly so; part of the computation of the run up to which what is before or behind is little; columns of a name."""
 
 
