@@ -29,9 +29,8 @@ class Archive:
 
     def __init__(self, path: str) -> None:
         """Raises LibraryError without the library."""
-        self._library = load()
-        self._reader = self._library.call("Reader_Open", path.encode("utf-8", "surrogateescape"))
-        self._library.call("Reader_SetSerialCollectiveCallbacks", self._reader)
+        self._library, self._path = load(), path
+        self._reader = self._opened()
         self._buffer = Buffer(self._library)
         self._offsets: list[list[Any]] = []
         """Of the clock that is read."""
@@ -40,6 +39,11 @@ class Archive:
         self._set("DefReaderCallbacks_SetClockOffsetCallback", self._clock_callbacks, self._noted)
         self.records = 0
         """Records read of the location that `events` was last asked for."""
+
+    def _opened(self) -> int:
+        reader: int = self._library.call("Reader_Open", self._path.encode("utf-8", "surrogateescape"))
+        self._library.call("Reader_SetSerialCollectiveCallbacks", reader)
+        return reader
 
     def anchor(self) -> dict[str, Any]:
         """Return what the anchor file says, by the names of the fields of Definitions."""
@@ -91,7 +95,9 @@ class Archive:
         self._library.call(name, callbacks, function)
 
     def select(self, locations: list[int]) -> None:
-        """Say whose clocks and events will be read."""
+        """Say whose clocks and events will be read, and nobody else's: the library looks for each among all that were ever selected."""
+        self._library.call("Reader_Close", self._reader)
+        self._reader = self._opened()
         for ref in locations:
             self._library.call("Reader_SelectLocation", self._reader, ref)
         for kind in ("Def", "Evt"):

@@ -56,14 +56,13 @@ class Worker:
         self._parent = parent
         self._data = os.fdopen(data, "wb")
         self._said = 0.0
-        reading = asked.path
+        self._path = reading = asked.path
         try:
             self._consumer = consumer_class(asked.consumer)
             self._archive = Archive(asked.path)
             anchor = self._archive.anchor()
             reading = f"{asked.path.removesuffix('.otf2')}.def"
             self.definitions = definitions(anchor, self._archive.found(os.stat(reading).st_size, self._alive))
-            self._archive.select([location.ref for location in self.definitions.locations])
         except Failure as failure:
             raise TraceError(f"{reading}: {failure}, must be of a sound OTF2 archive") from None
         except MemoryError:
@@ -78,6 +77,10 @@ class Worker:
     def read(self, task: Task) -> Read:
         """Return what became of some locations, their columns written to the data file."""
         told, tables, done = [], [], 0
+        try:
+            self._archive.select([location.ref for location in task.locations])
+        except Failure as failure:
+            raise TraceError(f"{self._path}: {failure}, must be the anchor file of an OTF2 archive") from None
         for location, size in zip(task.locations, task.sizes, strict=True):
             one, table = self._read(location, size, done)
             told.append(one)
