@@ -17,6 +17,7 @@ from perwiz.loggps.weigh import work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Mask, chunks
 from perwiz.trace.parts.iterations import Iterations
+from perwiz.trace.resources import give_back
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
@@ -153,27 +154,42 @@ class Found:
 
 def found_pieces(run: Run, iterations: Iterations | None) -> Found:
     """Return what repeats in a run."""
-    trace, share = run.trace, run.trace.share
-    computed, process = lengths(trace), _processes(trace)
-    here = share.has(process)
-    its, same = repeating(trace, computed, here, iterations)
-    pieces = _pieces(run, same, computed, here)
+    trace, process = run.trace, _processes(run.trace)
+    here = trace.share.has(process)
+    whole, gaps = _whole(run), len(process) - len(trace.calls)
+    its, same = repeating(trace, whole[:gaps], here, iterations)
+    give_back(len(whole))
+    pieces = _pieces(run, same, whole, here)
     any_, common = _of_any(pieces, process, trace)
+    stretches, stretch, varies = _stretches(pieces, process, same, its, trace)
+    del process, same
+    seldom = np.flatnonzero(here[:gaps] & (stretch[:gaps] < 0)) if len(any_) else np.zeros(0, "i8")
+    stretch[seldom] = len(stretches.times) + np.arange(len(seldom))
+    last = last_calls(its, varies.stretches if varies and varies.iterations else 0, trace)
+    return Found(pieces, stretches, stretch, _keys(trace, whole, seldom), any_, common, varies, last)
+
+
+def _stretches(pieces: Pieces, process: I4, same: Same, its: Iterations, trace: Trace) -> tuple[Stretches, I4, Varies | None]:
+    """Return the stretches, which one each piece is in, and what varies most, given the location of each piece and what is the same."""
     parts = parts_of(trace, process, _Longer(pieces), same.kinds * len(trace.locations), its)
     stretches, stretch = stretches_of(same.like, process, pieces.told, pieces.length, pieces.usual, parts)
-    gaps, known = pieces.gaps, len(stretches.times)
-    stretch[gaps:][~pieces.told[gaps:]] = NONE
-    seldom = np.flatnonzero(here[:gaps] & (stretch[:gaps] < 0)) if len(any_) else np.zeros(0, "i8")
-    varies = _varies(pieces, process, stretches, stretch, parts, trace)
-    stretch[seldom] = known + np.arange(len(seldom))
-    last = last_calls(its, varies.stretches if varies and varies.iterations else 0, trace)
-    return Found(pieces, stretches, stretch, _keys(trace, pieces.whole[:gaps], seldom), any_, common, varies, last)
+    stretch[pieces.gaps :][~pieces.told[pieces.gaps :]] = NONE
+    return stretches, stretch, _varies(pieces, process, stretches, stretch, parts, trace)
 
 
-def _pieces(run: Run, same: Same, computed: I8, here: Mask) -> Pieces:
-    """Return the pieces of a run, given what is the same, how long computation is, ns, and what is here."""
-    trace, graph = run.trace, run.graph
-    whole = np.concatenate([computed, run.weighted.weight[graph.start[graph.returned]]])
+def _whole(run: Run) -> I8:
+    """Return how long each piece of a run took, ns."""
+    graph, gaps = run.graph, len(run.trace.calls) + len(run.trace.locations)
+    out = np.empty(gaps + len(run.trace.calls), "i8")
+    out[:gaps] = lengths(run.trace)
+    for some in chunks(len(run.trace.calls)):
+        out[gaps:][some] = run.weighted.weight[graph.start[graph.returned[some]]]
+    return out
+
+
+def _pieces(run: Run, same: Same, whole: I8, here: Mask) -> Pieces:
+    """Return the pieces of a run, given what is the same, how long each took, ns, and what is here."""
+    trace, gaps = run.trace, len(whole) - len(run.trace.calls)
     length = _Length(whole, work(trace, run.weighted.model))
     count, usual = _usual(same, length, here, trace.share)
     origin = trace.timeline.origin
@@ -181,9 +197,9 @@ def _pieces(run: Run, same: Same, computed: I8, here: Mask) -> Pieces:
     for some in chunks(len(told)):
         told[some] &= repeats[same.own[some]]
     kind = operations.KIND[trace.calls.op]
-    told[len(computed) :] &= (kind != operations.TEST) & (kind != operations.PROBE)
+    told[gaps:] &= (kind != operations.TEST) & (kind != operations.PROBE)
     told &= not origin.predicted or bool(origin.hypotheses)
-    return Pieces(whole, length, _OfGroup(same.own, usual), _OfGroup(same.own, count), told, len(computed))
+    return Pieces(whole, length, _OfGroup(same.own, usual), _OfGroup(same.own, count), told, gaps)
 
 
 def vertices(run: Run) -> I4:
@@ -284,8 +300,11 @@ def _of_any(pieces: Pieces, process: I4, trace: Trace) -> tuple[F8, float]:
 
 def _keys(trace: Trace, length: I8, rows: I8) -> U8:
     """Return numbers that stand for chance, made of the first and last instant of each of some computations."""
-    until = np.zeros(len(length), "i8")
-    until[np.arange(len(trace.calls)) + trace.calls.location] = trace.timeline.calls.enter
-    until[trace.first_calls[1:] + np.arange(len(trace.locations))] = trace.timeline.locations.leave
-    some = until[rows]
-    return mixed(mixed((some - length[rows]).view("u8")) ^ some.view("u8"))
+    behind, out = trace.first_calls[1:] + np.arange(len(trace.locations)), np.empty(len(rows), "u8")
+    for some in chunks(len(rows)):
+        at = rows[some]
+        location = np.searchsorted(behind, at)
+        until, inside = trace.timeline.locations.leave[location], at < behind[location]
+        until[inside] = trace.timeline.calls.enter[(at - location)[inside]]
+        out[some] = mixed(mixed((until - length[at]).view("u8")) ^ until.view("u8"))
+    return out

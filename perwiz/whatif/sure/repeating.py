@@ -78,14 +78,13 @@ def _log(length: I8) -> F8:
 
 def lengths(trace: Trace) -> I8:
     """Return the time up to each call, and behind the last of each location, ns."""
-    times, first = trace.timeline, trace.first_calls
-    row, last = np.arange(len(trace.calls)) + trace.calls.location, first[1:] + np.arange(len(trace.locations))
-    out = np.zeros(len(trace.calls) + len(trace.locations), "i8")
-    out[row], out[last] = times.calls.enter, times.locations.leave
-    before = np.zeros(len(out), "i8")
-    before[row + 1] = times.calls.leave
-    before[first[:-1] + np.arange(len(trace.locations))] = times.locations.enter
-    return out - before
+    times, first, each = trace.timeline, trace.first_calls, np.arange(len(trace.locations))
+    row = np.arange(len(trace.calls), dtype="i4") + trace.calls.location
+    out = np.empty(len(trace.calls) + len(each), "i8")
+    out[row], out[first[1:] + each] = times.calls.enter, times.locations.leave
+    out[row + 1] -= times.calls.leave
+    out[first[:-1] + each] -= times.locations.enter
+    return out
 
 
 def same_computation(trace: Trace) -> I4:
