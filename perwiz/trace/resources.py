@@ -84,6 +84,19 @@ def of_graphs(edges: int) -> int:
     return edges if edges < _LARGE else 0
 
 
+def graphs_at_once(tasks: Sequence[Callable[[], Any]], edges: int) -> list[Any]:
+    """Return what each of some tasks returns that each weigh a graph of so many edges, as `at_once` and `of_graphs` have it; of large ones
+    what one has freed is given back before the next.
+    """
+    if of_graphs(edges):
+        return at_once(tasks, edges)
+    out = list[Any]()
+    for task in tasks:
+        give_back(edges)
+        out.append(task())
+    return out
+
+
 class Later(Generic[Result]):
     """A task whose result is there once it was done."""
 
@@ -213,6 +226,12 @@ class Remembered(Generic[Result]):
         with self._lock:
             self._known[key] = asked, gone, answer  # what was asked stays: nothing else takes its place
         self._forget(self._most)
+
+    def forget(self, first: object) -> None:
+        """Forget all answers about something."""
+        with self._lock:
+            for key in [key for key in self._known if key[0] == id(first)]:
+                self._known.pop(key)[1].detach()
 
     def _forget(self, most: int) -> None:
         """Forget what was not asked for longest, but for so many answers."""

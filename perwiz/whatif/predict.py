@@ -15,7 +15,7 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, Weighted
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import Later, at_once
+from perwiz.trace.resources import Later, at_once, give_back, graphs_at_once
 from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
@@ -40,7 +40,7 @@ from perwiz.whatif.rematch.written import Written
 from perwiz.whatif.run import Run, Start, check_engine, copied, known, recorded, starting, swept_makespan, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
-from perwiz.whatif.sure.noise import DRAWS
+from perwiz.whatif.sure.noise import DRAWS, noise_of
 from perwiz.whatif.sure.span import Answer, Answers, Outcome, Possible, Span, Task, answered, exactly, found_ahead, spans
 from perwiz.whatif.sure.variations import weighed
 from perwiz.whatif.waits import Waits, waiting
@@ -139,7 +139,8 @@ def predict(
     """
     asked = parse_all(hypotheses, trace)
     basis = starting(trace, model, clock, asked)
-    ahead = found_ahead(basis.clocks.trace, basis.machine, asked) if asked and not known(trace) else {}
+    ahead = found_ahead(basis.clocks.trace, basis.machine, asked, draws) if asked and not known(trace) else {}
+    give_back(len(basis.clocks.trace.calls))
     base = recorded(basis, check_engine(engine))
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
     zeroed = _zeroed(base.trace, asked)
@@ -155,9 +156,11 @@ def predict(
         lambda: _situation(base, asked),
         lambda: _recorded_waits(base, asked),
     )
-    doubts, beside, *_, launched, found, before = at_once(tasks, base.graph.edges)
+    doubts, beside, *_, launched, found, before = graphs_at_once(tasks, base.graph.edges)
+    give_back(base.graph.edges)
     drawn = answered(base, (), draws) if asked else None  # in threads itself, and takes as much memory as all of these
     found = cured(found, beside.changes) if found and beside else found
+    give_back(base.graph.edges)
     if not late:
         changing()
     changed, choices = changing.result
@@ -206,7 +209,7 @@ def between(
     if drawn is None or changed is made:
         span = span_between(base, changed, hypotheses, doubts, drawn, meanwhile, ahead)
     else:
-        span = spans(base, answered_anew(base, drawn, [(hypotheses, changed.makespan)]), hypotheses, doubts, meanwhile)[0]
+        span = spans(base, answered_anew(base, drawn, [(hypotheses, changed.makespan)]), hypotheses, doubts, [*meanwhile])[0]
     return Prediction(
         trace=trace,
         machine=base.machine,
@@ -302,7 +305,9 @@ def span_between(
     if answers is None:
         at_once(meanwhile, base.graph.edges)
         return exactly(base.trace.timeline.makespan)
-    others, ((drawn,), drawing) = possible(base, hypotheses, changed.weighted), answers.noise.drawing([changed.weighted])
+    others = possible(base, hypotheses, changed.weighted)
+    (drawn,), tasks = noise_of(base, answers.noise.draws).drawing([changed.weighted])
+    tasks += meanwhile
     found = Answer(
         lambda weighted: change(weighted, hypotheses),
         changed.makespan,
@@ -312,7 +317,7 @@ def span_between(
         answers.noise.ends(changed.weighted, changed.time),
         ahead or {},
     )
-    return spans(base, dataclasses.replace(answers, of=(found,)), hypotheses, doubts, (*drawing, *meanwhile))[0]
+    return spans(base, dataclasses.replace(answers, of=(found,)), hypotheses, doubts, tasks)[0]
 
 
 def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:

@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
@@ -91,6 +92,17 @@ def test_remembered__what_is_replaced_is_gone_before():
     assert [answer(first, word)[0] for word in "aab"] == [[], [], [False]]
 
 
+def test_remembered__forgotten_of_one_table():
+    answer, seen = asked(4)
+    one, other = Table(), Table()
+    for table in (one, other):
+        answer(table, "a")
+    answer.forget(one)
+    for table in (one, other):
+        answer(table, "a")
+    assert len(seen) == 3
+
+
 class Word:
     """A word that tells when two threads have asked for it: a question is known by its hash."""
 
@@ -160,3 +172,9 @@ def test_of_graphs__of_large_ones_one_at_a_time(monkeypatch):
     small, large = ((8 << 20) - 1, 8 << 20)
     assert (resources.of_graphs(small), resources.thread_count(resources.of_graphs(small))) == (small, 2)
     assert resources.at_once((threading.get_ident,) * 2, resources.of_graphs(large)) == [threading.get_ident()] * 2
+    given = list[str]()
+    monkeypatch.setattr(resources, "give_back", lambda rows: given.append(f"{rows} given back"))
+    resources.graphs_at_once((partial(given.append, "one"), partial(given.append, "two")), large)
+    assert given == [f"{large} given back", "one", f"{large} given back", "two"]
+    meeting = threading.Barrier(2, timeout=60)
+    assert sorted(resources.graphs_at_once((meeting.wait, meeting.wait), small)) == [0, 1]

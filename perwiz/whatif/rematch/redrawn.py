@@ -15,7 +15,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.rematch.programs import rewired
 from perwiz.whatif.rematch.rematched import Handed, handed_out
 from perwiz.whatif.run import Run, makespan
-from perwiz.whatif.sure.noise import Noise
+from perwiz.whatif.sure.noise import Noise, noise_of
 from perwiz.whatif.sure.span import Answer, Answers
 
 FEWEST, VERTICES = 10, 20_000_000
@@ -55,10 +55,10 @@ def answered_anew(base: Run, drawn: Answers, asked: Sequence[tuple[Sequence[Hypo
     """Return the answers of a run to each of some hypotheses, given the makespan, ns, that it is known to have so: matched anew in all runs
     that are drawn, of the recorded one, too, and under other models. `drawn` are those of the run that keep who got which message.
     """
-    handed = handed_out(base.trace)
+    handed, noise = handed_out(base.trace), noise_of(base, drawn.noise.draws)
     several = [(Again(handed, hypotheses), makespan) for hypotheses, makespan in asked]
-    recorded = dataclasses.replace(drawn.recorded, drawn=Again(handed, ()).drawn(drawn.noise, base))
-    of = [Answer(again.question, makespan, again.drawn(drawn.noise, base)) for again, makespan in several]
+    recorded = dataclasses.replace(drawn.recorded, drawn=Again(handed, ()).drawn(noise, base))
+    of = [Answer(again.question, makespan, again.drawn(noise, base)) for again, makespan in several]
     return dataclasses.replace(drawn, recorded=recorded, of=tuple(of))
 
 

@@ -29,6 +29,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import F4, F8, I4, I8, U8, chunks
 from perwiz.trace.parts.iterations import Iterations
-from perwiz.trace.resources import at_once, map_threads, remembered, thread_count
+from perwiz.trace.resources import at_once, give_back, map_threads, remembered, thread_count
 from perwiz.trace.tables import NONE
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run
@@ -134,6 +135,12 @@ class Noise:
         """By which part another recording takes longer or less, see DIFFER: 0 where nothing repeats, or all that does repeats exactly."""
         return DIFFER if self.varies is not None and self.varies.relative > 0 else 0.0
 
+    @property
+    def told(self) -> Noise:
+        """What is told of it, without what runs are drawn by, which takes memory."""
+        graph, whole, stretch, more, share = _NOTHING
+        return dataclasses.replace(self, graph=graph, whole=whole, stretch=stretch, more=more, share=share)
+
     def drawn(self, weighted: Weighted) -> F8:
         """Return the makespans, ns, of runs drawn of a weighted graph, the same runs of each graph; none if nothing repeats.
 
@@ -147,7 +154,7 @@ class Noise:
         at_once(tasks, 0 if several[0].trace.share.team else len(tasks) * several[0].graph.edges)  # who asks others does so in one order
         return drawn
 
-    def drawing(self, several: Sequence[Weighted]) -> tuple[list[F8], list[Callable[[], None]]]:
+    def drawing(self, several: Sequence[Weighted]) -> tuple[list[F8], list[Callable[[], Any]]]:
         """Return what `drawn_of` does, not yet filled, and the tasks that fill it, each with some runs of all graphs."""
         if self.varies is None or not self.draws:
             return [np.zeros(0) for _ in several], []
@@ -277,18 +284,27 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
     Of a part of a trace nothing else than what is of its own calls and locations is drawn.
     """
+    noise, pieces = _noise(run, iterations)
+    whole, vertex = np.zeros(run.graph.vertices, "i8"), vertices(run)
+    for some in chunks(len(vertex)):
+        whole[vertex[some]] = pieces[some]
+    return dataclasses.replace(noise, whole=whole)
+
+
+def _noise(run: Run, iterations: Iterations | None) -> tuple[Noise, I8]:
+    """Return the noise of a run without the `whole` of its vertices, and that of its pieces."""
     found = found_pieces(run, iterations)
-    pieces, stretches, vertex, size = found.pieces, found.stretches, vertices(run), run.graph.vertices
-    whole, stretch = np.zeros(size, "i8"), np.full(size, NONE, "i4")
-    more, share = np.zeros((2, size), "f4")
+    give_back(run.graph.edges)
+    stretches, vertex, size = found.stretches, vertices(run), run.graph.vertices
+    stretch, (more, share) = np.full(size, NONE, "i4"), np.zeros((2, size), "f4")
     place = np.concatenate([np.argsort(stretches.order), np.arange(len(found.seldom)) + len(stretches.times), [NONE]])
     for some in chunks(len(vertex)):
         at = vertex[some]
-        whole[at], stretch[at] = pieces.whole[some], place[found.stretch[some]]
+        stretch[at] = place[found.stretch[some]]
         more[at], share[at] = found.shares(some)
-    return Noise(
+    noise = Noise(
         graph=run.graph,
-        whole=whole,
+        whole=_NO_PIECES,
         stretch=stretch,
         more=more,
         share=share,
@@ -299,3 +315,4 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
         draws=DRAWS,
         last=found.last,
     )
+    return noise, found.pieces.whole

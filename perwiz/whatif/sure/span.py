@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, I8
-from perwiz.trace.resources import at_once, of_graphs, remembered, thread_count
+from perwiz.trace.parts.iterations import find
+from perwiz.trace.resources import at_once, give_back, graphs_at_once, of_graphs, remembered, thread_count
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change
@@ -26,7 +27,7 @@ from perwiz.whatif.run import Run, makespan, swept_makespan
 from perwiz.whatif.sure.alone import alone
 from perwiz.whatif.sure.chance import Chance, chance, differs
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
-from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, noise_of
+from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, found_noise, noise_of
 from perwiz.whatif.sure.parts import LEAST
 from perwiz.whatif.sure.pieces import Varies
 from perwiz.whatif.sure.swept import passed
@@ -154,6 +155,7 @@ class Answers:
     """What was asked about a run, and the run itself as it was recorded."""
 
     noise: Noise
+    """What is `told` of it."""
     recorded: Answer
     of: tuple[Answer, ...]
     part: int
@@ -248,7 +250,7 @@ def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Ans
         found += [_answer(noise, *one) for one in zip(some, weighted, drawn, strict=True)]
     after = selectors.after_init(run.trace)
     part = after if after is not None and 0 < after < recorded.makespan else recorded.makespan
-    return Answers(noise, recorded, tuple(found), part)
+    return Answers(noise.told, recorded, tuple(found), part)
 
 
 def _answer(noise: Noise, question: Question, weighted: Weighted, drawn: F8) -> Answer:
@@ -281,17 +283,18 @@ def span_under(run: Run, hypotheses: Sequence[Hypothesis], draws: int = DRAWS) -
 
 
 def spans(
-    run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None, beside: Sequence[Task] = ()
+    run: Run, answers: Answers, hypotheses: Sequence[Hypothesis] = (), doubts: Doubts | None = None, beside: list[Task] | None = None
 ) -> list[Span]:
     """Return the span of each answer, the unknowns of the machine varied one at a time and then all to where each answer is smallest and
     largest; the model is varied, too, where more than a few messages contradict it.
 
     `hypotheses` are those of the questions that change messages: they may need further edges. `doubts` are those of the run, whose
-    weights are read without. `beside` are tasks that are done meanwhile, such as those that draw runs of the answers.
+    weights are read without. `beside` are tasks that are done meanwhile, and taken out of the list, such as those that draw runs of the
+    answers: of a large run before, and what they draw from is let go of, as what is otherwise takes memory.
     """
     found, doubts = [_Found(answer) for answer in answers.of], doubts or doubts_of(run)
     more = [*doubts.against, *_opened(run.machine, hypotheses)]
-    _tell_of_each(run, found, more, hypotheses, beside)
+    _tell_of_each(run, found, more, hypotheses, [] if beside is None else beside)
     _tell_alone(run, found)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
@@ -299,20 +302,24 @@ def spans(
         for one in found:
             if combined is not None and changes in one.together():
                 one.tell("", one.under(combined))
-    return [one.span(answers, run) for one in found]
+    noise = cache(partial(_noise, answers.noise.draws, run))
+    return [one.span(answers, run, noise) for one in found]
 
 
-def found_ahead(trace: Trace, machine: Machine, hypotheses: Sequence[Hypothesis]) -> dict[str, Outcome]:
+def found_ahead(trace: Trace, machine: Machine, hypotheses: Sequence[Hypothesis], draws: int = 0) -> dict[str, Outcome]:
     """Return what the run of a trace of treated clocks becomes under hypotheses, per change of the model that nothing rules out and that
-    gives it another graph: found while no run is held, as such a graph takes as much memory as the recorded one.
+    gives it another graph: found while no run is held, as such a graph takes as much memory as the recorded one. So are its iterations, if
+    there will be `draws`.
     """
 
     def outcome(end: str) -> Outcome | None:
         variation = varied_anew(trace, machine.model, (end,), hypotheses)
         return _outcome(lambda weighted: change(weighted, hypotheses), variation) if variation else None
 
+    if draws:
+        find(trace)  # which remembers them
     ends = [end for _, end in single(machine, _opened(machine, hypotheses))]
-    outcomes = at_once([partial(outcome, end) for end in ends], of_graphs(_EDGES * len(trace.calls)))
+    outcomes = graphs_at_once([partial(outcome, end) for end in ends], _EDGES * len(trace.calls))
     return {end: outcome for end, outcome in zip(ends, outcomes, strict=True) if outcome is not None}
 
 
@@ -328,7 +335,20 @@ def _outcome(question: Question, variation: Variation) -> Outcome:
         return tuple(end for end in variation.changes if end != HELD)  # a process in a call holds nobody for good
 
 
-def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis], beside: Sequence[Task]) -> None:
+def _noise(draws: int, run: Run) -> Noise:
+    """Return the noise of a recorded run, whose weights are read without: found anew if it was let go of."""
+    known = noise_of.told(run, draws)
+    return known or noise_of(dataclasses.replace(run, weighted=weighed(run, run.machine.model)), draws)
+
+
+def _let_go(run: Run) -> None:
+    """Let go of what runs are drawn from."""
+    drawn_as_recorded.forget(run.weighted)
+    noise_of.forget(run)
+    found_noise.forget(run)
+
+
+def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis], beside: list[Task]) -> None:
     """Tell answers what they become where one thing is otherwise that is unknown, held or fitted, in order.
 
     What is otherwise takes memory: of several answers, which then are found at once, one thing after the other, and so is what a large run
@@ -365,9 +385,13 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         *(partial(cheaper, model) for model in run.machine.off),
     ]
     apart = len(found) >= thread_count(few)
-    outcomes = [task() for task in tasks] if apart else at_once([*tasks, *beside], rows)
     if apart:
         at_once(beside, rows)
+        beside.clear()
+    if not few and not run.trace.share.team:
+        _let_go(run)
+        give_back(run.graph.edges)
+    outcomes = [task() for task in tasks] if apart else at_once([*tasks, *beside], rows)
     for key, several in zip(keys, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)
@@ -435,8 +459,8 @@ class _Found:
         sides = ([possible.changes[0] for unknown, possible in sorted(side.items()) if unknown] for side in (self._least, self._most))
         return [tuple(changes) for changes in sides if len(changes) > 1]
 
-    def span(self, answers: Answers, run: Run) -> Span:
-        """Return the smallest and the largest makespan, given the recorded run, whose weights are read without."""
+    def span(self, answers: Answers, run: Run, noise_again: Callable[[], Noise]) -> Span:
+        """Return the smallest and the largest makespan, given the recorded run, whose weights are read without, and what its noise is."""
         now, noise = self._answer.makespan, answers.noise
         around = noise.around(self._answer.drawn, now, answers.recorded.makespan - answers.part)
         ends = [min(self._least.values(), key=_makespan, default=None), max(self._most.values(), key=_makespan, default=None)]
@@ -444,10 +468,10 @@ class _Found:
         times = [now, *map(_makespan, others)]
         least, most = max(min(times) - around.least, 0), max(times) + around.most
         gain, costs = answers.gain(self._answer, times, (least, most)), round(NINE_OF_TEN * math.hypot(*self.costs))
-        gain = dataclasses.replace(gain, chance=self._chance(answers, run, gain.mean)) if gain else None
+        gain = dataclasses.replace(gain, chance=self._chance(answers, run, noise_again, gain.mean)) if gain else None
         return Span(least, most, around, noise.varies, tuple(others), tuple(self._stops), gain, costs, noise.draws > 0, self.alone)
 
-    def _chance(self, answers: Answers, run: Run, mean: int) -> Chance | None:
+    def _chance(self, answers: Answers, run: Run, noise: Callable[[], Noise], mean: int) -> Chance | None:
         """Return why drawn runs gain another amount than the recorded one, if they do: one that is no single piece only where the mean that
         is told differs, too.
         """
@@ -456,7 +480,7 @@ class _Found:
         if not differs(gained, drawn, answers.part):
             return None
         recorded, again = (weighed(run, run.machine.model) for _ in range(2))
-        found = chance(answers.noise, recorded, self._answer.question(again), gained, drawn)
+        found = chance(noise(), recorded, self._answer.question(again), gained, drawn)
         return found if found.piece or differs(gained, mean, answers.part) else None
 
 

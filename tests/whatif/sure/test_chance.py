@@ -8,6 +8,7 @@ from build import Builder, hand_model
 from perwiz.report import spans
 from perwiz.whatif.predict import predict
 from perwiz.whatif.sure.chance import Chance, Piece, differs
+from perwiz.whatif.sure.pieces import found_pieces
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,20 @@ def test_chance__what_makes_one():
     """Without that call the run gains what it takes beyond 3000, which few others have."""
     gain = found(steps(work=9000), "zero-time e30")[1]
     assert (gain.chance.hides, gain.chance.piece.call, gain.chance.piece.took) == (False, 30, 9000)
+
+
+def test_chance__of_a_large_run(monkeypatch):
+    """What runs are drawn from is let go of before the machine is varied, and found anew for what tells why gains differ."""
+    expected, noises = found(steps(), "speed rank:1=2")[1], []
+
+    def pieces(*asked):
+        noises.append(asked)
+        return found_pieces(*asked)
+
+    monkeypatch.setattr("perwiz.whatif.sure.span.of_graphs", lambda edges: 0)
+    monkeypatch.setattr("perwiz.whatif.sure.noise.found_pieces", pieces)
+    assert found(steps(), "speed rank:1=2")[1] == expected
+    assert len(noises) == 2
 
 
 def test_chance__of_no_single_piece():

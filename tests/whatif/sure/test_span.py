@@ -166,6 +166,15 @@ def test_found_ahead__what_has_a_graph_of_its_own():
     assert ahead(crossed(), "move e1 before e0") == {"S_bytes=0": ("S_bytes=0",)}
 
 
+def test_found_ahead__iterations_where_runs_are_drawn(monkeypatch):
+    """They are looked for while no run is held."""
+    looked, basis = [], starting(in_time(), hand_model(), "none", "zero-wait all")
+    monkeypatch.setattr("perwiz.whatif.sure.span.find", looked.append)
+    for draws in (0, 200):
+        found_ahead(basis.clocks.trace, basis.machine, basis.hypotheses, draws)
+    assert looked == [basis.clocks.trace]
+
+
 def test_found_ahead__is_not_asked_again(monkeypatch):
     """Nothing is weighed under S = 0 while the recorded run is held."""
     monkeypatch.setattr("perwiz.whatif.sure.span.varied", lambda run, changes, *_: pytest.fail(changes) if "S_bytes=0" in changes else None)
