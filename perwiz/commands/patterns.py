@@ -86,7 +86,7 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     from perwiz.report.patterns.causes import reference
     from perwiz.report.patterns.text import text
     from perwiz.trace.tied import tied_part
-    from perwiz.whatif.run import replayed
+    from perwiz.whatif.run import iterating, replayed
 
     if args.reference is not None and args.no_causes:
         raise UsageError("--reference: needs the efficiencies, which --no-causes leaves out")
@@ -98,7 +98,8 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
     compared = None if args.reference is None else tied_part(files.part(args.reference, args.iterations)[0])
     trace, machine = files.part(args.trace, args.iterations, options.machine(args), team, "patterns")
-    replay = replayed(arranged(trace, args.topology), machine, args.clock, also=lambda trace, _: causes_elsewhere(trace))
+    begun = iterating if team is None else replayed  # several look for no iterations
+    replay = begun(arranged(trace, args.topology), machine, args.clock, also=lambda trace, _: causes_elsewhere(trace))
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)

@@ -27,6 +27,7 @@ from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import distinct
 from perwiz.trace.origin import Origin
+from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import give_back, remembered
 from perwiz.trace.spread.part import with_calls
 from perwiz.trace.spread.share import ALONE, Part, Share
@@ -153,6 +154,17 @@ def replayed(
     `also` is as in `starting`. Raises UsageError for an unknown engine, and as that.
     """
     return recorded(starting(trace, model, clock, hypotheses, also), check_engine(engine))
+
+
+def iterating(trace: Trace, model: Start = None, clock: str = "clc", also: Callable[[Trace, Machine], I8] | None = None) -> Run:
+    """Return what `replayed` does, of a run whose iterations will be asked for: they are found before it is held, and remembered, as that
+    takes as much memory.
+    """
+    basis = starting(trace, model, clock, also=also)
+    if not known(trace):
+        find(basis.clocks.trace)
+        give_back(len(basis.clocks.trace.calls))
+    return recorded(basis)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from perwiz.whatif.predict import Prediction, predict
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.ranking import Ranking, rank
 from perwiz.whatif.rematch.rematched import Rematched, rematched
-from perwiz.whatif.run import Run, Start, based, changed, machine_of, replayed, under
+from perwiz.whatif.run import Run, Start, based, changed, iterating, machine_of, replayed, under
 from perwiz.whatif.stages import go_on
 from perwiz.whatif.waits import Waits
 from perwiz.whatif.worth.domino import Domino, domino_of
@@ -169,7 +169,7 @@ def gathered(
     """
     asked, machine = parse_all(hypotheses, trace), machine_of(model, trace)
     tell(0, 5)
-    run = replayed(trace, machine, clock)
+    run = iterating(trace, machine, clock)
     keep_as_measured(run.weighted)  # questions have copies of the weights
     tell(1, 5)
     domino = domino_of(run)

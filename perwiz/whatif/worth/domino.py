@@ -27,7 +27,7 @@ from perwiz.loggps.weigh import keep_as_measured
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace
-from perwiz.whatif.run import Run, Start, in_rounds, replayed
+from perwiz.whatif.run import Run, Start, in_rounds, iterating
 from perwiz.whatif.worth import worth
 
 LISTED = 100
@@ -114,7 +114,7 @@ def domino(trace: Trace, model: Start = None, clock: str = "clc", question: str 
     `advance by REGION` (the instance of the region that this lies in does); `model` and `clock` are those of `predict`; `tell` is
     told how many calls of how many are tried, where that takes long. Raises UsageError, ModelError, ClockError.
     """
-    run = replayed(trace, model, clock)
+    run = iterating(trace, model, clock)
     keep_as_measured(run.weighted)  # questions have copies of the weights
     return domino_of(run, question, tell)
 
