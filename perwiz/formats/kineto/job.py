@@ -71,36 +71,28 @@ class Job:
                 rank.count_from(*told)
 
     def _check(self) -> None:
-        """Raise TraceError for files that are not of one job."""
-        first = self.ranks[0]
-        hosts = {first.host: first}
+        """Leave out the files that are of another job than most. Raises TraceError where no job has most of them, or a rank has two."""
         for one, other in zip(self.ranks, self.ranks[1:], strict=False):
             if one.rank == other.rank and (one.end() <= other.start() or other.end() <= one.start()):
                 raise TraceError(f"{other.path}: another window of rank {one.rank} than {one.path}, must be {self._window()}")
             if one.rank == other.rank:
                 why = "both are" if one.sure and other.sure else "neither tells its rank, both are taken as"
                 raise TraceError(f"{other.path}: {why} rank {one.rank} with {one.path}, must be of another rank")
-        for rank in self.ranks[1:]:
-            if rank.world and first.world and rank.world != first.world:
-                sizes = f"of a job of {rank.world} ranks, {first.path} of one of {first.world}"
-                raise TraceError(f"{rank.path}: {sizes}: must be of one job")
-            for other in (first, hosts.setdefault(rank.host, rank)):
-                apart = max(rank.start() - other.end(), other.start() - rank.end())
-                if apart > (0 if rank.host and rank.host == other.host else _APART):
-                    raise TraceError(f"{rank.path}: {duration(apart)} from {other.path}: must be of one run")
-        self._check_groups()
-
-    def _check_groups(self) -> None:
-        """Raise TraceError if two files name a group alike, with a rank in both, that has other ranks in one."""
-        told: dict[str, dict[tuple[int, ...], Rank]] = defaultdict(dict)
+        jobs: list[_Together] = []
         for rank in self.ranks:
-            for group in rank.groups.values():
-                known = told[group.name]
-                for ranks, other in () if group.ranks in known else known.items():
-                    if not set(ranks).isdisjoint(group.ranks):
-                        named = f"process group {shown(group.name)} of {_ranks(group.ranks)}, in {other.path} of {_ranks(ranks)}"
-                        raise TraceError(f"{rank.path}: {named}: must be of one job")
-                known[group.ranks] = rank
+            job = next((job for job in jobs if not job.against(rank)), None)
+            if job is None:
+                jobs.append(job := _Together())
+            job.add(rank)
+        most = max(jobs, key=lambda job: len(job.ranks))
+        if 2 * len(most.ranks) <= len(self.ranks):
+            raise TraceError(jobs[0].against(jobs[1].ranks[0]))
+        for rank in (rank for job in jobs if job is not most for rank in job.ranks):
+            if why := most.against(rank):
+                self.faults.append(f"{why}: left out")
+            else:
+                most.add(rank)
+        self.ranks = sorted(most.ranks, key=lambda rank: rank.rank)
 
     def _window(self) -> str:
         """Return in words what to give of windows of a schedule that repeats: the file of the first one of each rank."""
@@ -146,6 +138,45 @@ class Job:
         hosts = list(dict.fromkeys(rank.host for rank in self.ranks if rank.host))
         place = {host: k for k, host in enumerate(hosts)}
         return tuple(hosts), np.array([place.get(rank.host, -1) for rank in self.ranks], "i4")
+
+
+class _Together:
+    """Files that can be of one job."""
+
+    def __init__(self) -> None:
+        self.ranks: list[Rank] = []
+        self._of_host: dict[str | None, Rank] = {}
+        """The first of each host."""
+        self._groups: dict[str, dict[tuple[int, ...], Rank]] = defaultdict(dict)
+        """Per name of a process group its members, and the first file that tells them."""
+
+    def add(self, rank: Rank) -> None:
+        """Take a file that is not against these."""
+        self.ranks.append(rank)
+        self._of_host.setdefault(rank.host, rank)
+        for group in rank.groups.values():
+            self._groups[group.name].setdefault(group.ranks, rank)
+
+    def against(self, rank: Rank) -> str:
+        """Return why a file is not of this job, in a line that names it; nothing if it can be."""
+        first = self.ranks[0]
+        if rank.world and first.world and rank.world != first.world:
+            return f"{rank.path}: of a job of {rank.world} ranks, {first.path} of one of {first.world}: must be of one job"
+        for other in (first, self._of_host.get(rank.host, first)):
+            apart = max(rank.start() - other.end(), other.start() - rank.end())
+            if apart > (0 if rank.host and rank.host == other.host else _APART):
+                return f"{rank.path}: {duration(apart)} from {other.path}: must be of one run"
+        return self._against_groups(rank)
+
+    def _against_groups(self, rank: Rank) -> str:
+        """Return why not by a group that has the same name, a rank in both, and other ranks here."""
+        for group in rank.groups.values():
+            known = self._groups.get(group.name, {})
+            for ranks, other in () if group.ranks in known else known.items():
+                if not set(ranks).isdisjoint(group.ranks):
+                    named = f"process group {shown(group.name)} of {_ranks(group.ranks)}, in {other.path} of {_ranks(ranks)}"
+                    return f"{rank.path}: {named}: must be of one job"
+        return ""
 
 
 def _ranks(ranks: tuple[int, ...]) -> str:

@@ -348,8 +348,8 @@ def test_read__files_of_several_kinds(tmp_path):
 
 REFUSALS = [
     (
-        [Rank(0, 3).op("a", 1, 1), *(Rank(rank, 3, host_name="n").op("a", 1e6 * rank, 1) for rank in (1, 2))],
-        "/rank2.json: 1.000 s from {folder}/rank1.json: must be of one run",
+        [Rank(rank, 4, host_name="n").op("a", 1e6 * (rank > 1), 1) for rank in range(4)],
+        "/rank2.json: 1.000 s from {folder}/rank0.json: must be of one run",
     ),
     ([Rank(0), Rank(1)], "no file can be read ({folder}/rank0.json: no event of an operator, a kernel or a launch, must have some)"),
     (
@@ -547,6 +547,27 @@ def test_read__what_is_no_trace_is_named(tmp_path):
         (tmp_path / "job" / name).write_text(text)
     why = "no trace of the PyTorch profiler, though named like that of a rank: left out"
     assert files.read(path).faults == tuple(f"{path}/{name}: {why}" for name in ("rank2.json", "rank3.json.gz"))
+
+
+LEFT_OUT = [
+    (
+        [Rank(0, 3).op("a", 1, 1), *(Rank(k, 3, host_name="n").op("a", 1e6 * k, 1) for k in (1, 2))],
+        2,
+        "1.000 s from {rank1}: must be of one run",
+    ),
+    ([Rank(k, 3, host_name="n").op("a", 1e6 * (k > 0), 1) for k in range(3)], 0, "1.000 s from {rank1}: must be of one run"),
+    ([Rank(k, 4 if k == 1 else 3).op("a", 1, 1) for k in range(3)], 1, "of a job of 4 ranks, {rank0} of one of 3: must be of one job"),
+]
+
+
+@pytest.mark.parametrize(("ranks", "left_out", "why"), LEFT_OUT)
+def test_read__the_file_of_another_job_is_left_out(tmp_path, ranks, left_out, why):
+    """Two of three files are of one job: one begins a second later than one of its host, or a second earlier, or is of another size."""
+    path = put(tmp_path / "job", *ranks)
+    trace = files.read(path)
+    paths = {f"rank{k}": f"{path}/rank{k}.json" for k in range(3)}
+    assert f"{path}/rank{left_out}.json: {why.format(**paths)}: left out" in trace.faults
+    assert {*trace.locations.process.tolist()} == {0, 1, 2} - {left_out}
 
 
 def test_read__a_rank_of_another_job(tmp_path):
