@@ -409,14 +409,14 @@ class Builder:
 
     def _simulate(self, messages):
         causes = self._causes(messages)
-        clock, place, moved = [0] * len(self.places), [0] * len(self.places), True
+        clock, place, stuck = [0] * len(self.places), [0] * len(self.places), 0
         self.times = {}
-        while moved:
-            moved = False
+        while stuck < 2:  # calls that are entered in one round, and wait, may let others return in the next
+            stuck += 1
             for rank, steps in enumerate(self.steps):
                 while place[rank] < len(steps) and self._step(rank, steps[place[rank]], clock, causes):
                     place[rank] += 1
-                    moved = True
+                    stuck = 0
         assert all(place[rank] == len(steps) for rank, steps in enumerate(self.steps)), "this program never ends"
         self.clock = clock
 
