@@ -74,10 +74,9 @@ def lacking(state: Health, run: str = "") -> Facts:
     """
     told, ranks = [*unreturned(state), *([state.ends_early] if state.ends_early else [])], state.missing_ranks
     if ranks:
-        nothing = (
-            f"nothing of rank{'s' * (len(ranks) > 1)} {listed(ranks)}: waiting for {'them' if len(ranks) > 1 else 'it'} in collectives"
-        )
-        told.append(f"{nothing} cannot be told from transfer")
+        who, them, traces = ("ranks", "them", "their traces") if len(ranks) > 1 else ("rank", "it", "its trace")
+        nothing = f"nothing of {who} {listed(ranks)}: waiting for {them} in collectives cannot be told from transfer"
+        told.append(f"{nothing}; bring {traces} first")
     if several := "; ".join(f"{name}: {number}" for name, number in (state.holes or state.repairs).items()):
         told.append(several if state.holes else f"what is inferred may be otherwise: {several}")
     more = f" (and {len(state.faults) - 1} more)" if len(state.faults) > 1 else ""

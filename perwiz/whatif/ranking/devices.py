@@ -11,9 +11,12 @@ from perwiz.trace.parts.pipeline import pipelines
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.waits import hidden
 from perwiz.whatif.ranking.change import Asker, Change, NoneThereError
+from perwiz.whatif.ranking.situations import BARRIERS
 
 _LAUNCH, _IDLE = operations.OP["device_launch"], operations.OP["device_idle"]
 _TALKS = operations.DIST & operations.OF_PROCESSES
+_TALKS[BARRIERS] = False
+"""What brings something that is needed later: a barrier is left out, not hidden."""
 _SCHEDULES = (
     ("micro-batches 2", "twice as many micro-batches, or two parts of the model on each rank", False),
     ("micro-batches many", "pipelines fill and drain in no time: a schedule without bubbles", True),

@@ -78,6 +78,7 @@ _OF_WINDOWS = {
 """What a call on a window waits for; anything else lets MPI of its target make progress."""
 BARRIERS = [operations.OP[name] for name in ("MPI_Barrier", "MPI_Ibarrier")]
 BARRIERS += [operations.OP[f"shmem_{name}"] for name in ("barrier_all", "barrier", "sync_all", "sync")]
+BARRIERS.append(operations.OP["dist_barrier"])
 
 
 def situation(run: Run, change: Change) -> str:

@@ -17,10 +17,11 @@ from perwiz.formats.kineto.rank import numbered
 from perwiz.trace import operations, tables
 from perwiz.trace.tied import processors
 from perwiz.whatif.health import health
-from perwiz.whatif.ranking import computation, devices
-from perwiz.whatif.ranking.change import Asker
+from perwiz.whatif.ranking import computation, devices, instant
+from perwiz.whatif.ranking.change import Asker, NoneThereError
 from perwiz.whatif.ranking.plan import plan
 from perwiz.whatif.ranking.ranking import rank as ranked
+from perwiz.whatif.ranking.situations import situation
 from perwiz.whatif.run import replayed
 from soundness import sound
 
@@ -675,6 +676,17 @@ def test_hide__full_overlap(tmp_path, capsys):
     assert (hidden.question, hidden.makespan, hidden.bound) == ("hide op:dist_all_reduce", asker.run.makespan - 10_000, True)
     with pytest.raises(UsageError, match="no other stream or thread of their process waits for these calls"):
         perwiz.predict(perwiz.read(put(tmp_path / "two", *two_ranks())), ["hide op:dist_all_reduce"])
+
+
+def test_barrier__is_left_out_not_hidden(tmp_path):
+    """Each rank waits 65 and 35 for its thread, which meets the other's in a barrier until 80: nothing comes of it that could be hidden."""
+    ranks = [Rank(k).note("ProfilerStep#0", 0, 120).op("c10d::barrier", at, 5) for k, at in enumerate((10, 40))]
+    ranks = [one.note("gloo:barrier", at + 6, 74 - at, 2).op("aten::add", 85, 5) for one, at in zip(ranks, (10, 40), strict=True)]
+    asker = Asker(replayed(perwiz.read(put(tmp_path / "job", *ranks))))
+    with pytest.raises(NoneThereError, match="^no communication runs beside computation$"):
+        devices.overlap(asker)
+    found = {change.question: situation(asker.run, change) for change in instant.collectives(asker)}
+    assert found == {"zero-time site:dist_barrier": "wait at barrier"}
 
 
 def summing(rank, first, ends, sync="cudaStreamSynchronize", backward=()):

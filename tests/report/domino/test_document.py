@@ -1012,15 +1012,17 @@ def test_limits__small_parts_stand_below():
     assert answer.other(replace(bare, end_ns=4)) == []
 
 
-@pytest.mark.parametrize(("world", "who"), [(2, "rank 1: waiting for it"), (3, "ranks 1, 2: waiting for them")])
-def test_missing_ranks(world, who):
+@pytest.mark.parametrize(
+    ("world", "who", "bring"), [(2, "rank 1: waiting for it", "its trace"), (3, "ranks 1, 2: waiting for them", "their traces")]
+)
+def test_missing_ranks(world, who, bring):
     """Who is missing in a collective is named, and nobody is told to call it less often: the wait may be all there is to it."""
     b = Builder(1)
     everyone = b.comm("everyone", range(world))
     b.compute(0, 100)
     b.join(0, "Allreduce", comm=everyone, work=300)
     block = document(b.trace())
-    assert lines(block, "incomplete") == f"nothing of {who} in collectives cannot be told from transfer"
+    assert lines(block, "incomplete") == f"nothing of {who} in collectives cannot be told from transfer; bring {bring} first"
     assert text(block).split("\n\n")[1].startswith("incomplete    ")
     assert block.health.missing_ranks == block.limits.missing_ranks == [*range(1, world)]
     limited = lines(block, "limited by")

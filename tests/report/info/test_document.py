@@ -299,7 +299,7 @@ def test_text__threads_communicators_and_who_made_it():
     locations = dataclasses.replace(trace.locations, process=trace.locations.process // 2, thread=trace.locations.process % 2)
     trace = dataclasses.replace(trace, locations=locations, properties={"made_by": "predicted_under_\x1b[1m"})
     lines = overview.text(document(trace), regions=False, waits=False).splitlines()
-    assert lines[2] == "incomplete    nothing of rank 2: waiting for it in collectives cannot be told from transfer"
+    assert lines[2] == "incomplete    nothing of rank 2: waiting for it in collectives cannot be told from transfer; bring its trace first"
     assert lines[3] == "made by       predicted_under_\\x1b[1m"
     assert lines[5] == "processes     2, 3 threads"
     assert lines[11] == "communicators 2"
