@@ -72,18 +72,24 @@ def lacking(state: Health, run: str = "") -> Facts:
 
     `run` says of which run that is, where there are several.
     """
-    told, ranks = [*unreturned(state), *([state.ends_early] if state.ends_early else [])], state.missing_ranks
-    if ranks:
-        who, them, traces = ("ranks", "them", "their traces") if len(ranks) > 1 else ("rank", "it", "its trace")
-        nothing = f"nothing of {who} {listed(ranks)}: waiting for {them} in collectives cannot be told from transfer"
-        told.append(f"{nothing}; bring {traces} first")
+    told = missing(state)
     if several := "; ".join(f"{name}: {number}" for name, number in (state.holes or state.repairs).items()):
         told.append(several if state.holes else f"what is inferred may be otherwise: {several}")
     more = f" (and {len(state.faults) - 1} more)" if len(state.faults) > 1 else ""
     told += [f"{words.shown(state.faults[0], _TOLD)}{more}"] if state.faults else []
     share = f"{words.percent(state.not_modelled, 1)} of the processes' time is in calls whose partners are unknown: no change alters it"
-    told += [share] if told and not ranks and state.not_modelled >= _MUCH else []
+    told += [share] if told and not state.missing_ranks and state.not_modelled >= _MUCH else []
     return [("" if k else "incomplete", f"{'' if k else run}{line}") for k, line in enumerate(told)]
+
+
+def missing(state: Health) -> list[str]:
+    """Return in a line each what is not there of a run: the returns of calls, its end, ranks."""
+    told, ranks = [*unreturned(state), *([state.ends_early] if state.ends_early else [])], state.missing_ranks
+    if ranks:
+        who, them, traces = ("ranks", "them", "their traces") if len(ranks) > 1 else ("rank", "it", "its trace")
+        nothing = f"nothing of {who} {listed(ranks)}: waiting for {them} in collectives cannot be told from transfer"
+        told.append(f"{nothing}; bring {traces} first")
+    return told
 
 
 def unreturned(state: Health) -> list[str]:

@@ -82,6 +82,7 @@ def head(report: Report) -> PanelData:
         "comparison": _comparison(report),
         "incomplete": report.incomplete,
         "holes": [
+            *(words.shown(line, 300) for health in report.healths for line in blocks.missing(blocks.health(health))),
             *(f"{words.shown(name)}: {number}" for health in report.healths for name, number in health.holes.items()),
             *(words.shown(fault) for health in report.healths for fault in health.faults),
         ],

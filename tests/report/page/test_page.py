@@ -125,6 +125,16 @@ def test_head__of_a_trace_completed_by_inference():
     assert all(repair.startswith("roots of collectives, ") for repair in head["repairs"])
 
 
+def test_head__names_ranks_that_are_missing():
+    """Rank 0 sums with a rank 1 of which nothing is there: the first that the page says of the trace."""
+    b = Builder(1)
+    everyone = b.comm("everyone", range(2))
+    b.compute(0, 100)
+    b.join(0, "Allreduce", comm=everyone, work=300)
+    holes = html_report.head(gathered(b.trace(), model="default"))["holes"]
+    assert holes == ["nothing of rank 1: waiting for it in collectives cannot be told from transfer; bring its trace first"]
+
+
 def test_head__re_measured(tmp_path):
     """The trace predicted under advance e25, taken for a run: once held against the prediction, once against the recorded run."""
     trace, path = perwiz.read(str(TRACES / "srtest.alog")), str(tmp_path / "after.alog")
