@@ -683,7 +683,7 @@ def test_barrier__is_left_out_not_hidden(tmp_path):
     ranks = [Rank(k).note("ProfilerStep#0", 0, 120).op("c10d::barrier", at, 5) for k, at in enumerate((10, 40))]
     ranks = [one.note("gloo:barrier", at + 6, 74 - at, 2).op("aten::add", 85, 5) for one, at in zip(ranks, (10, 40), strict=True)]
     asker = Asker(replayed(perwiz.read(put(tmp_path / "job", *ranks))))
-    with pytest.raises(NoneThereError, match="^no communication runs beside computation$"):
+    with pytest.raises(NoneThereError, match=r"^no communication runs beside computation$"):
         devices.overlap(asker)
     found = {change.question: situation(asker.run, change) for change in instant.collectives(asker)}
     assert found == {"zero-time site:dist_barrier": "wait at barrier"}
