@@ -378,7 +378,7 @@ def _surest(domino: DominoDocument) -> Facts:
 
 
 def _may_gain_more(domino: DominoDocument, first: Line) -> Facts:
-    """Return the change that gains most and far more than the first one, but is not sure to; nothing if there is none."""
+    """Return the foremost of the changes that gain far more than the first one, but are not sure to; nothing if there is none."""
     for line in domino.ranked:
         if counted(line) >= _FAR * counted(first) and not descheduled(line) and not sure_to_gain(domino, line):
             return [("may gain more", f"{_asked(line)}: {gains_of(domino, line)}, not sure to gain")]
