@@ -70,7 +70,7 @@ def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | No
     """Return the same; of a part of a trace for the messages that are received there."""
     table, times = trace.messages, timeline.calls
     seen = _seen(trace, timeline)
-    receiver, least, calls = seen.receiver, seen.least, seen.calls
+    receiver, least, calls = trace.calls.location[table.receive_done], seen.least, seen.calls
     messages = sent(trace, model, np.arange(len(table)), size)
     in_place = model.is_in_place(messages)
     otherwise = _otherwise(trace, model, messages, recorded)
@@ -80,7 +80,7 @@ def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | No
     stays = (calls.location[within] == receiver) & (calls.enter[within] <= there) & (calls.leave[within] - there >= least)
     last = trace.share.most(int(times.leave[trace.share.calls].max(initial=0)))
     done = np.where(table.send_done == NONE, last, times.leave[table.send_done])
-    mover = np.where(stays, calls.row[within], _came_back(trace, seen, there, done))
+    mover = np.where(stays, calls.row[within], _came_back(trace, seen, receiver, there, done))
     if otherwise.any():
         mover = np.where(otherwise, _first(calls, receiver, there), mover)
     mover = np.where(mover == NONE, np.where(in_place, NONE, table.receive), mover)
@@ -91,8 +91,6 @@ def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | No
 class _Seen:
     """What tells of a recording which calls let its messages move, whatever a model says."""
 
-    receiver: I4
-    """Per message."""
     least: I8
     """From what length on a wait of its receiver is seen, ns per message."""
     calls: Progressing
@@ -114,7 +112,7 @@ def _seen(trace: Trace, timeline: Timeline) -> _Seen:
     comes = calls.outside >= shortest
     before = np.append(np.int32(0), comes.cumsum(dtype="i4"))
     alone = trace.share.told_by_senders((table.send_done != NONE) & (waits[table.send_done] == 1))
-    return _Seen(trace.calls.location[table.receive_done], least, calls, np.flatnonzero(comes), before, alone)
+    return _Seen(least, calls, np.flatnonzero(comes), before, alone)
 
 
 def _otherwise(trace: Trace, model: Model, messages: Sent, recorded: Model | None) -> Mask:
@@ -134,13 +132,13 @@ def _first(calls: Progressing, receiver: I4, there: I8) -> I8:
     return np.where((calls.location[row] == receiver) & (calls.leave[row] > there), calls.row[row], NONE)
 
 
-def _came_back(trace: Trace, seen: _Seen, there: I8, done: I8) -> I8:
+def _came_back(trace: Trace, seen: _Seen, receiver: I4, there: I8, done: I8) -> I8:
     """Return the call with which each receiver came back from computing, after its message was there and no later than its send was done.
 
     It is -1 if there is none; of several the first, but the last where the sender waited for nothing else: so the others let nothing move.
     """
     calls, back = seen.calls, seen.back
-    first, behind = (seen.before[calls.first_entered_after(seen.receiver, instant)] for instant in (there, done))
+    first, behind = (seen.before[calls.first_entered_after(receiver, instant)] for instant in (there, done))
     call = np.append(back, NONE)
     entered = calls.enter[call[np.minimum(first, len(back))]]
     alone = seen.alone & (trace.timeline.calls.enter[trace.messages.send_done] <= entered)

@@ -34,6 +34,8 @@ _LAUNCHED = (
 """What launchers tell each process: how many there are, and which it is."""
 _LARGE = 1 << 23
 """Edges of a graph from which on it takes more memory than an answer that is there sooner is worth."""
+EDGES_OF_CALL = 3
+"""Edges of a graph for each call of its run, about."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -15,7 +15,7 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, Weighted
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import Later, at_once, give_back, graphs_at_once
+from perwiz.trace.resources import Later, at_once, give_back, graphs_at_once, of_graphs
 from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
@@ -143,12 +143,11 @@ def predict(
     give_back(len(basis.clocks.trace.calls))
     base = recorded(basis, check_engine(engine))
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
-    zeroed = _zeroed(base.trace, asked)
-    late = waits is not None and known(trace) is not None and bool((base.waits.time[zeroed] > 0).any())  # `instead` takes as long then
+    late = waits is not None and known(trace) is not None and _any_waits(base, asked)  # `instead` takes as long then
     changing = Later(lambda: _changed(copied(base) if late else base, base, asked, engine))
     tasks = (  # before the weights are taken over
         lambda: doubts_of(base),
-        lambda: instead(base, waits.argument, zeroed) if waits else None,
+        lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
         *([changing] if late else ()),
         base.health,
         lambda: base.replay_error,
@@ -166,7 +165,7 @@ def predict(
     changed, choices = changing.result
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
     others = ahead if base.machine is basis.machine else {}
-    told = between(base, changed, asked, engine, doubts, drawn, choices, zeroed, anew, beside, launched, found, others)
+    told = between(base, changed, asked, engine, doubts, drawn, choices, anew, beside, launched, found, others)
     return told if before is base.waits else dataclasses.replace(told, waits_before=before)
 
 
@@ -184,7 +183,6 @@ def between(
     doubts: Doubts,
     drawn: Answers | None,
     choices: Matching,
-    zeroed: I8,
     anew: tuple[Run, Rematched] | None = None,
     beside: Instead | None = None,
     launched: int | None = None,
@@ -193,8 +191,8 @@ def between(
 ) -> Prediction:
     """Return the prediction that a recorded run and what hypotheses make of it are, with doubts of the former and how much it varies.
 
-    `zeroed` are the rows of the calls that do not wait any more. With `anew` it is that of the run whose `choices` are made anew. What was
-    found `ahead` is not asked again. It keeps what the runs say, not their weights and vertex times, which only further questions need.
+    With `anew` it is that of the run whose `choices` are made anew. What was found `ahead` is not asked again. It keeps what the runs say,
+    not their weights and vertex times, which only further questions need.
     """
     made, trace = changed, base.trace
     if anew is not None and drawn is not None and not anew[1].reason:
@@ -224,7 +222,7 @@ def between(
         size=weighted.size if order is None else weighted.size[order.message],
         waits_before=base.waits,
         waits_after=left.result,
-        zeroed=zeroed,
+        zeroed=_zeroed(trace, hypotheses),
         misfit=base.weighted.misfit,
         doubts=doubted.result,
         held=doubts.held,
@@ -278,6 +276,11 @@ def _zeroed(trace: Trace, hypotheses: Sequence[Hypothesis]) -> I8:
     return np.flatnonzero(mask)
 
 
+def _any_waits(base: Run, hypotheses: Sequence[Hypothesis]) -> bool:
+    """Return whether any call waits that is not to wait any more."""
+    return bool((base.waits.time[_zeroed(base.trace, hypotheses)] > 0).any())
+
+
 def _left(trace: Trace, waits: Waits, hypotheses: Sequence[Hypothesis]) -> Waits:
     """Return waits without those of threads that hypotheses take away."""
     gone = np.zeros(len(trace.calls), bool)
@@ -300,14 +303,16 @@ def span_between(
 ) -> Span:
     """Return the span of what hypotheses make of a recorded run, given doubts of that and how much it varies; None if nothing is asked.
 
-    Other tasks are done meanwhile. What was found `ahead` is not asked again.
+    Other tasks are done meanwhile, of a large run behind, when what runs are drawn from is let go of. What was found `ahead` is not asked
+    again.
     """
     if answers is None:
         at_once(meanwhile, base.graph.edges)
         return exactly(base.trace.timeline.makespan)
     others = possible(base, hypotheses, changed.weighted)
     (drawn,), tasks = noise_of(base, answers.noise.draws).drawing([changed.weighted])
-    tasks += meanwhile
+    large = not of_graphs(base.graph.edges)
+    tasks += () if large else meanwhile
     found = Answer(
         lambda weighted: change(weighted, hypotheses),
         changed.makespan,
@@ -317,7 +322,9 @@ def span_between(
         answers.noise.ends(changed.weighted, changed.time),
         ahead or {},
     )
-    return spans(base, dataclasses.replace(answers, of=(found,)), hypotheses, doubts, tasks)[0]
+    (span,) = spans(base, dataclasses.replace(answers, of=(found,)), hypotheses, doubts, tasks)
+    at_once(meanwhile if large else (), base.graph.edges)
+    return span
 
 
 def possible(base: Run, hypotheses: Sequence[Hypothesis], weighted: Weighted) -> tuple[Possible, ...]:

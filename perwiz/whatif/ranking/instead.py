@@ -13,7 +13,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import distinct
-from perwiz.trace.resources import remembered
+from perwiz.trace.resources import give_back, remembered
 from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
@@ -44,13 +44,13 @@ class Instead:
 def instead(run: Run, text: str, calls: I8) -> Instead:
     """Return what somebody can do about the waits of calls, rows, that a text selects."""
     trace, waits = run.trace, run.waits
-    waiting = calls[(waits.time[calls] > 0) & (waits.partner[calls] != NONE)]
-    if not len(waiting):
+    calls = calls[(waits.time[calls] > 0) & (waits.partner[calls] != NONE)]
+    if not len(calls):
         return Instead(NONE, 0, ())
     waited = np.zeros(len(trace.locations), "i8")
-    np.add.at(waited, trace.calls.location[waits.partner[waiting]], waits.time[waiting])
-    asker = Asker(run)
-    found = [*_earlier(asker, text, waiting), *_asked(asker, "protocol", f"eager {text}", "their messages hold nobody"), *balanced(run)]
+    np.add.at(waited, trace.calls.location[waits.partner[calls]], waits.time[calls])
+    asker = Asker(run, once=True)
+    found = [*_earlier(asker, text, calls), *_asked(asker, "protocol", f"eager {text}", "their messages hold nobody"), *balanced(run)]
     best: dict[str, Change] = {}
     for change in sorted(found, key=lambda change: change.makespan):
         if change.makespan < run.makespan:
@@ -66,12 +66,13 @@ def balanced(run: Run) -> tuple[Change, ...]:
     trace = run.trace
     if len(distinct(trace.locations.process)) < 2:
         return ()
-    asker = Asker(run)
+    asker = Asker(run, once=True)
     asked = [(SLOWEST, *one) for one in as_the_mean(asker)]
     if not len(handed_out(trace).masters):  # who hands out tasks has no work to be balanced with that of others
         asked.append((BALANCE, "program", f"balance-time {WHOLE}", "computation of the whole program"))
         if len(synchronisations(trace)):
             asked.append((BALANCE, "program", f"balance-time {STRETCHES}", "computation in each stretch between collectives of all"))
+    give_back(run.graph.edges)
     gaining = takewhile(lambda change: change.makespan < run.makespan, _best_first(asker, asked))
     return tuple(islice((change for change in gaining if change.kind != SLOWEST or not serves(asker, change)), 1))
 

@@ -160,6 +160,7 @@ def found_pieces(run: Run, iterations: Iterations | None) -> Found:
     its, same = repeating(trace, whole[:gaps], here, iterations)
     give_back(len(whole))
     pieces = _pieces(run, same, whole, here)
+    give_back(len(whole))
     any_, common = _of_any(pieces, process, trace)
     stretches, stretch, varies = _stretches(pieces, process, same, its, trace)
     del process, same

@@ -9,7 +9,7 @@ import numpy as np
 from perwiz.trace.arrays import F8, I4, I8, Mask, chunks
 from perwiz.trace.numbers import Numbers, first_of
 from perwiz.trace.parts.iterations import Iterations, find
-from perwiz.trace.resources import at_once
+from perwiz.trace.resources import EDGES_OF_CALL, graphs_at_once
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.sure.parts import LEAST
@@ -38,22 +38,14 @@ def repeating(trace: Trace, computed: I8, here: Mask, iterations: Iterations | N
         lambda: _computation(trace, computed, here[: len(computed)]),
         lambda: _calls(trace, here[len(computed) :]),
     )
-    found, (own, like, kinds), (own_calls, routine, like_calls, routines) = at_once(tasks, 0 if trace.share.team else len(trace.calls))
+    edges = 0 if trace.share.team else EDGES_OF_CALL * len(trace.calls)
+    found, (own, like, kinds), (own_calls, routine, like_calls, routines) = graphs_at_once(tasks, edges)
     away = np.full(len(computed), NONE, "i4")
-    calls = np.where(here[len(computed) :], _behind(like_calls, like), NONE)
-    same = Same(
-        np.concatenate([own, _behind(own_calls, own)]),
-        np.concatenate([away, routine]),
-        routines,
-        np.concatenate([like, calls]).astype("i4"),
-        kinds + routines,
-    )
-    return found, same
-
-
-def _behind(numbers: I4, others: I4) -> I4:
-    """Return numbers that are none of these others."""
-    return numbers + (others.max(initial=-1) + np.int32(1))
+    own_calls += own.max(initial=-1) + np.int32(1)
+    like_calls += like.max(initial=-1) + np.int32(1)
+    like_calls[~here[len(computed) :]] = NONE
+    of_any = np.concatenate([away, routine]), routines, np.concatenate([like, like_calls]), kinds + routines
+    return found, Same(np.concatenate([own, own_calls]), *of_any)
 
 
 def _alike(group: I4, length: I8) -> I4:
@@ -89,18 +81,18 @@ def lengths(trace: Trace) -> I8:
 
 def same_computation(trace: Trace) -> I4:
     """Return which computation is the same, a number each: on one location, between calls of one routine, place and partner."""
-    return _on_location(trace, Numbers().number(_places(trace), trace.calls.peer.astype("i8")))
+    return _on_location(trace, Numbers().number(_places(trace), trace.calls.peer))
 
 
 def _on_location(trace: Trace, kind: I4) -> I4:
-    location = np.repeat(np.arange(len(trace.locations)), np.diff(trace.first_calls) + 1)
+    location = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)
     return Numbers().number(location, Numbers().number(*_around(trace, kind)))
 
 
 def _places(trace: Trace) -> I4:
     """Return a number per call that stands for its routine, region and call site."""
-    site = trace.site if len(trace.site) else np.full(len(trace.calls), NONE, "i4")
-    return trace.share.numbered(_routines(trace), site.astype("i8"))[0]
+    site = trace.site if len(trace.site) else np.broadcast_to(np.int32(NONE), len(trace.calls))
+    return trace.share.numbered(_routines(trace), site)[0]
 
 
 def _computation(trace: Trace, length: I8, here: Mask) -> tuple[I4, I4, int]:
@@ -109,16 +101,17 @@ def _computation(trace: Trace, length: I8, here: Mask) -> tuple[I4, I4, int]:
     The same: on one location, between calls of one routine, place and partner, and about as long. Alike: on any, with any partner.
     """
     place = _places(trace)
-    own = _on_location(trace, Numbers().number(place, trace.calls.peer.astype("i8")))
+    own = _on_location(trace, Numbers().number(place, trace.calls.peer))
     like = np.full(len(own), NONE, "i4")
     since, until = _around(trace, place)
     like[here], kinds = trace.share.numbered(since[here], until[here])
+    del place, since, until
     return _alike(own, length), like, kinds
 
 
 def _around(trace: Trace, kind: I4) -> tuple[I4, I4]:
     """Return, per computation, the kinds of the calls before and behind it: from 1 on, 0 is none."""
-    here = np.arange(len(kind)) + trace.calls.location
+    here = np.arange(len(kind), dtype="i4") + trace.calls.location
     until, since = np.zeros((2, len(kind) + len(trace.locations)), "i4")
     until[here] = since[here + 1] = kind + 1
     since[trace.first_calls[:-1] + np.arange(len(trace.locations))] = 0
@@ -143,4 +136,8 @@ def _calls(trace: Trace, here: Mask) -> tuple[I4, I4, I4, int]:
 
 def _routines(trace: Trace) -> I8:
     """Return a number per call that stands for its routine and region."""
-    return trace.calls.op + (trace.calls.path.astype("i8") + 1 << 16)
+    out = trace.calls.path.astype("i8")
+    out += 1
+    out <<= 16
+    out += trace.calls.op
+    return out

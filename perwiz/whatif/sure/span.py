@@ -19,7 +19,7 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.parts.iterations import find
-from perwiz.trace.resources import at_once, give_back, graphs_at_once, of_graphs, remembered, thread_count
+from perwiz.trace.resources import EDGES_OF_CALL, at_once, give_back, graphs_at_once, of_graphs, remembered, thread_count
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change
@@ -46,8 +46,6 @@ EDGES_OF_ALL = 6_000_000_000
 """Edges that drawn runs of all questions pass together."""
 _ROOM, _BYTES = 1 << 27, 24
 """Bytes that graphs take whose runs are drawn together, at most, and for each of their edges."""
-_EDGES = 3
-"""Edges of a graph for each call of its run, about."""
 Task = Callable[[], Any]
 Question = Callable[[Weighted], Weighted]
 """Returns a weighted graph under hypotheses; the one given stays as it was."""
@@ -319,7 +317,7 @@ def found_ahead(trace: Trace, machine: Machine, hypotheses: Sequence[Hypothesis]
     if draws:
         find(trace)  # which remembers them
     ends = [end for _, end in single(machine, _opened(machine, hypotheses))]
-    outcomes = graphs_at_once([partial(outcome, end) for end in ends], _EDGES * len(trace.calls))
+    outcomes = graphs_at_once([partial(outcome, end) for end in ends], EDGES_OF_CALL * len(trace.calls))
     return {end: outcome for end, outcome in zip(ends, outcomes, strict=True) if outcome is not None}
 
 
