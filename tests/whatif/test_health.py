@@ -181,7 +181,7 @@ def test_incomplete__of_files_that_are_read_in_part():
     b = Builder(2)
     b.barrier()
     trace = b.trace()
-    part = dataclasses.replace(trace, faults=("rank0.json: steps 1 to 2, of which all ranks have 2: these alone are read",))
+    part = dataclasses.replace(trace, faults=("steps 2 alone are read, of 1 to 2: rank 1 has 2",))
     assert [health(one).incomplete for one in (trace, part)] == [False, True]
     told = blocks.health(health(part))
     assert blocks.mark(told) == "  (INCOMPLETE trace)"

@@ -20,7 +20,7 @@ from perwiz.words import duration, several, shown
 
 _APART = 3600 * 10**9
 """Time between files that cannot be of one run, however wrong the clocks of hosts are, ns."""
-_MOST_FAULTS, _NAMED = 20, 8
+_MOST_FAULTS, _NAMED, _FEWER = 20, 8, 2
 _EVENT = 64
 """Bytes of an event, about, packed or not: so many make a thread worth it."""
 
@@ -119,15 +119,18 @@ class Job:
         common = _longest(sorted(set.union(*told)), set.intersection(*(steps for steps in told if steps)))
         if not common:
             raise TraceError(f"{self.ranks[0].path}: no step of the profiler's schedule that all ranks have, must be recorded together")
-        span = f"{common[0]}" if len(common) == 1 else f"{common[0]} to {common[-1]}"
+        span, every = _told(common), sorted(set.union(*told))
+        fewer: list[str] = []
         for rank in self.ranks:
             if not rank.steps:
                 self.faults.append(f"{rank.path}: no step of the profiler's schedule, others have steps {span}")
             elif sorted(rank.steps) != common or rank.recorded.lacks:
                 rank.cut(rank.steps[common[0]][0], rank.steps[common[-1]][1])
-            if rank.steps and sorted(rank.steps) != common:
-                own = f"{min(rank.steps)} to {max(rank.steps)}"
-                self.faults.append(f"{rank.path}: steps {own}, of which all ranks have {span}: these alone are read")
+            if rank.steps and sorted(rank.steps) != every:
+                fewer.append(f"rank {rank.rank} {'' if fewer else 'has '}{_told(sorted(rank.steps))}")
+        if fewer:
+            more = f" and {several(len(fewer) - _FEWER, 'more rank')} fewer" if len(fewer) > _FEWER else ""
+            self.faults.insert(0, f"steps {span} alone are read, of {_told(every)}: {', '.join(fewer[:_FEWER])}{more}")
 
     def start(self) -> int:
         """Return when the first rank begins."""
@@ -183,6 +186,15 @@ def _ranks(ranks: tuple[int, ...]) -> str:
     """Return the ranks of a group in words."""
     more = f" and {len(ranks) - _NAMED} more" if len(ranks) > _NAMED else ""
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_NAMED]))}{more}"
+
+
+def _told(steps: list[int]) -> str:
+    """Return steps, in order, in words.
+
+    1 3 4 -> 1, 3 to 4
+    """
+    runs = [[step for _, step in run] for _, run in groupby(enumerate(steps), lambda row: row[1] - row[0])]
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 def _longest(steps: list[int], common: set[int]) -> list[int]:

@@ -22,9 +22,9 @@ from perwiz.report.domino.change import (
     unshared,
     who_is_late,
 )
-from perwiz.report.domino.first import first_bound, first_line, hidden, pays, worthless
+from perwiz.report.domino.first import FAR, first_bound, first_line, hidden, pays, untold, worthless
 from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending
-from perwiz.report.domino.remedies import OF_BARRIERS
+from perwiz.report.domino.remedies import OF_BARRIERS, OF_MISSING
 from perwiz.report.info import iterations
 
 _PATH, _REGION, _MUCH = 60, 80, 0.05
@@ -33,9 +33,8 @@ _SITE, _LITTLE = 0.1, 0.01
 """Part of it from which on a call site is named, and what is no part of a sum."""
 _SPOTS, _NAMED, _SITES = 3, 2, 2
 """Hot spots that are told, iterations that stand out that are named, and call sites."""
-_WHAT, _OPTION, _FAR = 70, 60, 2
-"""Columns of what a change does, and of an option that stands before that; times the gain of the first change from which on what there is
-at best is told beside it."""
+_WHAT, _OPTION = 70, 60
+"""Columns of what a change does, and of an option that stands before that."""
 SHORT = 10_000_000
 """ns below which a run, without its MPI_Init, is too short to say anything about a longer one: starting a process takes as long."""
 _TALKING, UNEXPLAINED = ("MPI", "OpenSHMEM"), "unexplained"
@@ -297,7 +296,9 @@ def best(domino: DominoDocument) -> Facts:
     """Return the first change and what to do for it, or why there is none; then what there is to gain at best, if that is far more."""
     if not domino.answerable:
         return [("first change", "cannot be answered: the waits were not recorded, they count as computation; see perwiz record")]
-    line = first_line(domino)
+    line, missing = first_line(domino), untold(domino)
+    if missing:
+        return [("first change", _complete(domino, missing))]
     if line is None and not domino.at_best and {row.kind for row in domino.not_tried} >= set(domino.kinds):
         return [("first change", f"none was tried: see {misfit.SURE}")]
     if line is None:
@@ -313,7 +314,7 @@ def far_bound(domino: DominoDocument) -> Line | None:
     """
     line, bound = first_line(domino) if pays(domino) else None, first_bound(domino)
     line = line if line and sure_to_gain(domino, line) else None
-    return bound if bound and (line is None or counted(bound) >= (1 if can_go(bound) else _FAR) * counted(line)) else None
+    return bound if bound and (line is None or counted(bound) >= (1 if can_go(bound) else FAR) * counted(line)) else None
 
 
 def can_go(bound: Line) -> bool:
@@ -380,7 +381,7 @@ def _surest(domino: DominoDocument) -> Facts:
 def _may_gain_more(domino: DominoDocument, first: Line) -> Facts:
     """Return the foremost of the changes that gain far more than the first one, but are not sure to; nothing if there is none."""
     for line in domino.ranked:
-        if counted(line) >= _FAR * counted(first) and not descheduled(line) and not sure_to_gain(domino, line):
+        if counted(line) >= FAR * counted(first) and not descheduled(line) and not sure_to_gain(domino, line):
             return [("may gain more", f"{_asked(line)}: {gains_of(domino, line)}, not sure to gain")]
     return []
 
@@ -413,6 +414,19 @@ def _launches(domino: DominoDocument) -> Facts:
         return []
     asked = f"{domino.predict} {' '.join(domino.launches.changes)}"
     return [("launches", blocks.without_launches(asked, domino.replayed_ns, domino.launches.makespan_ns, domino.shares_of_ns))]
+
+
+def _complete(domino: DominoDocument, missing: Line) -> str:
+    """Return that the traces of ranks come first that are not there, what may be waiting for them, and what gains of what is."""
+    ranks, line = domino.health.missing_ranks, first_line(domino)
+    who, them = (f"ranks {blocks.listed(ranks)}", "them") if len(ranks) > 1 else (f"rank {ranks[0]}", "it")
+    spent = f"{words.duration(missing.head.gain_ns)} ({words.percent(missing.head.gain_ns, domino.shares_of_ns)})"
+    asked = shown(missing.head).partition(" ")[2]
+    told = f"none before the trace of {who} is there: {spent} in {asked} may be waiting for {them}"
+    told += f", and whatever makes {them} late pays most"
+    if line is None or line.head.remedy == OF_MISSING:
+        return told
+    return f"{told}; of the rest {_asked(line)} gains most, {gains_of(domino, line).removeprefix('gain ')}"
 
 
 def _none_pays(domino: DominoDocument, line: Line) -> str:

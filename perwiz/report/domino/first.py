@@ -5,9 +5,12 @@ from __future__ import annotations
 from perwiz.report.blocks import negligible
 from perwiz.report.domino.change import counted, descheduled
 from perwiz.report.domino.records import DominoDocument, Line
+from perwiz.report.domino.remedies import OF_MISSING
 
 PAYS = 0.01
 """Part of what shares are of from which on a gain is worth its work, whatever else there is."""
+FAR = 2
+"""Times the gain of the first change from which on what there is to gain at best is told beside it."""
 
 
 def first_line(domino: DominoDocument) -> Line | None:
@@ -24,14 +27,23 @@ def first_bound(domino: DominoDocument) -> Line | None:
 def pays(domino: DominoDocument) -> bool:
     """Return whether there is a first change that is worth its work: it gains a hundredth, or so much that other runs do not hide it and a
     tenth of what there is at best; and a thousandth of the whole run, that with MPI_Init. Where most of it is waiting for a processor,
-    nothing but a hundredth is.
+    nothing but a hundredth is. Where far more may be waiting for ranks whose traces are missing, none is.
     """
     line, bound = first_line(domino), first_bound(domino)
-    if line is None or hidden(domino, line) or worthless(domino, line):
+    if line is None or hidden(domino, line) or worthless(domino, line) or untold(domino):
         return False
     if counted(line) >= PAYS * domino.shares_of_ns:
         return True
     return not descheduled(line) and (bound is None or 10 * counted(line) >= counted(bound))
+
+
+def untold(domino: DominoDocument) -> Line | None:
+    """Return the line of collectives with ranks whose traces are missing, if far more may be waiting for these than the first change gains;
+    else None. Which change pays only a complete trace tells.
+    """
+    line, bound = first_line(domino), first_bound(domino)
+    missing = bound is not None and bound.head.remedy == OF_MISSING and bool(domino.health.missing_ranks)
+    return bound if bound and missing and (line is None or counted(bound) >= FAR * counted(line)) else None
 
 
 def worthless(domino: DominoDocument, line: Line) -> bool:

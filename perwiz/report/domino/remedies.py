@@ -154,6 +154,8 @@ def remedy(trace: Trace, situation: str) -> str:
 
 OF_BARRIERS = (REMEDIES["wait at barrier"], OF_TRAINING["wait at barrier"])
 """Of waits in what can go where nothing needs the order."""
+OF_MISSING = REMEDIES["missing members"]
+"""Of collectives in which ranks take part whose traces are not there."""
 _OF_ALL = ("imbalance", "imbalance of threads")
 """Situations of all ranks, which one alone may cause."""
 _APART, _TIMES = 1.1, 2

@@ -20,7 +20,7 @@ from perwiz.report.domino import answer
 from perwiz.report.domino import document as report
 from perwiz.report.domino.answer import in_short
 from perwiz.report.domino.change import falls, if_shared
-from perwiz.report.domino.first import first_bound, first_line, pays
+from perwiz.report.domino.first import first_bound, first_line, pays, untold
 from perwiz.report.domino.records import Launches, Serving, Uneven
 from perwiz.report.domino.remedies import REMEDIES
 from perwiz.report.domino.text import pace, text
@@ -1030,7 +1030,30 @@ def test_missing_ranks(world, who, bring):
     assert limited.count("waiting") == 1
     of = replace(block.limits, network_ns=block.limits.calls_and_network_ns, calls_of=["devices"], per_byte_ns=None)
     assert answer.limits(of)[0][1].startswith("overhead (in calls of devices), or waiting for missing ranks 75.0 %")
-    assert lines(block, "what to do") == REMEDIES["missing members"]
+    assert lines(block, "first change") == (
+        f"none before the trace of {who.partition(':')[0]} is there: 300 ns (75.0 %) in site:MPI_Allreduce may be waiting for"
+        f" {'them' if world > 2 else 'it'}, and whatever makes {'them' if world > 2 else 'it'} late pays most"
+    )
+    assert not pays(block)
+
+
+@pytest.mark.parametrize(("gain", "told"), [(100, True), (101, False)])
+def test_missing_ranks__beside_a_change(gain, told):
+    """A change is the first one where waiting for missing ranks gains less than twice as much: here 200 of 400 ns, a change 100 or 101."""
+    b = Builder(1)
+    everyone = b.comm("everyone", range(2))
+    b.compute(0, 200)
+    b.join(0, "Allreduce", comm=everyone, work=200)
+    block = document(b.trace())
+    bound = block.at_best[0]
+    assert bound.head.gain_ns == 200
+    head = replace(bound.head, gain_ns=gain, makespan_ns=400 - gain, remedy="", change="--speed rank:0=2", what="rank 0", bound=False)
+    line = replace(bound, head=head, span=None)
+    block = replace(block, ranked=[line])
+    assert (untold(block) is not None, pays(block)) == (told, not told)
+    first = lines(block, "first change")
+    of_rest = "makes it late pays most; of the rest --speed rank:0=2 (rank 0) gains most, 100 ns (25.0 %)"
+    assert first.endswith(of_rest) if told else first.startswith("--speed rank:0=2 (rank 0): gain 101 ns")
 
 
 def test_launches():
