@@ -52,7 +52,7 @@ class Advance(Hypothesis):
     word, stage = "advance", 5
 
     def change(self, weighted: Weighted) -> Weighted:
-        """Return the graph in which partners of the calls run earlier, one call after the other; those that do not wait change nothing.
+        """Return the graph in which partners of the calls run earlier; those that do not wait change nothing.
 
         Raises UsageError for calls that are none, and if the trace tells which calls need which.
         """
@@ -62,9 +62,7 @@ class Advance(Hypothesis):
             return behind.move_behind(weighted, asked.calls, str(self), receive=asked.before == RECEIVE)
         if asked.before is not None:
             return ahead.move_ahead(weighted, asked.calls, asked.before, str(self))
-        for call in asked.calls.tolist():
-            weighted = advance.try_earlier(weighted, call, asked.by, str(self))
-        return weighted
+        return advance.try_earlier(weighted, asked.calls, asked.by, str(self))
 
     def asked(self, trace: Trace) -> Advanced:
         """Return what is asked for."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -14,13 +15,13 @@ from perwiz.graph.rechain import Cycle
 from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.arrays import I4, I8, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import named_call
 from perwiz.whatif import selectors
 from perwiz.whatif.order.blocks import Block, Blocks, Torn
 from perwiz.whatif.order.move import describe_cycle
-from perwiz.whatif.order.ordering_rules import REASONS, find_rules
+from perwiz.whatif.order.ordering_rules import REASONS, Rules, find_rules
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.reorder import Moved, Reordered, in_place, movers, recorded_rows, reorder, stays, unheld
 from perwiz.whatif.waits import waiting
@@ -42,24 +43,112 @@ def move_earlier(weighted: Weighted, call: int, region: str | None = None) -> tu
     nothing that its process computes: before anything else it moves ahead of the computation before it. Raises UsageError if there is no
     such region.
     """
-    reordered = try_earlier(weighted, call, region)
+    reordered = try_earlier(weighted, np.array([call]), region)
     moves = tuple(move for move in reordered.moves if move.end >= move.before)
     return (reordered, moves) if moves else None
 
 
-def try_earlier(weighted: Weighted, call: int, region: str | None = None, text: str = "") -> Reordered:
-    """Return what `move_earlier` does, `text` as what was asked; while the call still waits, the last block is one that stays, and why."""
+def try_earlier(weighted: Weighted, calls: I8, region: str | None = None, text: str = "") -> Reordered:
+    """Return what `move_earlier` does for each of some recorded calls, ascending, `text` as what was asked; of each that still waits the
+    last block is one that stays, and why.
+
+    Process by process: what the calls of one wait for moves in one order, of what is in each other's way one behind the other.
+    """
     now = recorded_rows(weighted)
-    before = len(now.moves)
-    wait = _Wait(now, call)
-    for _ in range(_PARTNERS):
-        fixed = wait.fixed(region)
-        if fixed is None:
-            break
-        wait = fixed
-    now = wait.weighted
-    moves = tuple(dataclasses.replace(move, asked=text) for move in now.moves[before:] + wait.stays())
+    before, stays = len(now.moves), list[Moved]()
+    for some in np.split(calls, np.flatnonzero(np.diff(weighted.trace.calls.location[calls])) + 1):
+        now, still = _earlier(now, some.tolist(), region)
+        stays += still
+    moves = tuple(dataclasses.replace(move, asked=text) for move in (*now.moves[before:], *stays))
     return dataclasses.replace(now, moves=now.moves[:before] + moves)
+
+
+def _earlier(now: Reordered, calls: Sequence[int], region: str | None) -> tuple[Reordered, list[Moved]]:
+    """Return the graph in which what calls of one process wait for has moved, and of each that still waits a block that stays.
+
+    What does not help beside the moves of other calls is asked once more, alone.
+    """
+    state, left, stays, apart = _State(now), dict.fromkeys(calls, _PARTNERS), list[Moved](), list[int]()
+    while waits := [wait for call in left if (wait := _Wait(state, call)).partner >= 0]:
+        free = state.freed([wait.recorded for wait in waits])
+        plans, why = _plans(free, [wait.recorded for wait in waits if left[wait.recorded]], region)
+        why |= {wait.recorded: _own for wait in waits if not left[wait.recorded]}
+        state, done, useless = _in_order(state, plans, why)
+        stays += [wait.stays(why[wait.recorded]) for wait in waits if wait.recorded in why]
+        apart += useless
+        left = {call: rounds - (call in done) for call, rounds in left.items() if call not in why and call not in useless}
+    now = state.weighted
+    for call in apart:
+        now, still = _earlier(now, [call], region)
+        stays += still
+    return now, stays
+
+
+def _plans(state: _State, calls: Sequence[int], region: str | None) -> tuple[list[_Plan], dict[int, _Why]]:
+    """Return what may move for calls without being in each other's way, and why nothing moves for others of them.
+
+    Once most of what is found is in the way no more is looked for: it would be found anew behind these moves.
+    """
+    plans, why, crossing = list[_Plan](), dict[int, _Why](), 0
+    for call in calls:
+        wait = _Wait(state, call)
+        plan = wait.plan(region)
+        if plan is None:
+            why[call] = wait.why
+        elif any(plan.crosses(other) for other in plans):
+            crossing += 1
+            if crossing > len(plans):
+                break
+        else:
+            plans.append(plan)
+    return plans, why
+
+
+def _in_order(state: _State, plans: Sequence[_Plan], why: dict[int, _Why]) -> tuple[_State, set[int], set[int]]:
+    """Return the state behind those plans that go and help together, whose calls these are, and those whose plans help nothing beside
+    others; `why` gets that of one that does not help by itself.
+    """
+    useless = set[int]()
+    while plans:
+        try:
+            after = _State(_reordered(state.weighted, plans))
+        except Cycle:
+            if len(plans) == 1:
+                why[plans[0].call] = lambda: "would deadlock"
+            plans = plans[: len(plans) // 2]
+            continue
+        helping = [plan for plan in plans if _Wait(after, plan.call).length < plan.length]
+        if len(helping) == len(plans):
+            return after, {plan.call for plan in plans}, useless
+        others = [plan for plan in plans if plan not in helping]
+        if len(plans) > 1:
+            useless |= {plan.call for plan in others}
+        else:
+            why[others[0].call] = others[0].why
+        plans = helping
+    return state, set(), useless
+
+
+def _reordered(weighted: Reordered, plans: Sequence[_Plan]) -> Reordered:
+    """Return the graph behind some plans that are not in each other's way. Raises Cycle if the order waits for itself.
+
+    That is known only then where what was sent in place holds its sender: until whichever call comes there.
+    """
+    program = Program(unheld(weighted, np.array([partner for plan in plans for partner in plan.free], "i8")))
+    order, length = np.arange(len(program.length)), program.length.copy()
+    for plan in plans:
+        some = slice(plan.begin, plan.end)
+        order[some] = np.roll(order[some], plan.end - plan.middle)
+        length[plan.middle : plan.middle + 2] += (-plan.stays, plan.stays)
+    program.length = length
+    return reorder(program, order, tuple(plan.move for plan in plans))
+
+
+_Why = Callable[[], str]
+
+
+def _own() -> str:
+    return "it is a call of the same process"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,45 +162,113 @@ class _Place:
     """The call behind the first region or call that would be passed."""
 
 
-class _Wait:
-    """One call's wait in one run, and the places the call it waits for could move to."""
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """Steps `middle` .. `end` - 1 that run before steps `begin` .. `middle` - 1, for a recorded call."""
 
-    def __init__(self, weighted: Reordered, call: int) -> None:
-        self.weighted, self.call = weighted, int(weighted.call[call])
+    call: int
+    begin: int
+    middle: int
+    end: int
+    move: Moved
+    length: int
+    """How long the call waits without, ns."""
+    why: _Why
+    """Says why it helps nothing, if so."""
+    free: tuple[int, ...]
+    """The sends that must hold nobody, rows of the graph."""
+    stays: int = 0
+    """Computation before the first step that does not move, ns."""
+
+    def crosses(self, other: _Plan) -> bool:
+        """Return whether it touches a step that another touches."""
+        return self.begin < other.end + bool(other.stays) and other.begin < self.end + bool(self.stays)
+
+
+class _State:
+    """A run in one order, and what is asked of it for several calls."""
+
+    def __init__(self, weighted: Reordered, free: Mapping[int, tuple[int, ...]] | None = None) -> None:
+        self.weighted = weighted
+        self.free = free or {}
+        """By call, recorded row: the sends that hold nobody for its sake, rows of the graph."""
         self.time = sweep(weighted.graph, weighted.weight)
-        waits = waiting(weighted, self.time)
-        self.length = int(waits.time[self.call])
-        self.partner = int(waits.partner[self.call]) if self.length > 0 else NONE
-        self.why: Callable[[], str] = lambda: "it is a call of the same process"
+        self.waits = waiting(weighted, self.time)
+        self._blocks, self._rules = dict[int, Blocks](), dict[int, Rules]()
+
+    @cached_property
+    def recorded(self) -> I8:
+        """The recorded row of each call."""
+        return np.argsort(self.weighted.call)
+
+    @cached_property
+    def program(self) -> Program:
+        """Its steps."""
+        return Program(self.weighted)
+
+    @cached_property
+    def leads(self) -> tuple[I4, I8]:
+        """What leads to what whatever the order: the source of each edge, and 0, or CUT of one that does not."""
+        graph, (edge, receive) = self.weighted.graph, movers(self.weighted)
+        source = graph.source.copy()
+        source[edge] = graph.entered[receive]
+        weight = np.where(stays(self.weighted) & (graph.kind != GAP), 0, CUT)
+        weight[in_place(self.weighted)[0]] = CUT
+        return source, weight
+
+    def blocks(self, location: int) -> Blocks:
+        """Return the blocks of a location."""
+        if location not in self._blocks:
+            self._blocks[location] = Blocks(self.program, location, np.arange(len(self.program.length)))
+        return self._blocks[location]
+
+    def rules(self, location: int) -> Rules:
+        """Return what ties the calls of a location."""
+        if location not in self._rules:
+            self._rules[location] = find_rules(self.weighted.trace, location)
+        return self._rules[location]
+
+    def freed(self, calls: Collection[int]) -> _State:
+        """Return the same where no send that recorded calls wait for holds its process."""
+        waits = [wait for call in calls if (wait := _Wait(self, call)).elsewhere]
+        weighted = unheld(self.weighted, np.array([wait.partner for wait in waits], "i8"))
+        if weighted is self.weighted:
+            return self
+        free = {wait.recorded: (*self.free.get(wait.recorded, ()), wait.partner) for wait in waits}
+        return _State(weighted, {**self.free, **free}).freed(calls)
+
+
+class _Wait:
+    """One recorded call's wait in one state, and the places the call it waits for could move to."""
+
+    def __init__(self, state: _State, call: int) -> None:
+        self.state, self.weighted, self.time = state, state.weighted, state.time
+        self.recorded, self.call = call, int(state.weighted.call[call])
+        self.length = int(state.waits.time[self.call])
+        self.partner = int(state.waits.partner[self.call]) if self.length > 0 else NONE
+        self.why: _Why = _own
         """Says why the partner's call runs no earlier."""
 
-    def recorded_partner(self) -> int:
-        return int(np.flatnonzero(self.weighted.call == self.partner)[0]) if self.partner >= 0 else NONE
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it waits for a call of another process."""
+        location = self.weighted.trace.calls.location
+        return self.partner >= 0 and bool(location[self.partner] != location[self.call])
 
-    def stays(self) -> tuple[Moved, ...]:
-        """Return that the partner's call stays where it is, and why; nothing if the call does not wait."""
-        partner = self.recorded_partner()
-        if partner < 0:
-            return ()
-        location = int(self.weighted.trace.calls.location[self.partner])
-        return (Moved(partner, partner, partner, partner - 1, location, self.why()),)
+    def stays(self, why: _Why) -> Moved:
+        """Return that the partner's call stays where it is, and why."""
+        partner, location = int(self.state.recorded[self.partner]), int(self.weighted.trace.calls.location[self.partner])
+        return Moved(partner, partner, partner, partner - 1, location, why())
 
-    def fixed(self, region: str | None) -> _Wait | None:
-        """Return what is left of the wait with the partner's block moved, None if that helps nothing."""
-        trace = self.weighted.trace
-        location = trace.calls.location
-        if self.partner < 0 or location[self.partner] == location[self.call]:
+    def plan(self, region: str | None) -> _Plan | None:
+        """Return how the partner's block may move so that it comes earlier; None if it may not."""
+        if not self.elsewhere:
             return None
-        free = unheld(self.weighted, np.array([self.partner]))
-        if free is not self.weighted:
-            wait = _Wait(free, int(np.flatnonzero(self.weighted.call == self.call)[0]))
-            after, self.why = wait.fixed(region), wait.why
-            return after
+        trace = self.weighted.trace
         first, last, around = self._block(region)
-        program = Program(self.weighted)
-        if region is None and trace.calls.op[self.partner] == _POST and (posted := self._posted(program)):
+        if region is None and trace.calls.op[self.partner] == _POST and (posted := self._posted()):
             return posted
-        blocks = Blocks(program, int(location[self.partner]), np.arange(len(program.length)))
+        blocks = self.state.blocks(int(trace.calls.location[self.partner]))
         begin = blocks.first if around < 0 else int(trace.regions.first_call[around])
         place, reason = self._place(blocks, (first, last), np.arange(begin, first))
         self.why = reason or (lambda: "that would not help")
@@ -119,26 +276,18 @@ class _Wait:
             self.why = lambda: f"nothing is before it in region '{trace.names[trace.region_names[around]]}' around it"
         if place is None or place.entered >= self.time[self.weighted.graph.entered[self.partner]]:
             return None
-        return self._tried(program, blocks.swapped(place.ahead, place.behind), self._move(place))
+        return self._planned(place.ahead.begin, place.behind.begin, place.behind.end, self._move(place))
 
-    def _tried(self, program: Program, order: I8, move: Moved) -> _Wait | None:
-        """Return the wait in another order of steps, None if the call waits there as long as here, or the order waits for itself.
+    def _planned(self, begin: int, middle: int, end: int, move: Moved, stays: int = 0) -> _Plan:
+        free = self.state.free.get(self.recorded, ())
+        return _Plan(self.recorded, begin, middle, end, move, self.length, self.why, free, stays)
 
-        That is known only then where what was sent in place holds its sender: until whichever call comes there.
-        """
-        try:
-            result = reorder(program, order, (move,))
-        except Cycle:
-            self.why = lambda: "would deadlock"
-            return None
-        after = _Wait(result, int(np.flatnonzero(self.weighted.call == self.call)[0]))
-        return after if after.length < self.length else None
-
-    def _posted(self, program: Program) -> _Wait | None:
-        """Return the wait in the graph in which the partner posts ahead of the computation before it; None if that helps nothing.
+    def _posted(self) -> _Plan | None:
+        """Return that the partner posts ahead of the computation before it; None if that helps nothing.
 
         It goes back to the call before, past regions that hold nothing but computation, and neither out of a region nor into one.
         """
+        program = self.state.program
         place = int(program.call[self.partner])
         first, ends = int(program.first[program.location[place]]), np.stack((program.entered, program.left))
         begin = int(np.flatnonzero(program.is_vertex[first:place]).max(initial=-1)) + 1 + first
@@ -149,12 +298,10 @@ class _Wait:
         own = int(program.length[place])
         if begin == place and not own:
             return None
-        order = np.arange(len(program.length))
-        order[begin : place + 1] = np.roll(order[begin : place + 1], 1)
-        program.length = program.length.copy()
-        program.length[place : place + 2] += (-own, own)
-        row = int(np.flatnonzero(self.weighted.call == self.partner)[0])
-        return self._tried(program, order, Moved(row, row, row, row, int(program.location[place])))
+        row = int(self.state.recorded[self.partner])
+        move = Moved(row, row, row, row, int(program.location[place]))
+        plan = self._planned(begin, place, place + 1, move, stays=own)
+        return plan if _in_order(self.state, [plan], {})[1] else None
 
     def _block(self, region: str | None) -> tuple[int, int, int]:
         """Return the first and last call of the block, and the instance of a region that it stays in, row of regions, -1 none."""
@@ -165,8 +312,8 @@ class _Wait:
         named_so = trace.region_names == selectors.region(trace, region)
         around = np.flatnonzero(named_so & (table.first_call <= c) & (c < table.end_call))
         if not len(around):
-            text = f"e{np.flatnonzero(self.weighted.call == self.call)[0]} by {region}"
-            where = named_call(trace, self.recorded_partner())
+            text = f"e{self.recorded} by {region}"
+            where = named_call(trace, int(self.state.recorded[self.partner]))
             raise UsageError(f"advance {text}: it waits for {where}, which lies in no instance of region '{region}'")
         row = around[-1]
         return int(table.first_call[row]), int(table.end_call[row]) - 1, int(table.parent[row])
@@ -237,17 +384,17 @@ class _Wait:
         """Return the last call before a block that it must stay behind (-1: none), and what says why."""
         trace = self.weighted.trace
         location = int(trace.calls.location[calls[0]])
-        tied, kind = find_rules(trace, location).before(*calls)
-        reach = _Reach(self.weighted, calls)
+        tied, kind = self.state.rules(location).before(*calls)
+        reach = _Reach(self.state, calls)
         limit = max(tied, reach.limit)
         if limit < 0:
             return -1, lambda: "nothing is before it on its process"
-        recorded = np.flatnonzero(self.weighted.call == limit)[0]
+        recorded = self.state.recorded[limit]
         said = reach.told if reach.limit > tied else lambda: REASONS[kind]
         return limit, lambda: f"not before e{recorded}: {said()}"
 
     def _move(self, place: _Place) -> Moved:
-        old = np.argsort(self.weighted.call)
+        old = self.state.recorded
         behind, ahead = (old[block.first : block.last + 1] for block in (place.behind, place.ahead))
         first, last, before, end = map(int, (behind.min(), behind.max(), ahead.min(), ahead.max()))
         return Moved(first, last, before, end, int(self.weighted.trace.calls.location[place.ahead.first]))
@@ -256,14 +403,10 @@ class _Wait:
 class _Reach:
     """Which earlier calls of a process lead, through others, into a block of its calls, so that the block cannot run before them."""
 
-    def __init__(self, weighted: Reordered, calls: tuple[int, int]) -> None:
-        graph = weighted.graph
-        self._weighted, self._calls, self._source = weighted, calls, graph.source.copy()
+    def __init__(self, state: _State, calls: tuple[int, int]) -> None:
+        weighted, graph, (self._source, weight) = state.weighted, state.weighted.graph, state.leads
+        self._weighted, self._calls, self._weight = weighted, calls, weight.copy()
         self._begin = int(weighted.trace.first_calls[weighted.trace.calls.location[calls[0]]])
-        edge, receive = movers(weighted)
-        self._source[edge] = graph.entered[receive]
-        self._weight = np.where(stays(weighted) & (graph.kind != GAP), 0, CUT)
-        self._weight[in_place(weighted)[0]] = CUT
         self._weight[graph.start[graph.entered[calls[0]]]] = CUT
         self._reach = np.zeros(graph.vertices, "i8")
         rows = np.arange(self._begin, calls[0])

@@ -26,7 +26,9 @@ from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.singles import singles
 
 ROOM = 300_000
-"""Vertices that the graphs of all orders tried may have together: each order is one of its own, and each call of a site asks for one."""
+"""Vertices that the graphs of all orders tried may have together: each order is one of its own."""
+OF_SITES = 4 * ROOM
+"""The same of sites: a vertex for each call of them. What the calls of a process wait for moves in few orders."""
 SITE, NAMED = 500, 8
 """Calls of a site that are moved together at most; calls that are named one by one."""
 AHEAD = 2_000_000
@@ -93,7 +95,7 @@ def gaining(run: Run, weighted: Weighted, change: Change) -> list[Change]:
 
 def _of_sites(asker: Asker, best: list[int]) -> list[Change]:
     """Return what gains if what all calls of a site wait for runs earlier, of the sites whose calls wait longest or are worth most."""
-    run, out, room = asker.run, list[Change](), ROOM
+    run, out, room = asker.run, list[Change](), OF_SITES
     site_of, sites = selectors.sites(run.trace)
     for site in dict.fromkeys([*_longest(run), *site_of[best].tolist()]):
         name, calls = selectors.site(*sites[site]), np.flatnonzero(site_of == site)

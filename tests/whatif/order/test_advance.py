@@ -18,7 +18,9 @@ from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.order import advance
 from perwiz.whatif.order.advance import move_earlier, try_earlier
+from perwiz.whatif.order.reorder import reorder
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import makespan, replayed
 from perwiz.whatif.waits import waiting
@@ -527,9 +529,9 @@ def advances(trace, model, held):
             continue
         around = (regions.location == location[partner]) & (regions.first_call <= partner) & (partner < regions.end_call)
         innermost = {trace.names[trace.region_names[row]]: row for row in np.flatnonzero(around).tolist()}
-        yield weighted, (partner, partner), try_earlier(weighted, call)
+        yield weighted, (partner, partner), try_earlier(weighted, np.array([call]))
         for name, row in innermost.items():
-            yield weighted, (int(regions.first_call[row]), int(regions.end_call[row]) - 1), try_earlier(weighted, call, name)
+            yield weighted, (int(regions.first_call[row]), int(regions.end_call[row]) - 1), try_earlier(weighted, np.array([call]), name)
 
 
 def times(weighted):
@@ -570,6 +572,45 @@ def test_no_place_is_better(trace):
         assert (result is not None) == helps
         if helps:
             assert (result[1][0].first, result[1][0].before) == (partner, chosen)
+
+
+def test_calls_of_a_process_move_together(monkeypatch):
+    """Five rounds of 100, e0, 50, a send and an answer; rank 1 computes 74 before it receives, and 140 before it answers: one order.
+
+    recorded  sent at 150, there at 162, answered at 302, rank 0 has that at 314; then rounds of 314, in which rank 1 waits 100: 1570.
+    advance   sent at 50, there at 62, answered at 74 + 140, rank 0 has that at 226; sent at 276, there at 288 = 214 + 74: rounds of 214.
+    """
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for _ in range(5):
+        b.compute(0, 100)
+        b.call(0, "Comm_rank")
+        b.compute(0, 50)
+        b.send(0, 1, 8)
+        b.compute(1, 74)
+        b.recv(1, 0)
+        b.compute(1, 140)
+        b.send(1, 0, 8)
+        b.recv(0, 1)
+    made, trace = list[int](), b.trace()
+    asked = ",".join(f"e{call}" for call in range(15, 25, 2))
+    monkeypatch.setattr(advance, "reorder", lambda program, order, moves: made.append(len(moves)) or reorder(program, order, moves))
+    predicted = found(trace, f"advance {asked}")
+    assert (trace.timeline.makespan, predicted.predicted.makespan, made) == (1570, 226 + 4 * 214, [5])
+
+
+def test_a_call_waits_once_another_does_not():
+    """Rank 1 waits for rank 0 until 112, and no more for rank 2, which sends at 90 behind 80 and e2; ahead of both it sends at 10."""
+    b = Builder(3, latency=12, per_byte=0, work=0)
+    for rank, ns in ((0, (70, 30)), (2, (80, 10))):
+        b.compute(rank, ns[0])
+        b.call(rank, "Comm_rank")
+        b.compute(rank, ns[1])
+        b.send(rank, 1, 8)
+    b.recv(1, 0)
+    b.recv(1, 2)
+    predicted = found(b.trace(), "advance site:MPI_Recv")
+    assert [(first, before) for first, _, before, *_ in moves(predicted)][:2] == [(1, 0), (5, 4)]
+    assert predicted.predicted.calls.leave.tolist()[2:4] == [42, 42]
 
 
 def test_all_calls_of_a_site():
@@ -654,7 +695,7 @@ def test_what_was_sent_in_place_may_hold_its_sender(held):
     b.recv(1, 0, at=(6060, 6080))
     run = replayed(b.trace(), hand_model(S=5000, progress="in calls", inline_bytes=100), "none")
     weighted = dataclasses.replace(run.weighted, held=held)
-    (move,) = try_earlier(weighted, 1, "reply").moves[:1]
+    (move,) = try_earlier(weighted, np.array([1]), "reply").moves[:1]
     assert (move.first, move.before, move.note) == ((6, 6, "would deadlock") if held else (6, 3, ""))
 
 
