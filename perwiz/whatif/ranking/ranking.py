@@ -324,9 +324,12 @@ class _Pairs:
     def same(self, top: Change, other: Change) -> bool:
         """Return whether two changes, of which the second gains no more, say the same; False where that is no longer asked.
 
-        Who moves layers from one stage of a pipeline to another does what nothing else does.
+        Who moves layers from one stage of a pipeline to another does what nothing else does; and what may need receives that it passes does
+        not stand for what needs no such thing.
         """
         if any(change.by == "program" and change.question == OF_STAGES for change in (top, other)):
+            return False
+        if top.receives_passed and not other.bound and other.kind != "order":
             return False
         if _holds(self.trace.share, top, other) or (not self._apart and steps.of_one(top, other)):
             return True

@@ -690,6 +690,15 @@ def test_law__each_line_is_what_predict_says__catalogue(name):
 
 
 @pytest.mark.slow
+def test_what_needs_no_receives_is_in_no_line_of_an_order_that_may():
+    """In this program the order gains most and passes 22 receives; as fast as the others, rank 0 needs none of that."""
+    run = replayed(read(str(TRACES / "monte.log")))
+    lines = {line.change.kind: line for line in rank(run, kinds=("slowest", "order")).lines}
+    assert (lines["order"].change.receives_passed, lines["slowest"].change.question) == (22, "speed rank:0=1.522")
+    assert lines["order"].change.makespan < lines["slowest"].change.makespan
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["srtest.alog", "monte.log", "gmm.log", "fpilog.log", "halo-before"])
 def test_law__each_line_is_what_predict_says__recorded(name):
     check(read(str(TRACES / name)))
