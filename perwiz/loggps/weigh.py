@@ -400,13 +400,14 @@ def keep_as_measured(weighted: Weighted) -> None:
 @remembered(1)
 def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model, inside: Inside | None) -> Measured:
     kept, gaps = _KEPT.get((id(graph), id(model))), model.gap != "none"
+    explained = work(trace, model)  # first, as it takes memory beside
     lag = lags(trace, graph, model, trace.messages.bytes if gaps else None, inside=inside)  # a call may have sent more than its messages
     if kept is not None and kept.trace is trace and kept.timeline is timeline:
-        return Measured(kept.weight, lag, work(trace, model))
+        return Measured(kept.weight, lag, explained)
     weight = lags(trace, graph, model, inside=inside) if gaps else lag.copy()
     _split(graph, vertex_times(timeline, graph, weight), weight)
     launches.bind(trace, timeline, graph, weight)
-    return Measured(weight, lag, work(trace, model))
+    return Measured(weight, lag, explained)
 
 
 def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed: Trace | None = None) -> I8:
@@ -419,13 +420,13 @@ def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed
     """
     trace, graph, old, times = weighted.trace, weighted.graph, weighted.model, weighted.timeline.calls
     delay = flows.recorded_delays(trace, graph, old)
+    works = before.work, work(trace, old, size, model, placed)
     out = lags(placed or trace, graph, model, size, old, delay, weighted.rounds)
     let_go = np.zeros(len(trace.messages) if graph.supposed else 0, "u1")
     for chunk in chunks(graph.edges if graph.supposed else 0):
         gone = (graph.kind[chunk] == RENDEZVOUS) & (before.weight[chunk] == CUT) & (before.lag[chunk] != CUT)
         let_go[graph.cause[chunk][gone]] = 1
     edges = graph.start, graph.kind, graph.cause, graph.returning
-    works = before.work, work(trace, old, size, model, placed)
     kernel.reweigh(*edges, before.weight, before.lag, *works, times.enter, times.leave, let_go, CUT, out)
     return out
 

@@ -19,7 +19,7 @@ from perwiz.patterns.intervals import Intervals
 from perwiz.patterns.library.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells, dense
-from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.arrays import F8, I8, Mask, chunks
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,12 +79,13 @@ def find_impact(view: View, nodes: int, waits: Waits, done: Intervals) -> Impact
     ends = np.ascontiguousarray(view.enter[instances.call] + instances.severity, "i8")
     cause = np.ascontiguousarray(view.location[instances.cause], "i4")
     changes = kernel.walk_path(ends, cause, done.first_wait, begins_of(view), first, start, node, spent, *end_of(view)) if size else 0
-    location = np.repeat(np.arange(size), np.diff(first))
+    location = np.repeat(np.arange(size, dtype="i4"), np.diff(first))
     length = np.append(np.diff(start), 0)
     finals = first[1:] - 1
     length[finals] = np.maximum(last - start[finals], 0)
-    working = node >= 0
-    np.add.at(busy, (location[working], node[working]), length[working])
+    for some in chunks(len(node)):
+        working = node[some] >= 0
+        np.add.at(busy, (location[some][working], node[some][working]), length[some][working])
     return Impact(spent.T, changes, busy.T)
 
 

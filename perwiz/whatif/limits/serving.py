@@ -19,7 +19,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.numbers import distinct
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE
@@ -89,11 +89,8 @@ def rounds(trace: Trace, sends: Mask) -> Rounds:
 
 def mutual(trace: Trace, pieces: Rounds) -> bool:
     """Return whether most of those who get some of the pieces serve who serves them: what they exchange is more than pieces."""
-    table, share = trace.messages, trace.share
-    sends = np.zeros(len(trace.calls), bool)
-    sends[share.calls] = True
-    served, all_ = (_pairs(trace, table.send[each.message], each.process) for each in (pieces, rounds(trace, sends)))
-    return 2 * len(served & {(receiver, sender) for sender, receiver in all_}) > len(served)
+    served = _pairs(trace, pieces)
+    return 2 * len(served & {(receiver, sender) for sender, receiver in _all_pairs(trace)}) > len(served)
 
 
 def works_first(trace: Trace, pieces: Rounds) -> bool:
@@ -106,10 +103,19 @@ def works_first(trace: Trace, pieces: Rounds) -> bool:
     return 2 * prepared < whole
 
 
-def _pairs(trace: Trace, send: I4, process: I8) -> set[tuple[int, int]]:
-    """Return (who serves, whom) of some pieces, of all parts of the trace, given the calls that send them, and to whom."""
+@remembered(1)
+def _all_pairs(trace: Trace) -> set[tuple[int, int]]:
+    """Return (who serves, whom) of the pieces of all rounds of a trace; found once."""
+    sends = np.zeros(len(trace.calls), bool)
+    sends[trace.share.calls] = True
+    return _pairs(trace, rounds(trace, sends))
+
+
+def _pairs(trace: Trace, pieces: Rounds) -> set[tuple[int, int]]:
+    """Return (who serves, whom) of some pieces, of all parts of the trace."""
     width = int(trace.locations.process.max(initial=0)) + 1
-    own = distinct(trace.processes_of_calls[send].astype("i8") * width + process)
+    send = trace.messages.send[pieces.message]
+    own = distinct(trace.processes_of_calls[send].astype("i8") * width + pieces.process)
     return {divmod(pair, width) for pair in trace.share.listed(own.tolist())}
 
 

@@ -135,8 +135,8 @@ class _Beside:
 
 def _beside_the_model(weighted: Weighted) -> _Beside:
     graph, weight = weighted.graph, weighted.weight
-    lag = lags(weighted.trace, graph, weighted.model)
-    left, explained = rest(weighted, lag), work(weighted.trace, weighted.model)
+    explained, lag = work(weighted.trace, weighted.model), lags(weighted.trace, graph, weighted.model)
+    left = rest(weighted, lag)
     fast, slow = np.zeros(len(left), "i8"), np.zeros(len(left), "i8")
     messages, sooner, late, cut = 0, 0, 0, [np.zeros(0, "i4")]
     for chunk in chunks(graph.edges):

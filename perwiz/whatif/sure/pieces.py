@@ -226,16 +226,19 @@ def _usual(same: Same, length: _Length, here: Mask, share: Share) -> tuple[I8, F
     count, total = np.zeros((2, groups), "i8")
     counted, added = np.zeros((2, same.routines), "i8")
     for some in chunks(len(same.own)):
-        own, lasts, routine = same.own[some], length[some].astype("i8"), same.routine[some]
+        own, lasts = same.own[some], length[some].astype("i8")
         np.add.at(count, own, here[some].astype("i8"))
         np.add.at(total, own, np.where(here[some], lasts, 0))
+    gaps, calls = len(same.own) - len(same.routine), same.own[len(same.own) - len(same.routine) :]
+    for some in chunks(len(same.routine)):
+        routine, lasts = same.routine[some], length[slice(gaps + some.start, gaps + some.stop)].astype("i8")
         rows = routine >= 0
         np.add.at(counted, routine[rows], 1)
         np.add.at(added, routine[rows], lasts[rows])
     sums = share.reduced(np.stack([counted, added]), "sum")
-    for some in chunks(len(same.own)):
+    for some in chunks(len(same.routine)):
         known = np.flatnonzero(same.routine[some] >= 0)
-        count[same.own[some][known]], total[same.own[some][known]] = sums[:, same.routine[some][known]]
+        count[calls[some][known]], total[calls[some][known]] = sums[:, same.routine[some][known]]
     return count, np.where(count >= LEAST, total / np.maximum(count, 1), 0)
 
 

@@ -22,7 +22,7 @@ class Same:
     own: I4
     """The same: a group each."""
     routine: I4
-    """Of what is in a group of calls that several processes may have: a number of it, the same everywhere; -1 elsewhere."""
+    """Per call, if it is in a group that several processes may have: a number of it, the same everywhere; -1 elsewhere."""
     routines: int
     """How many of these numbers there may be."""
     like: I4
@@ -40,12 +40,10 @@ def repeating(trace: Trace, computed: I8, here: Mask, iterations: Iterations | N
     )
     edges = 0 if trace.share.team else EDGES_OF_CALL * len(trace.calls)
     found, (own, like, kinds), (own_calls, routine, like_calls, routines) = graphs_at_once(tasks, edges)
-    away = np.full(len(computed), NONE, "i4")
     own_calls += own.max(initial=-1) + np.int32(1)
     like_calls += like.max(initial=-1) + np.int32(1)
     like_calls[~here[len(computed) :]] = NONE
-    of_any = np.concatenate([away, routine]), routines, np.concatenate([like, like_calls]), kinds + routines
-    return found, Same(np.concatenate([own, own_calls]), *of_any)
+    return found, Same(np.concatenate([own, own_calls]), routine, routines, np.concatenate([like, like_calls]), kinds + routines)
 
 
 def _alike(group: I4, length: I8) -> I4:

@@ -11,7 +11,7 @@ import numpy as np
 from perwiz.errors import UsageError
 from perwiz.graph.graph import START
 from perwiz.loggps.weigh import Weighted
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.origin import Origin
 from perwiz.whatif import rounds, selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait, release
@@ -21,6 +21,7 @@ from perwiz.whatif.order.ordering_rules import check_movable
 from perwiz.whatif.order.reorder import Reordered, receives
 from perwiz.whatif.run import Run, in_rounds, run_of, swept_makespan
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.doubts import doubts_of
 from perwiz.whatif.sure.span import Span
 from perwiz.whatif.worth.singles import singles
 
@@ -98,7 +99,7 @@ def _recorded(weighted: Weighted, value: I8) -> I8:
     return value[weighted.call] if isinstance(weighted, Reordered) else value
 
 
-def change(weighted: Weighted, question: str, calls: I8 | Sequence[int]) -> Weighted:
+def change(weighted: Weighted, question: str, calls: Ints | Sequence[int]) -> Weighted:
     """Return a graph in which these recorded calls (rows) are changed, the one given as it was; `advance` takes them one by one.
 
     Collectives whose messages share links or interfaces are in rounds there.
@@ -108,10 +109,15 @@ def change(weighted: Weighted, question: str, calls: I8 | Sequence[int]) -> Weig
         for call in np.asarray(calls, "i8").tolist():
             weighted = _advanced(weighted, call, parts(question)[1])
         return settled(weighted)
-    rows = np.asarray(calls, "i8")
     chosen = np.zeros(len(weighted.trace.calls), bool)
-    chosen[weighted.call[rows] if isinstance(weighted, Reordered) else rows] = True
+    chosen[_of_graph(weighted, calls)] = True
     return settled(QUESTIONS[question].of(dataclasses.replace(weighted, weight=weighted.weight.copy()), chosen))
+
+
+def _of_graph(weighted: Weighted, calls: Ints | Sequence[int]) -> I8:
+    """Return the calls of a graph that are these recorded ones."""
+    rows = np.asarray(calls, "i8")
+    return weighted.call[rows] if isinstance(weighted, Reordered) else rows
 
 
 def _advanced(weighted: Weighted, call: int, region: str | None) -> Weighted:
@@ -147,6 +153,7 @@ def without_gaps(run: Run) -> int:
     return swept_makespan(weighted)
 
 
-def spans(run: Run, question: str, several: Sequence[I8]) -> list[Span]:
+def spans(run: Run, question: str, several: Sequence[Ints]) -> list[Span]:
     """Return, per set of calls (rows), between which makespans the true one lies if these are changed, as far as the trace tells."""
-    return sure.spans(run, sure.answered(run, [partial(change, question=question, calls=calls) for calls in several]))
+    doubts = doubts_of(run)  # before what runs are drawn from is held
+    return sure.spans(run, sure.answered(run, [partial(change, question=question, calls=calls) for calls in several]), doubts=doubts)
