@@ -21,7 +21,7 @@ import numpy as np
 from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError, UsageError
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import at_once, of_graphs, remembered
+from perwiz.trace.resources import graphs_at_once, remembered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.trace import Trace
 from perwiz.whatif import ranking, selectors
@@ -234,8 +234,8 @@ def find(
         return out
 
     first = sorted(rows, key=lambda row: row.word not in _ALONE)
-    edges = 0 if asker.run.trace.share.team else of_graphs(asker.run.graph.edges)  # who asks others does so in one order
-    of = dict(zip(first, at_once([partial(ask, row) for row in first], edges), strict=True))
+    edges = 0 if asker.run.trace.share.team else asker.run.graph.edges  # who asks others does so in one order
+    of = dict(zip(first, graphs_at_once([partial(ask, row) for row in first], edges), strict=True))
     found = [change for row in rows for change in of[row].changes]
     not_tried = {row.word: of[row].why for row in rows if of[row].why}
     if by is None:

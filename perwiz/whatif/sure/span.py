@@ -389,7 +389,7 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
     if not few and not run.trace.share.team:
         _let_go(run)
         give_back(run.graph.edges)
-    outcomes = [task() for task in tasks] if apart else at_once([*tasks, *beside], rows)
+    outcomes = graphs_at_once(tasks, 0 if few else rows) if apart else at_once([*tasks, *beside], rows)
     for key, several in zip(keys, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)
