@@ -55,13 +55,12 @@ class Takes(NamedTuple):
 
 _IN_WINDOWS, _SEVERAL = "a store, asked about in windows of time (perwiz convert)", "parts on several machines (mpiexec)"
 OF_COMMANDS = {
-    "info": Takes(255, (_IN_WINDOWS, _SEVERAL)),
-    "predict": Takes(445, ("--draws 0", _IN_WINDOWS, _SEVERAL)),
-    "predict --draws 0": Takes(390, (_IN_WINDOWS, _SEVERAL)),
-    "correct": Takes(200, (_SEVERAL,)),
-    "patterns": Takes(460, (_SEVERAL,)),
-    "domino": Takes(670, (_SEVERAL,)),
-    "report": Takes(790),
+    "info": Takes(260, (_IN_WINDOWS, _SEVERAL)),
+    "predict": Takes(345, (_IN_WINDOWS, _SEVERAL)),
+    "correct": Takes(205, (_SEVERAL,)),
+    "patterns": Takes(330, (_SEVERAL,)),
+    "domino": Takes(485, (_SEVERAL,)),
+    "report": Takes(640),
 }
 """By command."""
 _OTHERS = Takes(550)

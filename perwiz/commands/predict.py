@@ -82,13 +82,8 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace, team: Team | None) -> int:
     if team is not None:
         return _together(args, team, None)
-    code = files.in_windows(args.trace, _command(args), partial(_together, args, None))
+    code = files.in_windows(args.trace, "predict", partial(_together, args, None))
     return _alone(args) if code is None else code
-
-
-def _command(args: argparse.Namespace) -> str:
-    """Return which of `files.OF_COMMANDS` is asked for."""
-    return "predict" if args.draws else "predict --draws 0"
 
 
 def _together(args: argparse.Namespace, team: Team | None, windows: files.Windows | None) -> int:
@@ -128,7 +123,7 @@ def _alone(args: argparse.Namespace) -> int:
     files.check([args.output], inputs, args.plot)
     _check_others(args.trace, args.runs)
     known = pairs(args.log) if args.log else None
-    trace, machine = files.part(args.trace, args.iterations, model, command=_command(args))
+    trace, machine = files.part(args.trace, args.iterations, model, command="predict")
     machine = options.on_topology(args, machine, trace)
     prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws, args.keep_matches)
     anew = prediction.rematched

@@ -40,7 +40,7 @@ def test_read__tells_how_far_it_is(monkeypatch, tmp_path, packed):
     ("command", "helps"),
     [
         ("domino", "parts on several machines (mpiexec), "),
-        ("predict", "--draws 0, a store, asked about in windows of time (perwiz convert), parts on several machines (mpiexec), "),
+        ("predict", "a store, asked about in windows of time (perwiz convert), parts on several machines (mpiexec), "),
     ],
 )
 def test_read__says_what_memory_it_needs_if_there_is_less(command, helps, left, said, monkeypatch, tmp_path, capsys):
