@@ -47,6 +47,8 @@ _TYPES = {
 }
 _SIZE = {name: size for size, names in _TYPES.items() for name in names.split()}
 _STEP = re.compile(r"ProfilerStep#\d+$")
+LOADING = "enumerate(DataLoader)#"
+"""How regions begin in which a rank takes the next batch: it loads it, or waits for workers that do."""
 _LONGEST = 60
 """Characters of a kernel's name with its template arguments, at most."""
 

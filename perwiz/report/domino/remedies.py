@@ -91,6 +91,8 @@ REMEDIES = {
     " with a loop, sections or tasks; or open no team for it",
     "device copy": "copy beside kernels: cut the data into pieces, and copy one (cudaMemcpyAsync, from pinned memory) in another stream"
     " while a kernel works on the one before; or leave the data on the device",
+    "data loader": "load ahead beside the steps: DataLoader(num_workers=N, persistent_workers=True), N at least what a batch takes to load"
+    " by what the rest of a step takes, and a core for each; or do less per sample (decoding, augmenting), once and ahead of the training",
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, nowait of OpenMP);"
     " wait only for what is needed (kernels that then run at once share the device)",
     "launches": "launch fewer and longer kernels, or many as one: CUDA graphs (cudaGraphLaunch, hipGraphLaunch), fused kernels",

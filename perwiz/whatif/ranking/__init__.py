@@ -33,7 +33,7 @@ KINDS = (
         "threads",
         "computation:threads",
         "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process; MPI calls"
-        " of one thread while the others compute; copies of devices while kernels run",
+        " of one thread while the others compute; copies of devices while kernels run, and batches loaded ahead",
         ("program", "region", "site"),
     ),
     Kind(

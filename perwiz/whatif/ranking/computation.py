@@ -9,6 +9,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.formats.devices import COPIES
+from perwiz.formats.kineto.names import LOADING
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.numbers import distinct
@@ -89,12 +90,12 @@ def _of_one(asker: Asker) -> list[tuple[str, str, str]]:
 
 def threads(asker: Asker) -> list[Change]:
     """Return what gains if the threads of teams computed the mean of their team, or all threads what the first does alone, or computed
-    while it makes MPI calls; and if kernels hid the copies of devices.
+    while it makes MPI calls; if kernels hid the copies of devices, and if workers loaded the batches of a training job ahead.
     """
     trace = asker.run.trace
     _tied(trace)
     forks = members(trace).fork
-    out = _copies(asker)
+    out = _copies(asker) + _loading(asker)
     if len(forks) and EVERY not in trace.names:
         asked = _teams(asker, forks) + _overlaps(asker)
         out += [asker.change("threads", by, question, what) for by, question, what in asked]
@@ -106,6 +107,14 @@ def _copies(asker: Asker) -> list[Change]:
     names, hidden = asker.run.trace.names, "hidden behind kernels of another stream"
     asked = [(f"scale {name}=0", f"each {name}, {hidden}") for name in COPIES if name in names]
     return [asker.change("threads", "region", question, what, at_most=True) for question, what in asked]
+
+
+def _loading(asker: Asker) -> list[Change]:
+    """Return what loading batches is worth that workers could load ahead; not where one rank alone is slow in that (`slowest`)."""
+    named = [name for name in asker.run.trace.names if name.startswith(LOADING)]
+    slow = {one.name for one in _alone_in_regions(asker)} if named else set()
+    asked = [name for name in named if name not in slow]
+    return [asker.change("threads", "region", f"scale {name}=0", "batches loaded ahead by workers") for name in asked]
 
 
 def _teams(asker: Asker, forks: I8) -> list[tuple[str, str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from perwiz.formats.kineto.names import LOADING
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.parts.course import course
@@ -124,7 +125,7 @@ def _situation(run: Run, change: Change) -> str:
     if change.kind == "slowest" and change.word == "scale":
         return "process slow in a region"
     if change.kind == "threads" and change.word == "scale":
-        return "device copy"
+        return "data loader" if change.question.partition(" ")[2].startswith(LOADING) else "device copy"
     if change.word == "overlap":
         return "one thread communicates"
     if change.kind == "balance" and change.by != "stretch" and (run.trace.locations.kind == THREAD).any():

@@ -28,8 +28,9 @@ def region(change: Change) -> str:
 
 
 def named(change: Change) -> str:
-    """Return the name of the region that a change is about, itself or steps of it: `item` of `balance-time item#3`."""
-    return (region(change) if change.by == "step" else change.question).partition(" ")[2]
+    """Return the name of the region that a change is about, itself or steps of it: `item` of `balance-time item#3`, `scale item=0`."""
+    about = (region(change) if change.by == "step" else change.question).partition(" ")[2]
+    return about.rpartition("=")[0] if change.word == "scale" else about
 
 
 def of_one(change: Change, other: Change) -> bool:

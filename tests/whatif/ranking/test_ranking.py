@@ -31,6 +31,7 @@ from perwiz.whatif.ranking.computation import _class
 from perwiz.whatif.ranking.plan import plan
 from perwiz.whatif.ranking.ranking import ANEW, BY, rank
 from perwiz.whatif.ranking.serving import HALF
+from perwiz.whatif.ranking.situations import situation
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.worth.domino import domino_of
@@ -732,6 +733,22 @@ def test_copies_of_devices():
     b.link("done", b.call(stream, "device_idle"), b.call(0, "device_synchronize"))
     found = ranked(b.trace(), kinds=["threads"])
     assert [(change.question, change.makespan) for change in found.changes] == [("scale copy to device=0", 1000)]
+
+
+@pytest.mark.parametrize(("slow", "asked"), [(30, [("scale enumerate(DataLoader)#next=0", 120)]), (60, [])])
+def test_batches_loaded_ahead(slow, asked):
+    """Two ranks load for 20 and 30, or 60, compute 30 and meet, four times: without that 120; not where one takes twice as long or more."""
+    b = Builder(2, work=0)
+    for _ in range(4):
+        for process, ns in enumerate((20, slow)):
+            with b.region(process, "enumerate(DataLoader)#next"):
+                b.compute(process, ns)
+                b.call(process, "Comm_rank")
+            b.compute(process, 30)
+        b.barrier()
+    found = ranked(b.trace(), kinds=["threads"])
+    assert [(change.question, change.makespan) for change in found.changes] == asked
+    assert {situation(found.run, change) for change in found.changes} == ({"data loader"} if asked else set())
 
 
 def test_slowest__kernels_are_not_of_their_process():
