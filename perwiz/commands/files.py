@@ -247,14 +247,20 @@ def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | Non
     A run of which some processes have no records up to its end is cut where the first of these ends. A part has its clock offsets applied.
     The machine is that of the whole run: all of its messages tell what it is. Each process of a team has its part.
     """
-    from perwiz.clock import offsets
-    from perwiz.trace.parts.cut import restricted
-    from perwiz.whatif.run import machine_of
     from perwiz.whatif.timed import up_to_records_end
 
     if chosen is None:
         return read(path, model, team, command, up_to_records_end), model
-    trace = offsets.apply(read(path, model, team, command))
+    return restricted_part(read(path, model, team, command), chosen, model)
+
+
+def restricted_part(trace: Trace, chosen: Chosen, model: Start = None) -> tuple[Trace, Start]:
+    """Return the trace of some of its iterations, and what questions on it start from: its machine is that of the whole run."""
+    from perwiz.clock import offsets
+    from perwiz.trace.parts.cut import restricted
+    from perwiz.whatif.run import machine_of
+
+    trace = offsets.apply(trace)
     return restricted(trace, chosen), machine_of(model, trace, part=True)
 
 

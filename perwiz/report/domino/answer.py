@@ -47,8 +47,16 @@ _ASIDE = re.compile(r" \([^()]*\)")
 
 def answer(domino: DominoDocument) -> Facts:
     """Return the first screen."""
-    facts = [("recorded", _recorded(domino)), *_too_short(domino), *(limits(domino.limits) if domino.limits else []), *_not_gained(domino)]
-    facts += [*goes_to(domino), *stands_out(domino), *for_devices(domino), *serving(domino), *pipeline(domino), *handed(domino)]
+    facts = [("recorded", _recorded(domino)), *left_out(domino), *_too_short(domino), *(limits(domino.limits) if domino.limits else [])]
+    facts += [
+        *_not_gained(domino),
+        *goes_to(domino),
+        *stands_out(domino),
+        *for_devices(domino),
+        *serving(domino),
+        *pipeline(domino),
+        *handed(domino),
+    ]
     facts += [*best(domino), *hot_spots(domino)]
     return blocks.lacking(domino.health) + misfit.beside(facts, domino, domino.shares_of_ns, doubts(domino))
 
@@ -172,6 +180,16 @@ def stands_out(domino: DominoDocument) -> Facts:
     lasts = dict(zip(found.numbers, found.times_ns, strict=True))
     excess = f"what they take more is {_share(found.excess_ns, domino.shares_of_ns)}"
     return [("stands out", f"{iterations.stands_out(lasts, found.median_ns, most=_NAMED)}: {excess}")]
+
+
+def left_out(domino: DominoDocument) -> Facts:
+    """Return in words which last steps of a training job were left out, and why."""
+    found = domino.left_out
+    if not found:
+        return []
+    lasts = dict(zip(found.numbers, found.times_ns, strict=True))
+    why = "as where ranks that are done stop their profilers meanwhile; --iterations 1.. asks of all"
+    return [("left out", f"{iterations.stands_out(lasts, found.median_ns, most=_NAMED)}: {why}")]
 
 
 def hot_spots(domino: DominoDocument) -> Facts:

@@ -13,7 +13,8 @@ from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
-from perwiz.trace.parts.iterations import Iterations, find
+from perwiz.trace.parts.course import course
+from perwiz.trace.parts.iterations import PROFILED, Iterations, find
 from perwiz.trace.parts.rows import ENDS, Kept, part, whole, whole_collectives
 from perwiz.trace.spread.part import fewer
 from perwiz.trace.spread.share import Part
@@ -23,6 +24,8 @@ from perwiz.trace.windows.large import Large
 
 _TIMED = ("offsets", "readings", "records")
 """Tables with a column of times."""
+_ENOUGH = 8
+"""Steps that say enough without those that were disturbed."""
 _RANKS = 4
 """How many ranks are named."""
 
@@ -49,6 +52,18 @@ def restricted(trace: Trace, chosen: Chosen) -> Trace:
         raise UsageError(f"{asked}{len(found)}, must be within 1..{len(found)}")
     part = f"iterations {chosen.first}..{last}"
     return dataclasses.replace(cut(trace, found, chosen.first - 1, last), path=f"{trace.path} {part}", part=part)
+
+
+def undisturbed(trace: Trace) -> Chosen | None:
+    """Return the steps of a training job up to the last ones, if these take far longer than all others: ranks that are done stop their
+    profilers while others are in them. None where any other step stands out, fewer than eight are left, or nothing stands out.
+    """
+    found = find(trace) if PROFILED in trace.names else None
+    if found is None or found.body != (PROFILED,) or not len(found):
+        return None
+    its = course(found)
+    ends = its.exceptions == (*range(its.alike.stop, len(found)),)
+    return Chosen(1, its.alike.stop) if its.exceptions and ends and its.alike.stop - its.alike.start >= _ENOUGH else None
 
 
 def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:

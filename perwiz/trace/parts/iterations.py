@@ -29,7 +29,9 @@ _NEARLY = 0.8
 """Part of the longest-lasting that is as good; of the messages and collectives that must be in one iteration or neighbours."""
 _MATTERS = 0.05
 """Part of the time between MPI_Init and MPI_Finalize that a loop must last."""
-_STEPS = ("step", "ProfilerStep")
+PROFILED = "ProfilerStep"
+"""The region that the profiler of PyTorch makes of each step."""
+_STEPS = ("step", PROFILED)
 """Regions that are steps of training."""
 _EDGES = [operations.OP[name] for name in ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")]
 
@@ -122,7 +124,7 @@ def find(trace: Trace) -> Iterations:
 def _named(trace: Trace, where: I8, mine: I8) -> Iterations | None:
     """Return the steps of a training job, if all processes name as many; of one alone, whose layers would be told as iterations, none."""
     share = trace.share
-    if not share.any("ProfilerStep" in trace.names or operations.DIST[trace.calls.op[share.calls]].any()):
+    if not share.any(PROFILED in trace.names or operations.DIST[trace.calls.op[share.calls]].any()):
         return None
     named = np.isin(trace.region_names, [row for row, name in enumerate(trace.names) if name in _STEPS])
     rows = [np.flatnonzero(named & (trace.regions.location == at)) for at in mine.tolist()]

@@ -15,7 +15,7 @@ from build import Builder, hand_model, table
 from perwiz.errors import UsageError
 from perwiz.patterns.analysis import efficiency
 from perwiz.trace import operations, tables
-from perwiz.trace.parts.cut import Chosen, before_records_end, cut, end_early, ends_early, restricted
+from perwiz.trace.parts.cut import Chosen, before_records_end, cut, end_early, ends_early, restricted, undisturbed
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.tables import FORK, JOIN, NONE, THREAD
 from perwiz.trace.windows.large import large
@@ -171,6 +171,30 @@ def test_cut__what_else_was_recorded():
     assert (rows(part.records), part.values.tolist()) == ([(0, 0, 1, 15, 0)], [])
     assert [row[:3] for row in rows(part.parameters)] == [(1, NONE, 5)]
     assert (rows(part.labels), part.site.tolist()) == ([(0, 0)], [3, 4, 5, 6, 11, 12])
+
+
+@pytest.mark.parametrize(
+    ("times", "name", "chosen"),
+    [
+        ([100] * 8 + [300], "ProfilerStep", Chosen(1, 8)),
+        ([100] * 9 + [300, 200], "ProfilerStep", Chosen(1, 9)),
+        ([100] * 9, "ProfilerStep", None),
+        ([100] * 7 + [300], "ProfilerStep", None),
+        ([100] * 3 + [300] + [100] * 8, "ProfilerStep", None),
+        ([100] * 3 + [300] + [100] * 8 + [300], "ProfilerStep", None),
+        ([100] * 8 + [300], "step", None),
+    ],
+)
+def test_undisturbed(times, name, chosen):
+    """The last steps are left out if they alone stand out, of those that the profiler of PyTorch names, and eight are left."""
+    b = Builder(2, work=0)
+    for ns in times:
+        for process in range(2):
+            with b.region(process, name):
+                b.compute(process, ns)
+                b.call(process, "Comm_rank")
+        b.everyone("Barrier")
+    assert undisturbed(b.trace()) == chosen
 
 
 def test_restricted__names_itself():
