@@ -118,11 +118,10 @@ def test_output__of_a_consistent_trace_is_a_copy(correct):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "magic"), [("out.png", b"\x89PNG"), ("out.svg", b"<?xml"), ("OUT.PDF", b"%PDF")])
-def test_plot(correct, tmp_path, name, magic):
-    assert correct("in.alog", "--plot", name)[0] == 0
-    assert sorted(os.listdir()) == sorted(["in.alog", name])
-    assert (tmp_path / name).read_bytes().startswith(magic)
+def test_plot(correct, tmp_path):
+    assert correct("in.alog", "--plot", "out.svg")[0] == 0
+    assert sorted(os.listdir()) == ["in.alog", "out.svg"]
+    assert (tmp_path / "out.svg").read_bytes().startswith(b"<?xml")
 
 
 @pytest.mark.slow

@@ -165,10 +165,9 @@ def test_model(document):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["domino.png", "domino.svg"])
-def test_plot(domino, tmp_path, name):
-    assert domino("--plot", str(tmp_path / name))[0] == 0
-    assert os.listdir(tmp_path) == [name]
+def test_plot(domino, tmp_path):
+    assert domino("--plot", str(tmp_path / "domino.svg"))[0] == 0
+    assert os.listdir(tmp_path) == ["domino.svg"]
 
 
 @pytest.mark.parametrize(

@@ -162,12 +162,11 @@ def test_output__replaces_an_old_one(predict, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "magic"), [("out.png", b"\x89PNG"), ("out.svg", b"<?xml"), ("OUT.PDF", b"%PDF")])
-def test_plot(predict, tmp_path, name, magic):
-    path = tmp_path / name
+def test_plot(predict, tmp_path):
+    path = tmp_path / "out.svg"
     assert predict("--zero-wait", "e25", "--plot", str(path))[0] == 0
-    assert os.listdir(tmp_path) == [name]
-    assert path.read_bytes().startswith(magic)
+    assert os.listdir(tmp_path) == ["out.svg"]
+    assert path.read_bytes().startswith(b"<?xml")
 
 
 @pytest.mark.parametrize("failing", ["perwiz.report.picture.timeline.plot", "perwiz.formats.files.write"])

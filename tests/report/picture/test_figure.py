@@ -24,7 +24,6 @@ from perwiz.report.critical import plot as critical_plot
 from perwiz.report.curve import plot as curve_plot
 from perwiz.report.domino import plot as domino_plot
 from perwiz.report.patterns import plot as patterns_plot
-from perwiz.report.picture import figure as module
 from perwiz.report.picture import timeline
 from perwiz.report.picture.figure import Line, sheet
 from perwiz.report.series import plot as series_plot
@@ -90,6 +89,7 @@ def stages():
     return dataclasses.replace(trace, parallel=np.ones(len(trace.names), bool))
 
 
+@pytest.fixture(scope="module")
 def plots():
     """Return plot(path, width=inches) of each command, over a real trace."""
     trace, is_ = perwiz.read(str(TRACES / "srtest.alog")), perwiz.read(str(TRACES / "npb-is.S-4"))
@@ -135,13 +135,12 @@ def every_tick(figure, inside):
         *((name, 12.0) for name in ("predict", "curve", "patterns", "balance")),
     ],
 )
-def test_law__texts_are_inside_and_readable(monkeypatch, tmp_path, name, width):
-    figures, drawn = [], module.empty
-    monkeypatch.setattr(module, "empty", lambda *size: figures.append(drawn(*size)) or figures[-1])
-    plots()[name](str(tmp_path / "picture.png"), width)
+def test_law__texts_are_inside_and_readable(plots, monkeypatch, tmp_path, name, width):
+    figures = []
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, *_, **__: figures.append(figure) or figure.canvas.draw())
+    plots[name](str(tmp_path / "picture.png"), width)
     (figure,) = figures
     assert figure.get_figwidth() == width
-    figure.canvas.draw()
     legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))]
     texts = [*figure.texts, *(text for legend in legends for text in legend.get_texts())]
     texts += [text for axes in figure.axes for text in (*axes.texts, axes.xaxis.label, axes.yaxis.label, *axes.get_yticklabels())]
