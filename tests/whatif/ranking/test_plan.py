@@ -240,7 +240,7 @@ def check(trace, model=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", build.one_of(3, 0))
+@pytest.mark.parametrize("name", build.one_of(5, 0))
 def test_law__a_plan_is_what_predict_says__catalogue(name):
     check(build.CATALOGUE[name]())
 

@@ -686,8 +686,8 @@ MODELS = (
 @pytest.mark.slow
 @pytest.mark.parametrize("name", build.one_of(2, 1))
 def test_law__each_line_is_what_predict_says__catalogue(name):
-    for model in MODELS:
-        check(build.CATALOGUE[name](), model)
+    """Under one of the models; the next trace is asked under the next."""
+    check(build.CATALOGUE[name](), MODELS[[*build.CATALOGUE].index(name) // 2 % len(MODELS)])
 
 
 @pytest.mark.slow
