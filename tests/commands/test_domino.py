@@ -58,7 +58,7 @@ def test_text(domino):
     assert out.startswith(
         f"{SRTEST}: what to change first\n\n"
         "doubtful      15 of 15 messages took more than twice as long as the model says (16.5 % of the recorded run); the first\n"
-        "              change runs ahead of 6 receives that it may need: see how sure\n"
+        "              change runs ahead of 8 receives that it may need: see how sure\n"
         "recorded      412.6 ms\n"
         "limited by    late start (others began before) 60.8 %, unexplained (inside MPI) 33.7 %, other 2.4 %; computation 3.0 %\n"
         "first change  --advance site:MPI_Recv (what the 15 calls of MPI_Recv wait for runs earlier): gain 18.72 ms (4.5 %),\n"
