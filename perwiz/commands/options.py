@@ -196,7 +196,7 @@ def formats() -> str:
     from perwiz.formats.files import FORMATS
     from perwiz.formats.format import join
 
-    names = sorted(form.name for form in FORMATS if form.entry)
+    names = sorted(form.name for form in FORMATS if form.is_read)
     return "\n".join(textwrap.wrap(f"Traces are read in these formats, told by content: {join(names, 'and')}.", 140))
 
 

@@ -101,8 +101,8 @@ def _named(path: str) -> str:
         hold = "holds a run" if len(runs) == 1 else "hold runs"
         raise TraceError(f"{path}: a directory, with {len(runs)} inside that {hold}, {_listed(runs)}: must be one of these")
     if lost := KINETO.unread(path):
-        why = "is empty" if os.path.getsize(lost[0]) == 0 else "is none"
-        raise TraceError(f"{path}: a directory, whose {os.path.basename(lost[0])} {why}, must hold {KINETO.entry}")
+        there = f"whose {os.path.basename(lost[0])} {'is empty' if os.path.getsize(lost[0]) == 0 else 'is none'}"
+        raise TraceError(f"{path}: a directory, {there}, must hold traces of the PyTorch profiler (rank*.json.gz)")
     return path
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from perwiz.formats.format import entries
+from perwiz.formats.format import readable
 
 _MUST = "must be one that is read"
 _RECORD = "which perwiz does not read: must be one that is read"
@@ -82,7 +82,7 @@ FOREIGN = (
 
 def refusal(head: bytes, path: str, must: str = "") -> str:
     """Return what a file that begins with `head` is and what must be: `must`, or one of all formats, where the list says nothing else."""
-    return _refusal(head, path, must or _MUST).replace(_MUST, f"must be {entries()}")
+    return _refusal(head, path, must or _MUST).replace(_MUST, f"must be {readable()}")
 
 
 def _refusal(head: bytes, path: str, must: str) -> str:
@@ -112,7 +112,7 @@ def inside(path: str) -> str:
     for name in names[:_MOST]:
         kind = _kind(_begin(os.path.join(path, name)), name)
         if kind and kind.advice not in (_MUST, *_UNPACK.values()):
-            return f"whose {name} is {kind.name}, {kind.advice.replace(_MUST, f'must be {entries()}')}"
+            return f"whose {name} is {kind.name}, {kind.advice.replace(_MUST, f'must be {readable()}')}"
     return "must be a trace file, or hold an OTF2 archive, a recorded run, a DUMPI trace or a time-independent trace"
 
 

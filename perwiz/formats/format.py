@@ -59,8 +59,6 @@ class Format:
     name = ""
     noun = ""
     """The name of one such file, with its article."""
-    entry = ""
-    """How what is to be read is named to somebody who gave something else; empty for a format that is not read."""
     holds = Holds()
     """What its files tell."""
     call_bytes = 0
@@ -75,8 +73,13 @@ class Format:
     """A file to be written is of this format if its name ends in one of these."""
 
     def __init__(self) -> None:
-        if self.entry:
-            _ENTRIES[type(self).__name__] = self.entry
+        if self.is_read:
+            _READ.add(self.name)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether traces are read in it."""
+        return type(self).read is not Format.read
 
     def looks_like(self, path: str) -> bool:
         """Return whether there is something of this format to read at `path`."""
@@ -130,12 +133,12 @@ class Format:
         raise NotImplementedError
 
 
-_ENTRIES: dict[str, str] = {}
+_READ: set[str] = set()
 
 
-def entries() -> str:
-    """Return in words what can be read: all formats that are loaded, and perwiz.formats.files loads all."""
-    return join([entry for _, entry in sorted(_ENTRIES.items())])
+def readable() -> str:
+    """Return in words what can be read, by the names of formats: all that are loaded, and perwiz.formats.files loads all."""
+    return f"a trace: {join(sorted(_READ))} (perwiz info --help)"
 
 
 def join(words: list[str], last: str = "or") -> str:
@@ -146,6 +149,6 @@ def join(words: list[str], last: str = "or") -> str:
 def table(formats: tuple[Format, ...]) -> list[str]:
     """Return the lines of a table in Markdown: what files of each format that is read tell, and whether it is written."""
     columns = [name.replace("one_sided", "one-sided") for name in Holds._fields]
-    rows = [[form.name, *form.holds, form.written] for form in formats if form.entry]
+    rows = [[form.name, *form.holds, form.written] for form in formats if form.is_read]
     head = ["format", *columns, "written"]
     return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *sorted(rows))]

@@ -77,4 +77,3 @@ def test_table__in_the_docs():
 def test_holds__every_word_is_explained():
     words = {word for form in files.FORMATS for word in (*form.holds, form.written)}
     assert words == {formats.NO, formats.YES, formats.INFERRED, formats.SOME, formats.MODEL}
-    assert {form.name for form in files.FORMATS if type(form).read is not formats.Format.read} == {f.name for f in files.FORMATS if f.entry}

@@ -16,11 +16,8 @@ import perwiz
 from perwiz.errors import TraceError
 
 MUST = (
-    "must be ALOG, Chakra execution traces (NAME.RANK.et), a CLOG-2 log, a DUMPI trace (.meta, .bin), a schedule in GOAL, "
-    "tables of the operations of a training job (.parquet), traces of the PyTorch profiler (rank*.json.gz), "
-    "a liballprof trace (pmpi-trace-rank-0.txt), "
-    "the anchor file of an OTF2 archive, the records of a Paraver trace (.prv), a recorded run (perwiz record), "
-    "a store of perwiz or a time-independent trace of SimGrid"
+    "must be a trace: ALOG, CLOG-2, Chakra, DUMPI, GOAL, OTF2, Paraver, PyTorch profiler, liballprof, perwiz store, recorded run, "
+    "table of operations or time-independent trace (perwiz info --help)"
 )
 RECORD = f"which perwiz does not read: {MUST}"
 CUBE = "a Cube file, which holds sums and no trace: see perwiz cube show"

@@ -190,7 +190,7 @@ ELSEWHERE = {"recorded run": {"regions", "counters"}}
 
 
 def test_every_format():
-    assert {form.name for form in files.FORMATS if form.entry} == {*SAMPLES}
+    assert {form.name for form in files.FORMATS if form.is_read} == {*SAMPLES}
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ class Liballprof(Format):
 
     name = "liballprof"
     noun = "a liballprof trace"
-    entry = "a liballprof trace (pmpi-trace-rank-0.txt)"
     holds = Holds(times=YES, requests=INFERRED, wildcards=YES, communicators=SOME, roots=YES, sizes=YES)
 
     def looks_like(self, path: str) -> bool:

@@ -15,7 +15,6 @@ class Alog(Format):
 
     name = "ALOG"
     suffixes = ("",)
-    entry = "ALOG"
     call_bytes = 92
     holds = Holds(times=YES, wildcards=INFERRED, roots=INFERRED, regions=YES)
     """Of whoever writes it; what perwiz-ext 1 adds is none of this."""

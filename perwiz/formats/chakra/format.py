@@ -18,7 +18,6 @@ class Chakra(Format):
     name = "Chakra"
     noun = "a job of Chakra execution traces"
     suffixes = (".et",)
-    entry = "Chakra execution traces (NAME.RANK.et)"
     holds = Holds(times=MODEL, communicators=SOME, roots=INFERRED, sizes=YES, threads=YES, devices=YES, regions=YES)
     written = MODEL
     is_folder = True

@@ -15,7 +15,6 @@ class Clog(Format):
 
     name = "CLOG-2"
     noun = "a CLOG-2 log"
-    entry = "a CLOG-2 log"
     holds = Holds(times=YES, wildcards=INFERRED, communicators=YES, roots=INFERRED, regions=YES)
 
     def looks_like(self, path: str) -> bool:

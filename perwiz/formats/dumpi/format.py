@@ -15,7 +15,6 @@ class Dumpi(Format):
 
     name = "DUMPI"
     noun = "a DUMPI trace"
-    entry = "a DUMPI trace (.meta, .bin)"
     holds = Holds(times=YES, requests=YES, wildcards=YES, communicators=YES, roots=YES, sizes=YES, one_sided=SOME)
 
     def looks_like(self, path: str) -> bool:

@@ -26,7 +26,6 @@ class Goal(Format):
     name = "GOAL"
     noun = "a schedule in GOAL"
     suffixes = (".goal",)
-    entry = "a schedule in GOAL"
     holds = Holds(times=MODEL, requests=YES, wildcards=YES, threads=YES)
     written = MODEL
 

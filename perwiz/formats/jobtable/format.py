@@ -18,7 +18,6 @@ class JobTable(Format):
 
     name = "table of operations"
     noun = "a table of the operations of a training job"
-    entry = "tables of the operations of a training job (.parquet)"
     holds = Holds(times=YES, communicators=YES, devices=INFERRED, regions=YES)
 
     call_bytes = 2

@@ -15,7 +15,6 @@ class Kineto(Format):
 
     name = "PyTorch profiler"
     noun = "a trace of the PyTorch profiler"
-    entry = "traces of the PyTorch profiler (rank*.json.gz)"
     holds = Holds(times=YES, communicators=YES, roots=INFERRED, sizes=YES, threads=INFERRED, devices=YES, regions=YES)
 
     def looks_like(self, path: str) -> bool:

@@ -20,7 +20,6 @@ class Otf2(Format):
     name = "OTF2"
     noun = "an OTF2 archive"
     suffixes = (".otf2",)
-    entry = "the anchor file of an OTF2 archive"
     call_bytes = 40
     holds = Holds(
         times=YES,

@@ -20,7 +20,6 @@ class Paraver(Format):
     name = "Paraver"
     noun = "a Paraver trace"
     suffixes = (".prv", ".prv.gz")
-    entry = "the records of a Paraver trace (.prv)"
     call_bytes = 130
     holds = Holds(
         times=YES,

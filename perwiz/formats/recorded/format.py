@@ -17,7 +17,6 @@ class Recorded(Format):
     """A recorded run, read alone: perwiz record writes it."""
 
     name = "recorded run"
-    entry = "a recorded run (perwiz record)"
     holds = Holds(
         times=YES,
         requests=YES,

@@ -19,7 +19,6 @@ class StoreFormat(Format):
 
     name = "perwiz store"
     noun = "a store of perwiz"
-    entry = "a store of perwiz"
     holds = ALL
     call_bytes = 92
     counted = "trace."

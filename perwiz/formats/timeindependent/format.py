@@ -15,7 +15,6 @@ class TimeIndependent(Format):
     """A time-independent trace, read alone: SimGrid writes it. It may be followed by its platform: `trace:platform.xml`."""
 
     name = "time-independent trace"
-    entry = "a time-independent trace of SimGrid"
     holds = Holds(times=MODEL, requests=YES, wildcards=SOME, roots=YES, sizes=YES, sites=YES)
 
     def looks_like(self, path: str) -> bool:
