@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 from perwiz.cli import main
-from perwiz.formats.format import entries
+from perwiz.formats.format import readable
 
 ROOT = pathlib.Path(__file__).parents[2]
 HEAD = "-3 0 0 2 0 0\n-13 0 1 2 0 0 red:gray step\n-13 0 3 4 0 0 blue:gray MPI_Send\n-13 0 5 6 0 0 green:gray MPI_Recv\n"
@@ -73,8 +73,8 @@ def refused(tmp_path, monkeypatch, capsys):
             "folder",
             "folder: a directory, must be a trace file, or hold an OTF2 archive, a recorded run, a DUMPI trace or a time-independent trace",
         ),
-        ("picture.png", f"picture.png: a PNG image, must be {entries()}"),
-        ("words.txt", f"words.txt: 'It was a dark and stormy night.', must be {entries()}"),
+        ("picture.png", f"picture.png: a PNG image, must be {readable()}"),
+        ("words.txt", f"words.txt: 'It was a dark and stormy night.', must be {readable()}"),
         ("headers.alog", "headers.alog: no event record, must have at least one"),
     ],
 )

@@ -15,11 +15,11 @@ import perwiz
 from perwiz.errors import UNREADABLE, PerwizError, TraceError
 from perwiz.formats import source
 from perwiz.formats.alog import headers as alog_headers
-from perwiz.formats.format import entries
+from perwiz.formats.format import readable
 
 SRTEST = (pathlib.Path(__file__).parents[2] / "traces" / "srtest.alog").read_bytes()
 EVENT = b"1 0 0 0 0 0\n"
-MUST = f"must be {entries()}"
+MUST = f"must be {readable()}"
 
 
 @pytest.fixture
