@@ -18,8 +18,6 @@ ASKED = {
     "network": "predict {} -n 3 --network cray-t3e --model perwiz-cluster",
 }
 """Questions to the traces with messages."""
-LONG = {("pmandel.alog.gz", "network"), *((archive, "zero-wait") for archive in ("halo-after", "npb-mg.S_timens-4", "ping-pong-otf2-papi"))}
-"""What takes seconds and says of a trace what others say of theirs: not asked."""
 MORE = {
     "srtest-alog-e25": "predict traces/srtest.alog --zero-wait e25",
     "srtest-alog-advance": "predict traces/srtest.alog --advance e25 -n 2",
@@ -61,15 +59,11 @@ def cases():
     for trace in TRACES:
         lines = {"info": "info {} --waits 5 --regions"} | (ASKED if trace in {"srtest.alog", "monte.log", *LARGE} - {"grid.log.gz"} else {})
         for name, line in lines.items():
-            if (trace, name) in LONG:
-                continue
             marks = [pytest.mark.slow] if trace in LARGE else []
             golden = f"{trace.removesuffix('.gz').replace('.', '-')}-{name}"
             yield pytest.param(golden, line.format(f"traces/{trace}"), marks=marks, id=golden)
     for trace in ARCHIVES:
         for name, line in {"info": "info {} --waits 5 --regions", "zero-wait": "predict {} -n 3 --zero-wait all"}.items():
-            if (trace, name) in LONG:
-                continue
             yield pytest.param(f"{trace}-{name}", line.format(f"traces/{trace}"), marks=[pytest.mark.slow], id=f"{trace}-{name}")
     for name, line in MORE.items():
         yield pytest.param(name, line, marks=[pytest.mark.slow] if name in SLOW else [], id=name)

@@ -172,7 +172,7 @@ def test_homes__slow_packages_are_imported_late():
 
 
 def test_help__imports_nothing_heavy():
-    """One interpreter asks all, so that the first of those that are named imports it."""
+    """One interpreter asks all: of those that are named, the first imports it."""
     asked = [[], ["--help"], ["--version"], *([command, "--help"] for command in cli.COMMANDS)]
     done = python(f"""
 import sys
