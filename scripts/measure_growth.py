@@ -103,6 +103,8 @@ def measure(asked: argparse.Namespace) -> None:
             if count < _FEWEST * ranks:
                 continue
             now = [_taken(asked, ranks, count, regions) for regions in (False, True)[: 1 + asked.regions]]
+            if before and now[0].calls == before[0].calls:
+                continue  # both counts make the same trace
             if before:
                 within = (before[1], now[1]) if asked.regions else None
                 print(_line(ranks, before[0], now[0], within), flush=True)
