@@ -392,6 +392,12 @@ TERMS = (
     Term("longest", "that of all, such as iterations or sums of a process, which takes most time", plain=True),
     Term("metric", "what a table counts or adds up: a wait state, a time, a number of calls or bytes", ("metrics",), plain=True),
     Term("processes", "how many there are; a process is one rank of MPI, with all its threads and streams", ("process",), plain=True),
+    Term(
+        "rank",
+        "the number of a process in MPI_COMM_WORLD, from 0; 3.1 is the next thread or stream of rank 3 behind its first thread",
+        ("ranks",),
+        plain=True,
+    ),
     Term("streams", "queues of a device, each of which does one kernel or copy after the other", ("stream",), plain=True),
     Term("routine", "what a call calls, such as MPI_Recv", ("routines",), plain=True),
     Term("times", "of a parameter: how many times its own value; of a trace: where its times come from", plain=True),
@@ -495,10 +501,13 @@ TERMS = (
 
 
 def find(word: str) -> list[Term]:
-    """Return the term that reports write so, letters as they are and words in any case; else those that the word is a part of."""
+    """Return the term that reports write so, letters as they are and words in any case, of which number they are aside (`rank 3.1`); else
+    those that the words are a part of.
+    """
+    word = re.sub(r"(?<=\w) \d+(\.\d+)?$", "", word)
     same = [term for term in TERMS if word in (term.name, *term.also)]
     plain = [term for term in TERMS if word.lower() in (name.lower() for name in term.words)]
-    parts = [term for term in TERMS if word.lower() in term.name.lower().split() and len(word) > 1]
+    parts = [term for term in TERMS if f" {word.lower()} " in f" {term.name.lower()} " and len(word) > 1]
     return same[:1] or plain[:1] or parts
 
 

@@ -81,6 +81,13 @@ def test_a_part_of_terms(capsys):
     ]
 
 
+def test_places_and_words_within_a_term(capsys):
+    """A place is explained by what it is a number of; some words of a term find it, as one does."""
+    found = [[term.name for term in terms.find(word)] for word in ("rank 0.2", "ranks", "stream 7", "N x N", "0.2")]
+    assert found == [["rank"], ["rank"], ["streams"], ["wait at N x N"], []]
+    assert explain(capsys, "rank", "0.2")[0] == explain(capsys, "n x n")[0] == 0
+
+
 def test_letters_as_they_are(capsys):
     assert [terms.find(letter)[0].name for letter in "oOgGsSL"] == [*"oOgGsSL"]
     assert explain(capsys, "g") == (0, "g  gap: the least time between two messages that a process sends\n", "")
