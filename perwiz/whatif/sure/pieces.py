@@ -28,6 +28,7 @@ from perwiz.whatif.sure.stretches import Stretches, mixed, stretches_of
 
 ANY = 1024
 """Deviations that stand for those of all computation."""
+_IDLE = [operations.OP[name] for name in ("omp_idle", "pthread_idle", "thread_idle", "device_idle")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,8 +156,9 @@ class Found:
 def found_pieces(run: Run, iterations: Iterations | None) -> Found:
     """Return what repeats in a run."""
     trace, process = run.trace, _processes(run.trace)
-    here = trace.share.has(process)
     whole, gaps = _whole(run), len(process) - len(trace.calls)
+    here = trace.share.has(process)
+    here[gaps + _idle_to_the_end(trace)] = False
     its, same = repeating(trace, whole[:gaps], here, iterations)
     give_back(len(whole))
     pieces = _pieces(run, same, whole, here)
@@ -201,6 +203,15 @@ def _pieces(run: Run, same: Same, whole: I8, here: Mask) -> Pieces:
     told[gaps:] &= (kind != operations.TEST) & (kind != operations.PROBE)
     told &= not origin.predicted or bool(origin.hypotheses)
     return Pieces(whole, length, _OfGroup(same.own, usual), _OfGroup(same.own, count), told, gaps)
+
+
+def _idle_to_the_end(trace: Trace) -> I8:
+    """Return the calls in which threads and streams are idle up to the end of the run, or of the part of it that is asked about: what ends
+    that is not there, so it counts as work, and tells of none how long it takes.
+    """
+    last = trace.first_calls[1:][np.diff(trace.first_calls) > 0] - 1
+    ends = trace.timeline.calls.leave[last] == trace.timeline.locations.leave[trace.calls.location[last]]
+    return last[ends & np.isin(trace.calls.op[last], _IDLE)]
 
 
 def vertices(run: Run) -> I4:

@@ -184,6 +184,24 @@ def test_work_in_calls():
     assert 10 * 20**0.5 < told(trace).later < 8 * 10 * 20**0.5
 
 
+def test_idle_to_the_end():
+    """Behind each launch a stream does nothing for 10, and for 1000 behind its last kernel: nothing that is recorded ends that, so it tells
+    of no other how long it takes. It does if the stream goes on.
+    """
+    around = []
+    for more in (0, 90):
+        b = Builder(1, work=0)
+        stream = b.stream(0)
+        for _ in range(20):
+            b.compute(0, 100)
+            b.link("launch", b.call(0, "device_launch"), b.call(stream, "device_idle", work=10))
+            b.compute(stream, 50)
+        b.call(stream, "device_idle", work=1000)
+        b.compute(stream, more)
+        around.append(told(b.trace()))
+    assert around[0] == Around(0, 0) != around[1]
+
+
 def test_span__is_the_noise_where_nothing_is_unknown():
     trace = steps(*np.random.default_rng(4).permutation([100, 140] * 10).tolist())
     found = predict(trace, "speed rank:0=0.5", hand_model())
