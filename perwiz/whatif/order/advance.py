@@ -31,6 +31,8 @@ _PARTNERS = 16
 _POST = operations.OP["MPI_Win_post"]
 _TRIES = 32
 """Places tried for one block."""
+_Why = Callable[[], str]
+"""Says why nothing moves; asked only where it is told, as it takes a search."""
 
 
 def move_earlier(weighted: Weighted, call: int, region: str | None = None) -> tuple[Reordered, tuple[Moved, ...]] | None:
@@ -142,9 +144,6 @@ def _reordered(weighted: Reordered, plans: Sequence[_Plan]) -> Reordered:
         length[plan.middle : plan.middle + 2] += (-plan.stays, plan.stays)
     program.length = length
     return reorder(program, order, tuple(plan.move for plan in plans))
-
-
-_Why = Callable[[], str]
 
 
 def _own() -> str:
@@ -318,7 +317,7 @@ class _Wait:
         row = around[-1]
         return int(table.first_call[row]), int(table.end_call[row]) - 1, int(table.parent[row])
 
-    def _place(self, blocks: Blocks, calls: tuple[int, int], targets: Ints) -> tuple[_Place | None, Callable[[], str] | None]:
+    def _place(self, blocks: Blocks, calls: tuple[int, int], targets: Ints) -> tuple[_Place | None, _Why | None]:
         """Return the latest place early enough, or else the earliest one there is; and why not earlier, if it is not early enough."""
         needed = self._needed()
         while True:
@@ -380,7 +379,7 @@ class _Wait:
         free = sweep(graph, weight)[graph.returned[self.call]]
         return int(self.time[graph.entered[self.partner]] - (self.time[graph.returned[self.call]] - free))
 
-    def _limit(self, calls: tuple[int, int]) -> tuple[int, Callable[[], str]]:
+    def _limit(self, calls: tuple[int, int]) -> tuple[int, _Why]:
         """Return the last call before a block that it must stay behind (-1: none), and what says why."""
         trace = self.weighted.trace
         location = int(trace.calls.location[calls[0]])

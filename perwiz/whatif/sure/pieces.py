@@ -206,8 +206,8 @@ def _pieces(run: Run, same: Same, whole: I8, here: Mask) -> Pieces:
 
 
 def _idle_to_the_end(trace: Trace) -> I8:
-    """Return the calls in which threads and streams are idle up to the end of the run, or of the part of it that is asked about: what ends
-    that is not there, so it counts as work, and tells of none how long it takes.
+    """Return the calls, rows, in which threads and streams are idle up to the end of the run, or of the part of it that is asked about:
+    what ends that is not there, so it counts as work, and tells of none how long it takes.
     """
     last = trace.first_calls[1:][np.diff(trace.first_calls) > 0] - 1
     ends = trace.timeline.calls.leave[last] == trace.timeline.locations.leave[trace.calls.location[last]]
