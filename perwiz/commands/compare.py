@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     inputs = [args.first, args.second, args.model, *options.networks(args.hypotheses)]
     files.check([], inputs, args.plot)
-    (first, machine), (second, other) = (files.part(path, args.iterations, model) for path in (args.first, args.second))
+    (first, machine), (second, other) = files.parts([args.first, args.second], args.iterations, model)
     comparison = compare(first, second, args.start, hypotheses, machine, args.clock, args.stop)
     if args.max_error is not None and comparison.kind != "error":
         both = "predictions" if comparison.first.timeline.origin.predicted else "measured"

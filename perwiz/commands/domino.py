@@ -143,25 +143,18 @@ def _alone(args: argparse.Namespace, model: Start) -> int:
     from perwiz.progress import Progress
     from perwiz.report.domino.document import ordered
     from perwiz.report.domino.first import pays
-    from perwiz.report.domino.limits import stands_out
     from perwiz.report.domino.text import text
-    from perwiz.trace.parts.cut import undisturbed
     from perwiz.trace.resources import keep_freed
     from perwiz.whatif.worth.domino import domino
 
     args.question += f" by {args.block}" if args.block else ""
     trace, machine = files.part(args.trace, args.iterations, model, command="domino")
-    left_out = None
-    if args.iterations is None and (chosen := undisturbed(trace)):
-        args.iterations, left_out = chosen, stands_out(trace)
-        trace, machine = files.restricted_part(trace, chosen, model)
     machine = options.on_topology(args, machine, trace)
     keep_freed()
     with Progress("moving calls", noun="call") as progress:
         ranked = domino(trace, machine, args.clock, args.question, progress)
     ranking = _ranking(args, ranked)
     document = _document(args, ranked, ranking)
-    document.left_out = left_out
     first = ordered(ranking, document).lines[0].change if pays(document) else None
     code = files.finish(
         args, document, partial(text, rows=args.rows), document.health.incomplete, {args.plot: partial(_plot, ranked, first, args.size)}

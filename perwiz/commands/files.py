@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -241,27 +241,47 @@ def refuse(given: Mapping[str, object], team: Team | None = None, windows: Windo
         raise UsageError(f"{asked}: is not done by several processes together, must be asked of one (without mpiexec)")
 
 
+def whole(path: str, model: Start = None, team: Team | None = None, command: str = "") -> tuple[Trace, Start]:
+    """Return the trace in a file, cut where records of a process end before those of others, and what questions on it start from."""
+    from perwiz.whatif.timed import up_to_records_end
+
+    return read(path, model, team, command, up_to_records_end), model
+
+
 def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | None = None, command: str = "") -> tuple[Trace, Start]:
     """Return the trace in a file, or that of some of its iterations, and what questions on it start from.
 
-    A run of which some processes have no records up to its end is cut where the first of these ends. A part has its clock offsets applied.
-    The machine is that of the whole run: all of its messages tell what it is. Each process of a team has its part.
+    A run of which some processes have no records up to its end is cut where the first of these ends, a training job lacks its last steps
+    where these are disturbed (`undisturbed`). A part has its clock offsets applied. The machine is that of the whole run: all of its
+    messages tell what it is. Each process of a team has its part.
     """
-    from perwiz.whatif.timed import up_to_records_end
-
-    if chosen is None:
-        return read(path, model, team, command, up_to_records_end), model
-    return restricted_part(read(path, model, team, command), chosen, model)
+    return parts([path], chosen, model, team, command)[0]
 
 
-def restricted_part(trace: Trace, chosen: Chosen, model: Start = None) -> tuple[Trace, Start]:
-    """Return the trace of some of its iterations, and what questions on it start from: its machine is that of the whole run."""
+def parts(
+    paths: Sequence[str], chosen: Chosen | None, model: Start = None, team: Team | None = None, command: str = ""
+) -> list[tuple[Trace, Start]]:
+    """Return the same of runs that are set beside one another: the last steps that one lacks, others of as many steps lack too."""
+    from perwiz.trace.parts.cut import restricted, steps, undisturbed, without_last
+
+    if chosen is not None:
+        return [_restricted(read(path, model, team, command), model, partial(restricted, chosen=chosen)) for path in paths]
+    traces = [whole(path, model, team, command)[0] for path in paths]
+    told = [(steps(trace), undisturbed(trace)) for trace in traces]
+    least = [min((end for many, end in told if end and many == own), default=None) for own, _ in told]
+    return [
+        (trace, model) if end is None else _restricted(trace, model, partial(without_last, end=end))
+        for trace, end in zip(traces, least, strict=True)
+    ]
+
+
+def _restricted(trace: Trace, model: Start, cut: Callable[[Trace], Trace]) -> tuple[Trace, Start]:
+    """Return what is cut of a trace, and what questions on it start from: its machine is that of the whole run."""
     from perwiz.clock import offsets
-    from perwiz.trace.parts.cut import restricted
     from perwiz.whatif.run import machine_of
 
     trace = offsets.apply(trace)
-    return restricted(trace, chosen), machine_of(model, trace, part=True)
+    return cut(trace), machine_of(model, trace, part=True)
 
 
 def check(outputs: Iterable[str | None], inputs: Iterable[str | None], plot: str | None = None, schedules: bool = False) -> None:

@@ -107,7 +107,8 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     code = None if team else files.in_windows(args.trace, "info", partial(_in_windows, args, asked))
     if code is not None:
         return code
-    part = files.part(args.trace, None if listed else args.iterations, model, team, "info")
+    asks = not listed and (args.iterations or args.devices or args.waits)
+    part = files.part(args.trace, args.iterations, model, team, "info") if asks else files.whole(args.trace, model, team, "info")
     trace, state, waits, machine = _told(replayed(*part, args.clock))
     found = find(trace) if listed else None
     used = devices(trace, found or find(trace)) if args.devices else None

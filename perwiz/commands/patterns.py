@@ -95,9 +95,9 @@ def _run(args: argparse.Namespace, team: Team | None) -> int:
     files.refuse({f"--{name}": getattr(args, name) for name in ("cube", "iterations", "plot", "reference")} | {"--own": own}, team)
     if team is not None and not args.no_causes:
         raise UsageError("patterns: several processes do not tell what the waiting comes from, must be asked so (--no-causes)")
-    pattern = report.known(args.of, (*BUILT_IN, *own, *TWINS))
-    compared = None if args.reference is None else tied_part(files.part(args.reference, args.iterations)[0])
-    trace, machine = files.part(args.trace, args.iterations, options.machine(args), team, "patterns")
+    pattern, paths = report.known(args.of, (*BUILT_IN, *own, *TWINS)), [args.trace, *filter(None, [args.reference])]
+    (trace, machine), *others = files.parts(paths, args.iterations, options.machine(args), team, "patterns")
+    compared = tied_part(others[0][0]) if others else None
     begun = iterating if team is None else replayed  # several look for no iterations
     replay = begun(arranged(trace, args.topology), machine, args.clock, also=lambda trace, _: causes_elsewhere(trace))
     findings = search(replay.trace, own)

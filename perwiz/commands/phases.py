@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from typing import TYPE_CHECKING
 
 from perwiz.commands import files, options
+
+if TYPE_CHECKING:
+    from perwiz.trace.parts.cut import Chosen
 
 HELP = "behaviour over time: efficiencies, waiting and worth of each iteration, and the phases they make"
 MOST = 500
@@ -31,7 +35,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.trace(parser)
     meaning = f"windows of equal time instead of iterations, at most {MOST} (default: iterations; 100 windows where there are none)"
     parser.add_argument("--windows", type=_windows, metavar="N", help=meaning)
-    parser.add_argument("--iterations", type=_no_part, help=argparse.SUPPRESS)
+    meaning = "only the first iterations, as if they were the run: 1..90, or 1.. for all where the last ones would be left out"
+    parser.add_argument("--iterations", type=_from_first, metavar="1..B", help=meaning)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)
@@ -46,10 +51,13 @@ def _windows(text: str) -> int:
     return number
 
 
-def _no_part(text: str) -> None:
-    """Raise argparse.ArgumentTypeError: other commands have this argument."""
-    told = "perwiz phases tells of all iterations; perwiz domino, patterns and others answer for some of them"
-    raise argparse.ArgumentTypeError(f"'{text}': {told}")
+def _from_first(text: str) -> Chosen:
+    """Return the iterations that a text names. Raises argparse.ArgumentTypeError unless the first is one of them: they are numbered."""
+    chosen = options.chosen(text)
+    if chosen.first > 1:
+        told = "perwiz phases tells of iterations from the first on; perwiz domino, patterns and others answer for any of them"
+        raise argparse.ArgumentTypeError(f"'{text}': {told}")
+    return chosen
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
     model = options.machine(args)
     files.check([], [args.trace, args.model], args.plot)
-    replay = replayed(*files.part(args.trace, None, model), args.clock)
+    replay = replayed(*files.part(args.trace, args.iterations, model), args.clock)
     document = report.document(over_time(replay, search(replay.trace), args.windows))
     drawing = partial(plot, replay.trace, document, width=args.size)
     return files.finish(args, document, text, document.health.incomplete, {args.plot: drawing})

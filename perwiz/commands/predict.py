@@ -123,14 +123,13 @@ def _alone(args: argparse.Namespace) -> int:
     files.check([args.output], inputs, args.plot)
     _check_others(args.trace, args.runs)
     known = pairs(args.log) if args.log else None
-    trace, machine = files.part(args.trace, args.iterations, model, command="predict")
+    (trace, machine), *runs = files.parts([args.trace, *args.runs], args.iterations, model, command="predict")
     machine = options.on_topology(args, machine, trace)
     prediction = predict(trace, hypotheses, machine, args.engine, args.clock, args.draws, args.keep_matches)
     anew = prediction.rematched
     if anew and not anew.reason and not anew.written and (args.output or args.plot):
         raise UsageError(f"{args.output or args.plot}: {UNTOLD}; see --keep-matches")
-    others = [files.part(path, args.iterations)[0] for path in args.runs]
-    several = recordings(prediction, others, machine, args.clock, args.draws) if others else None
+    several = recordings(prediction, [other for other, _ in runs], machine, args.clock, args.draws) if runs else None
     other = _told(prediction, args.semantics, args.dimemas) if args.semantics != "perwiz" or args.dimemas else None
     document = report.document(prediction, args.rows, known, several, other)
     outputs = {args.output: partial(_write, prediction, args.output), args.plot: partial(_plot, prediction, args.size)}

@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)
-    trace, machine = files.part(args.trace, args.iterations, model, command="report")
-    against = files.part(args.against, args.iterations)[0] if args.against else None
+    (trace, machine), *others = files.parts([args.trace, *filter(None, [args.against])], args.iterations, model, command="report")
+    against = others[0][0] if others else None
     with Progress("analysing", noun="step") as progress:
         report = gathered(trace, hypotheses, machine, args.clock, against, _command(args), _ask(args), progress)
     with Progress("making the page", noun="panel") as progress:

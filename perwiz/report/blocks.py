@@ -92,6 +92,12 @@ def missing(state: Health) -> list[str]:
     return told
 
 
+def before(state: Health) -> str:
+    """Return in words before which traces are there an answer is not known, of a run whose ranks are missing."""
+    ranks = state.missing_ranks
+    return f"before the traces of ranks {listed(ranks)} are there" if len(ranks) > 1 else f"before the trace of rank {ranks[0]} is there"
+
+
 def unreturned(state: Health) -> list[str]:
     """Return in a line who was still in which calls when the run ended; nothing if nobody was."""
     return [words.shown(state.unreturned, _TOLD)] if state.unreturned else []
@@ -193,15 +199,22 @@ def health(value: whatif.Health) -> Health:
         calls_not_modelled=value.calls_not_modelled,
         unreturned=value.unreturned or msgspec.UNSET,
         ends_early=value.ends_early or msgspec.UNSET,
+        left_out=value.left_out or msgspec.UNSET,
         shared=value.shared or msgspec.UNSET,
     )
 
 
-def recorded(makespan: int, state: Health) -> str:
-    """Return the makespan of the recorded run in words, and that its clocks were corrected if they were."""
+def recorded(makespan: int, state: Health, *more: str) -> Facts:
+    """Return the makespan of the recorded run in words, that its clocks were corrected if they were, and `more`."""
     now, before = words.duration(makespan), words.duration(state.correction.makespan if state.correction else makespan)
     corrected = ", its clocks corrected" if state.correction else ""
-    return f"{now}{corrected}{f'; {before} before that' if before != now else ''}"
+    told = f"{now}{corrected}{f'; {before} before that' if before != now else ''}"
+    return [("recorded", "; ".join([told, *more]))]
+
+
+def left_out(state: Health | whatif.Health) -> Facts:
+    """Return in words which last steps of a training job were left out, and why; nothing if none was."""
+    return [("left out", words.shown(state.left_out, _TOLD))] if state.left_out else []
 
 
 def as_recorded(state: Health) -> str:

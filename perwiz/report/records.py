@@ -331,6 +331,8 @@ class Health(Record):
     """Only if some were: who was still in which calls when the run ended, in words."""
     ends_early: str | msgspec.UnsetType = msgspec.UNSET
     """Only if so: where the run is cut, as the records of some processes end there, in words."""
+    left_out: str | msgspec.UnsetType = msgspec.UNSET
+    """Only if so: which last steps of a training job are left out unasked, and why, in words."""
     shared: str | msgspec.UnsetType = msgspec.UNSET
     """Only if some did: how many processes shared how many processors, in words."""
 

@@ -261,6 +261,7 @@ _LACKING = (
 UNRETURNED = "unreturned"
 """Property: who was still in which calls when the run ended."""
 ENDS_EARLY = "ends early"
+LEFT_OUT = "left out"
 """Property: where a run is cut, as the records of some processes end there, in words."""
 SHARED = "shared processors"
 """Property: how many processes shared how many processors."""
@@ -294,7 +295,8 @@ class Trace:
     defects: Defects
     counts: Counts
     properties: Mapping[str, str]
-    """What the writer says of the run, in words; UNRETURNED, ENDS_EARLY and SHARED bear on every answer, NEEDS on what may be asked."""
+    """What the writer says of the run, in words; UNRETURNED, ENDS_EARLY, LEFT_OUT and SHARED bear on every answer, NEEDS on what may
+    be asked."""
     faults: tuple[str, ...] = ()
     """What could not be read, and where, in words."""
     offsets_applied: bool = True

@@ -10,7 +10,6 @@ import shlex
 import pytest
 
 import perwiz
-from kinetos import Rank, put
 from perwiz import words
 from perwiz.cli import main
 from perwiz.commands import domino as command
@@ -192,27 +191,6 @@ def test_plot(domino, tmp_path):
 )
 def test_refusals(domino, words, said):
     assert domino(*words) == (2, "", f"perwiz: {said}\n")
-
-
-def test_last_step_that_stands_out(tmp_path, capsys):
-    """Of nine steps of two ranks the last takes 400 us, not 90: the answer is of the others, and of all if these are asked for."""
-    ranks = [Rank(rank) for rank in range(2)]
-    for rank in ranks:
-        for k in range(9):
-            rank.note(f"ProfilerStep#{k}", 100 * k, 400 if k == 8 else 90).op("aten::mm", 100 * k + 10, 80)
-        rank.nccl("AllReduce", 20, 30, 20, 1)
-    path = put(tmp_path / "job", *ranks)
-    told = []
-    for words_ in ([], ["--iterations", "1.."]):
-        assert main(["domino", path, "--json", *words_]) == 0
-        told.append(json.loads(capsys.readouterr().out))
-    assert [one["recorded_ns"] for one in told] == [790_000, 1_200_000]
-    assert [one["part"] for one in told] == ["iterations 1..8", "iterations 1..9"]
-    numbers = {"numbers": [9], "times_ns": [400_000], "median_ns": 90_000, "excess_ns": 310_000, "alike": "1..8"}
-    assert [one["left_out"] for one in told] == [numbers, None]
-    assert main(["domino", path, "-q"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "left out iteration 9 (400.0 us); the others 90.00 us (median): as where ranks that are done stop their profilers" in out
 
 
 def test_refusals__before_the_trace_is_read(domino):

@@ -124,7 +124,7 @@ def test_trend(perwiz):
 
 
 def test_iterations__refused(perwiz):
-    told = "'3..9': perwiz phases tells of all iterations; perwiz domino, patterns and others answer for some of them"
+    told = "'3..9': perwiz phases tells of iterations from the first on; perwiz domino, patterns and others answer for any of them"
     assert perwiz("step.alog", "--iterations", "3..9") == (2, "", f"perwiz: argument --iterations: {told}; see perwiz phases --help\n")
 
 

@@ -249,7 +249,8 @@ def _answer(balance: BalanceDocument) -> Facts:
     """Return what balancing all gives, and which single step gives most."""
     recorded, whole = balance.recorded_ns, balance.shares_of_ns
     many = words.several(sum(region.steps for region in balance.regions), "step")
-    facts = [("recorded", blocks.recorded(recorded, balance.health)), *blocks.share_facts(whole, recorded, balance.part)]
+    facts = [*blocks.recorded(recorded, balance.health), *blocks.share_facts(whole, recorded, balance.part)]
+    facts += blocks.left_out(balance.health)
     facts.append(("balanced", f"{_gained(balance, whole)} if computation and messages of all {many} were balanced"))
     facts += spans.facts(balance.predicted_span, balance.predicted_ns)
     facts += blocks.unrecorded_waits(balance.health)

@@ -146,12 +146,12 @@ def _answer(bound: BoundDocument) -> Facts:
     """Return the bounds of the whole program, and what they are."""
     recorded = bound.recorded_ns
     times = {tuple(row.questions): row.time_ns for row in bound.regions[0].bounds}
-    facts = [("recorded", blocks.recorded(recorded, bound.health))]
+    facts = blocks.recorded(recorded, bound.health)
     nobody = f"if nobody waited{blocks.as_recorded(bound.health)}"
     for asked, meaning in ((QUESTIONS[:1], nobody), (QUESTIONS, "if computation and messages were balanced, too")):
         less = f"{words.duration(recorded - times[asked])} ({words.percent(recorded - times[asked], bound.shares_of_ns)}) less"
         facts.append(("at least", f"{words.duration(times[asked])}, {less}, {meaning}"))
-    facts += [*blocks.share_facts(bound.shares_of_ns, recorded, bound.part)]
+    facts += [*blocks.share_facts(bound.shares_of_ns, recorded, bound.part), *blocks.left_out(bound.health)]
     facts += blocks.unrecorded_waits(bound.health)
     facts.append(("", "bounds, no predictions: they sum recorded times and know no order of calls; see perwiz predict"))
     facts = misfit.beside(facts, bound, bound.shares_of_ns)

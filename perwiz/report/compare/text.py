@@ -107,6 +107,8 @@ def _answer(comparison: CompareDocument, said: _Words) -> Facts:
     facts += [*_range(comparison), *_chance(comparison, said)]
     if comparison.difference_ns and comparison.reasons.places and not _within_chance(comparison):
         facts += [("because" if not k else "", fact) for k, fact in enumerate(_because(comparison, said))]
+    lacks = [f"{run}: {told}" for run, side in zip(said[:2], (first, second), strict=True) for _, told in blocks.left_out(side.health)]
+    facts += [("" if k else "left out", told) for k, told in enumerate(lacks)]
     begin = beginning(comparison.start)
     if comparison.start == "start":
         facts.append(("from", begin))

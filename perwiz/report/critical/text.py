@@ -44,7 +44,7 @@ def text(critical: CriticalDocument) -> str:
 def _answer(critical: CriticalDocument) -> Facts:
     makespan, whole, slack = critical.makespan_ns, critical.shares_of_ns, critical.slack
     who = words.location(row.thread for row in critical.processes)
-    facts = [("recorded", f"{blocks.recorded(makespan, critical.health)}; along {words.several(critical.pieces, 'piece')}")]
+    facts = blocks.recorded(makespan, critical.health, f"along {words.several(critical.pieces, 'piece')}")
     for kind, meaning in _MEANINGS.items():
         spent = critical.path.of(kind)
         if kind == "start" and whole != makespan:
@@ -52,7 +52,7 @@ def _answer(critical: CriticalDocument) -> Facts:
         elif spent:
             told = meaning if who == "process" else meaning.replace("MPI calls", "calls of MPI, threads and devices")
             facts.append(("", f"{words.duration(spent)} ({words.percent(spent, whole)}) {_HEADS[kind]}: {told}"))
-    facts += blocks.share_facts(whole, makespan, critical.part)
+    facts += blocks.share_facts(whole, makespan, critical.part) + blocks.left_out(critical.health)
     facts += blocks.unrecorded_waits(critical.health)
     facts.append(("path", f"goes {words.several(critical.changes, 'time')} from one {who} to another"))
     counts = ", ".join(f"{row.calls} at most {100 * row.share:g} %" if row.share else f"{row.calls} none" for row in slack.within)

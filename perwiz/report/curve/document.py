@@ -216,8 +216,9 @@ def _answer(curve: CurveDocument) -> Facts:
     least, most = (amount(parameter, x) for x in curve.interval)
     above = f"; the curve lies at most {words.duration(max(1, round(curve.gap_ns)))} above them (--exact finds all)"
     told = [
-        ("recorded", f"{blocks.recorded(curve.recorded_ns, curve.health)}; {name} is {amount(parameter, curve.recorded)}"),
+        *blocks.recorded(curve.recorded_ns, curve.health, f"{name} is {amount(parameter, curve.recorded)}"),
         *blocks.share_facts(curve.shares_of_ns, curve.recorded_ns, curve.part),
+        *blocks.left_out(curve.health),
         *([("matching", f"{KEPT}; perwiz predict lets them take what then comes first")] if curve.turned else []),
         ("tolerance", f"{words.shown(parameter)} {grows}"),
         ("grows by" if network else "on the path", f"{grows_by}, just above the recorded value"),

@@ -25,7 +25,7 @@ from perwiz.report.domino.change import (
 from perwiz.report.domino.first import FAR, first_bound, first_line, hidden, pays, untold, worthless
 from perwiz.report.domino.records import EVEN, DominoDocument, HotSpot, Limits, Line, Spending
 from perwiz.report.domino.remedies import OF_BARRIERS, OF_MISSING
-from perwiz.report.info import iterations
+from perwiz.trace.parts import course
 
 _PATH, _REGION, _MUCH = 60, 80, 0.05
 """Columns of a region path, and of the name of a region; part of what shares are of: what is less is not told."""
@@ -47,7 +47,7 @@ _ASIDE = re.compile(r" \([^()]*\)")
 
 def answer(domino: DominoDocument) -> Facts:
     """Return the first screen."""
-    facts = [("recorded", _recorded(domino)), *left_out(domino), *_too_short(domino), *(limits(domino.limits) if domino.limits else [])]
+    facts = [*_recorded(domino), *_too_short(domino), *(limits(domino.limits) if domino.limits else [])]
     facts += [
         *_not_gained(domino),
         *goes_to(domino),
@@ -61,11 +61,11 @@ def answer(domino: DominoDocument) -> Facts:
     return blocks.lacking(domino.health) + misfit.beside(facts, domino, domino.shares_of_ns, doubts(domino))
 
 
-def _recorded(domino: DominoDocument) -> str:
-    """Return how long the run took, and of what shares are."""
-    recorded = blocks.recorded(domino.recorded_ns, domino.health)
+def _recorded(domino: DominoDocument) -> Facts:
+    """Return how long the run took, of what shares are, and what is left out."""
     of = blocks.share_notes(domino.shares_of_ns, domino.replayed_ns, domino.part)
-    return "; ".join([recorded, *of, *([] if domino.calls else ["there are no MPI calls to change"])])
+    more = [*of, *([] if domino.calls else ["there are no MPI calls to change"])]
+    return [*blocks.recorded(domino.recorded_ns, domino.health, *more), *blocks.left_out(domino.health)]
 
 
 def _too_short(domino: DominoDocument) -> Facts:
@@ -179,17 +179,7 @@ def stands_out(domino: DominoDocument) -> Facts:
         return []
     lasts = dict(zip(found.numbers, found.times_ns, strict=True))
     excess = f"what they take more is {_share(found.excess_ns, domino.shares_of_ns)}"
-    return [("stands out", f"{iterations.stands_out(lasts, found.median_ns, most=_NAMED)}: {excess}")]
-
-
-def left_out(domino: DominoDocument) -> Facts:
-    """Return in words which last steps of a training job were left out, and why."""
-    found = domino.left_out
-    if not found:
-        return []
-    lasts = dict(zip(found.numbers, found.times_ns, strict=True))
-    why = "as where ranks that are done stop their profilers meanwhile; --iterations 1.. asks of all"
-    return [("left out", f"{iterations.stands_out(lasts, found.median_ns, most=_NAMED)}: {why}")]
+    return [("stands out", f"{course.stands_out(lasts, found.median_ns, most=_NAMED)}: {excess}")]
 
 
 def hot_spots(domino: DominoDocument) -> Facts:
@@ -436,11 +426,10 @@ def _launches(domino: DominoDocument) -> Facts:
 
 def _complete(domino: DominoDocument, missing: Line) -> str:
     """Return that the traces of ranks come first that are not there, what may be waiting for them, and what gains of what is."""
-    ranks, line = domino.health.missing_ranks, first_line(domino)
-    who, them = (f"ranks {blocks.listed(ranks)}", "them") if len(ranks) > 1 else (f"rank {ranks[0]}", "it")
+    line, them = first_line(domino), "them" if len(domino.health.missing_ranks) > 1 else "it"
     spent = f"{words.duration(missing.head.gain_ns)} ({words.percent(missing.head.gain_ns, domino.shares_of_ns)})"
     asked = shown(missing.head).partition(" ")[2]
-    told = f"none before the trace of {who} is there: {spent} in {asked} may be waiting for {them}"
+    told = f"none {blocks.before(domino.health)}: {spent} in {asked} may be waiting for {them}"
     told += f", and whatever makes {them} late pays most"
     if line is None or line.head.remedy == OF_MISSING:
         return told

@@ -103,7 +103,6 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         limits=limited,
         hidden=limits.hidden(ranking, limited) if limited and _asks_all(ranking) else None,
         stands_out=limits.stands_out(trace),
-        left_out=None,
         spending=limits.spending(run),
         hot_spots=[_spot(run, spot, known.spans[spot]) for spot in spots],
         outside_ns=max(int(path.length[(path.kind == KINDS.index("computation")) & (path.path == NONE)].sum()), 0),

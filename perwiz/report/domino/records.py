@@ -437,8 +437,6 @@ class DominoDocument(TraceDocument, kw_only=True):
     """Null where balancing gains half of the imbalance or more, or there is little, and if only some kinds of changes were asked for."""
     stands_out: StandsOut | None
     """Null if none does, and where iterations were asked about."""
-    left_out: StandsOut | None
-    """The last steps of a training job that stand out, if these were left out; else null."""
     spending: list[Spending]
     """The call sites in which most time is spent, longest first; without what starts and ends MPI."""
     hot_spots: list[HotSpot]

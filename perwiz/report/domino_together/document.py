@@ -141,8 +141,9 @@ def text(told: DominoTogetherDocument) -> str:
     """Return the document as text for a terminal. The answer comes first."""
     waits = f"{words.duration(told.waiting_ns)} in {told.waiting_calls} of {words.several(told.calls, 'call')}"
     facts = [
-        ("recorded", blocks.recorded(told.recorded_ns, told.health)),
+        *blocks.recorded(told.recorded_ns, told.health),
         *blocks.share_facts(told.shares_of_ns, told.recorded_ns, told.part),
+        *blocks.left_out(told.health),
         ("first change", _first(told, told.ranked, "nothing of these kinds that somebody can do as it stands gains anything")),
         ("at best", _first(told, told.at_best, "nothing of these kinds gains anything more")),
         ("waiting", f"{waits}; without any: {words.duration(told.bound_ns)}{blocks.as_recorded(told.health)}"),

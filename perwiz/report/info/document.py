@@ -317,6 +317,7 @@ def _facts(info: InfoDocument, regions: bool) -> Facts:
         *blocks.lacking(info.health),
         *([("made by", words.shown(maker))] if maker != "measured" else []),
         ("makespan", _makespan(info)),
+        *blocks.left_out(info.health),
         *([("switched off", f"{words.duration(off)}, {words.percent(off, whole)} {_of(info)}")] if off else []),
         ("processes", ", ".join([processes.split()[0], *others])),
         *_traffic(info),

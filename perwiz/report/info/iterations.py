@@ -8,15 +8,13 @@ from perwiz import words
 from perwiz.report import blocks
 from perwiz.report.blocks import Facts
 from perwiz.report.records import Location, Natural, Positive, Record, Share, SharesOf
-from perwiz.trace.parts.course import SURE, Course, course
+from perwiz.trace.parts.course import SURE, Course, course, stands_out
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.trace import Trace
 
 _NAMES = 4
 """Names of what repeats that a line has."""
 _NAME = 40
-NAMED = 5
-"""Iterations that stand out that are named."""
 _OTHERS = 3
 """Other loops that are told."""
 _LEAST_TOLD = 4
@@ -222,14 +220,6 @@ def drifting(noun: str, slope: float, begins: float, ends: float) -> str:
     """Return in words that each of some takes longer, or less, ns."""
     first, last, change = (words.duration(round(value)) for value in (begins, ends, abs(slope)))
     return f"each {noun} takes about {change} {'longer' if slope > 0 else 'less'} than the one before, {first} to {last}"
-
-
-def stands_out(lasts: dict[int, int], median: int, where: str = "", most: int = NAMED) -> str:
-    """Return in words which iterations, by number, take far longer than the others, ns; at most so many are named."""
-    longest = sorted(sorted(lasts, key=lambda number: -lasts[number])[:most])
-    named = ", ".join(f"{number} ({words.duration(lasts[number])})" for number in longest)
-    more = f" and {len(lasts) - most} more" if len(lasts) > most else ""
-    return f"{'iterations' if len(lasts) > 1 else 'iteration'} {named}{more}; the others{where} {words.duration(median)} (median)"
 
 
 def lines(its: IterationsOf) -> list[str]:

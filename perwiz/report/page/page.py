@@ -12,6 +12,7 @@ from perwiz.report import blocks, misfit, spans
 from perwiz.report.compare.document import of_calls, unasked
 from perwiz.report.compare.text import called, otherwise
 from perwiz.report.domino.answer import best, goes_to, sure_to_gain
+from perwiz.report.domino.first import untold
 from perwiz.report.domino.records import DominoDocument
 from perwiz.report.domino.sure import reasons
 from perwiz.report.page import html
@@ -62,6 +63,7 @@ def head(report: Report) -> PanelData:
     """Return the top of the page: the answer first."""
     trace, prediction = report.run.trace, report.prediction
     streams = int((trace.locations.kind == STREAM).sum())
+    first = [*best(report.ranked), *goes_to(report.ranked), *blocks.left_out(report.ranked.health)]
     return {
         "trace": words.shown(trace.path, 300),
         "lanes": words.lanes(len(np.unique(trace.locations.process)), len(trace.locations) - streams, streams),
@@ -69,9 +71,10 @@ def head(report: Report) -> PanelData:
         "noun": noun(trace),
         "messages": len(trace.messages),
         "asked": [words.shown(str(hypothesis), 300) for hypothesis in prediction.hypotheses] if prediction and report.asked else [],
-        "best": [[label, words.shown(fact, 1000)] for label, fact in [*best(report.ranked), *goes_to(report.ranked)]],
+        "best": [[label, words.shown(fact, 1000)] for label, fact in first],
         "sure": [[label, words.shown(fact, 1000)] for label, fact in reasons(report.ranked)],
         "by": _by(report),
+        "untold": f"which change pays is not known {blocks.before(report.ranked.health)}" if untold(report.ranked) else None,
         "recorded": report.run.trace.timeline.makespan,
         "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
@@ -134,4 +137,5 @@ def line(report: Report, written: str) -> str:
     mark = next(filter(None, map(blocks.mark, report.healths)), "")
     lacks = [fact for health in report.healths for _, fact in blocks.lacking(blocks.health(health))]
     incomplete = f"incomplete: {'; '.join(lacks)}; recorded " if lacks else ""
-    return f"{written}{incomplete}{words.duration(now)}{then}{mark}"
+    part = f" in {report.run.trace.part}" * bool(report.run.trace.part)
+    return f"{written}{incomplete}{words.duration(now)}{part}{then}{mark}"

@@ -44,12 +44,12 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
 
 def _answer(document: PatternsDocument) -> Facts:
     """Return what is waited, and what the waits are worth."""
-    recorded, known = blocks.recorded(document.makespan_ns, document.health), blocks.as_recorded(document.health)
+    now, state, known = document.makespan_ns, document.health, blocks.as_recorded(document.health)
     if not document.waiting_ns and document.bound_ns == document.makespan_ns:
-        return [("recorded", f"{recorded}; no wait states{known}")]
+        return [*blocks.recorded(now, state, f"no wait states{known}"), *blocks.left_out(state)]
     waits, by_model = words.duration(document.waiting_ns), words.duration(document.model_waiting_ns)
     facts = [
-        ("recorded", recorded),
+        *blocks.recorded(now, state),
         (
             "waiting",
             f"{waits} in these patterns, {by_model} under the model{words.together([row['thread'] for row in document.processes])}",
@@ -57,6 +57,7 @@ def _answer(document: PatternsDocument) -> Facts:
     ]
     shares = blocks.share_facts(document.shares_of_ns, document.makespan_ns, document.part)
     facts += [(label, text if document.part else f"{text}; `of all` is of that of all processes") for label, text in shares]
+    facts += blocks.left_out(state)
     gain = _gain(document, document.makespan_ns - document.bound_ns)
     facts.append(("no waits", f"{words.duration(document.bound_ns)}, {gain}, if no call waited{known}: --zero-wait all"))
     facts += spans.facts(document.bound_span, document.bound_ns) if document.bound_span else [("", _UNTOLD)]

@@ -30,6 +30,7 @@ from perwiz.report.records import (
     choice,
 )
 from perwiz.trace.parts.course import Course
+from perwiz.trace.trace import Trace
 
 _FACTOR = ("load_balance", "serialisation", "transfer")
 
@@ -188,7 +189,7 @@ def document(over: OverTime) -> PhasesDocument:
         phases=phases,
         parts=[_part(over, k, k + 1, over.efficiency[k], int(over.balanced[k]), int(over.unwaiting[k])) for k in range(len(parts))],
         titles=titles,
-        next=_next(run.trace.path, parts.by, phases),
+        next=_next(run.trace, parts.by, phases),
         **misfit.modelled(run),
     )
 
@@ -307,10 +308,11 @@ def best(phases: list[PhaseOf]) -> PhaseOf | None:
     return max(gaining, key=lambda phase: max(phase.balanced_gain_ns, phase.unwaiting_gain_ns), default=None)
 
 
-def _next(trace: str, by: str, phases: list[PhaseOf]) -> str:
+def _next(trace: Trace, by: str, phases: list[PhaseOf]) -> str:
     """Return the command that asks about the phase that gains most."""
     found = best([phase for phase in phases if phase.kind == "phase"])
     if found is None or by == "windows":
         return ""
-    only = sum(phase.kind == "phase" for phase in phases) == 1
-    return f"perwiz domino {shlex.quote(trace)}" + ("" if only else f" --iterations {found.first}..{found.last}")
+    only = sum(phase.kind == "phase" for phase in phases) == 1 and not trace.part
+    path = trace.path.removesuffix(f" {trace.part}")
+    return f"perwiz domino {shlex.quote(path)}" + ("" if only else f" --iterations {found.first}..{found.last}")

@@ -7,6 +7,7 @@ from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
 from perwiz.report.info import iterations
 from perwiz.report.phases.document import Change, PhaseOf, PhasesDocument, Trending, best
+from perwiz.trace.parts.course import stands_out
 
 _ROWS, _CHANGES, _NAMES, _NAME = 12, 4, 4, 24
 """Phases in the table, changes told, names of what repeats, and columns of one."""
@@ -38,8 +39,9 @@ def text(document: PhasesDocument) -> str:
 
 def answer(document: PhasesDocument) -> Facts:
     """Return the phases, what differs between them, and what is worth most."""
-    facts = [("recorded", blocks.recorded(document.recorded_ns, document.health))]
-    facts += blocks.share_facts(document.shares_of_ns, document.recorded_ns, part="")
+    facts = blocks.recorded(document.recorded_ns, document.health)
+    facts += blocks.share_facts(document.shares_of_ns, document.recorded_ns, document.part)
+    facts += blocks.left_out(document.health)
     facts += [("phases", phases_found(document))]
     facts += [("", f"{document.count} windows of equal time, as {document.why}")] * bool(document.why)
     if document.by == "windows" and not document.shown:
@@ -141,7 +143,7 @@ def _exceptions(phases: list[PhaseOf]) -> Facts:
     facts = []
     for k, phase in enumerate(having[:_CHANGES]):
         where = "" if len(phases) == 1 else f" in {_span(phase)}"
-        told = iterations.stands_out({int(number): ns for number, ns in phase.exceptions.items()}, phase.median_ns, where)
+        told = stands_out({int(number): ns for number, ns in phase.exceptions.items()}, phase.median_ns, where)
         facts.append(("" if k else "stands out", told))
     return facts
 

@@ -82,7 +82,8 @@ def _answer(predict: PredictDocument) -> Facts:
     alike = "" if predict.predicted_ns == recorded else spans.in_another(predict.predicted_span, predict.predicted_ns)
     between = f" ({_between(predict)})" if several else alike
     facts = [
-        ("recorded", "; ".join([blocks.recorded(recorded, predict.health), *of])),
+        *blocks.recorded(recorded, predict.health, *of),
+        *blocks.left_out(predict.health),
         *blocks.unrecorded_waits(predict.health),
         ("predicted", f"{words.duration(predict.predicted_ns)}{between}, {change}"),
     ]

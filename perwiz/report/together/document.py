@@ -121,7 +121,7 @@ def text(told: TogetherDocument) -> str:
         change += ", not sure to gain"
     change += spans.beside(span, told.recorded_ns, told.predicted_ns) if span and asked else ""
     facts = [
-        ("recorded", blocks.recorded(told.recorded_ns, told.health)),
+        *blocks.recorded(told.recorded_ns, told.health),
         ("predicted", f"{words.duration(told.predicted_ns)}, {change}"),
         *blocks.share_facts(told.shares_of_ns, told.recorded_ns, told.part),
         *([("", "percentages are of the whole run, as the change moves the end of MPI_Init")] if told.init_moves else []),
@@ -131,6 +131,7 @@ def text(told: TogetherDocument) -> str:
         *blocks.lacking(told.health),
         *misfit.beside(facts, told, told.shares_of_ns),
         ("", _WINDOWS if span is None else _UNTOLD),
+        *blocks.left_out(told.health),
         ("waiting", f"{waits}{words.together([row.thread for row in told.processes])}"),
         *blocks.unrecorded_waits(told.health),
         *([("zeroed", zeroed(told.zeroed))] if told.zeroed.calls else []),

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from perwiz import words
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.resources import remembered
@@ -30,6 +31,9 @@ _CURVE = 0.02
 _APART, _QUARTER = 7, 0.25
 """How far a time that stands out is above the median: so many times the median deviation from it, of normal values as far as Tukey's outer
 fence; and so large a part of it."""
+
+NAMED = 5
+"""Iterations that stand out that are named."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,3 +187,11 @@ def _widened(value: F8) -> float:
     follows = (float((rest[1:] * rest[:-1]).sum()) / square * count + 3) / (count - 5)
     follows = min(max(follows, 0.0), _FOLLOWS)
     return (1 + follows) / (1 - follows)
+
+
+def stands_out(lasts: dict[int, int], median: int, where: str = "", most: int = NAMED) -> str:
+    """Return in words which iterations, by number, take far longer than the others, ns; at most so many are named."""
+    longest = sorted(sorted(lasts, key=lambda number: -lasts[number])[:most])
+    named = ", ".join(f"{number} ({words.duration(lasts[number])})" for number in longest)
+    more = f" and {len(lasts) - most} more" if len(lasts) > most else ""
+    return f"{'iterations' if len(lasts) > 1 else 'iteration'} {named}{more}; the others{where} {words.duration(median)} (median)"

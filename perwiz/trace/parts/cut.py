@@ -13,13 +13,13 @@ from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Mask
-from perwiz.trace.parts.course import course
+from perwiz.trace.parts.course import Course, course, stands_out
 from perwiz.trace.parts.iterations import PROFILED, Iterations, find
 from perwiz.trace.parts.rows import ENDS, Kept, part, whole, whole_collectives
 from perwiz.trace.spread.part import fewer
 from perwiz.trace.spread.share import Part
 from perwiz.trace.tables import ANY, NONE, Calls, Times
-from perwiz.trace.trace import ENDS_EARLY, Timeline, Trace
+from perwiz.trace.trace import ENDS_EARLY, LEFT_OUT, Timeline, Trace
 from perwiz.trace.windows.large import Large
 
 _TIMED = ("offsets", "readings", "records")
@@ -54,16 +54,38 @@ def restricted(trace: Trace, chosen: Chosen) -> Trace:
     return dataclasses.replace(cut(trace, found, chosen.first - 1, last), path=f"{trace.path} {part}", part=part)
 
 
-def undisturbed(trace: Trace) -> Chosen | None:
-    """Return the steps of a training job up to the last ones, if these take far longer than all others: ranks that are done stop their
-    profilers while others are in them. None where any other step stands out, fewer than eight are left, or nothing stands out.
+def undisturbed(trace: Trace) -> int | None:
+    """Return how many steps a training job has before the last ones, if these take far longer than all others: ranks that are done stop
+    their profilers while others are in them. None where any other step stands out, fewer than eight are left, or nothing stands out.
     """
-    found = find(trace) if PROFILED in trace.names else None
-    if found is None or found.body != (PROFILED,) or not len(found):
+    its = _course(trace) if steps(trace) else None
+    if its is None or its.exceptions != (*range(its.alike.stop, len(its.time)),):
         return None
-    its = course(found)
-    ends = its.exceptions == (*range(its.alike.stop, len(found)),)
-    return Chosen(1, its.alike.stop) if its.exceptions and ends and its.alike.stop - its.alike.start >= _ENOUGH else None
+    return its.alike.stop if its.exceptions and its.alike.stop - its.alike.start >= _ENOUGH else None
+
+
+def steps(trace: Trace) -> int:
+    """Return how many steps that the profiler of PyTorch names all ranks of a training job have; 0 of any other run."""
+    found = find(trace) if PROFILED in trace.names else None
+    return len(found) if found is not None and found.body == (PROFILED,) else 0
+
+
+def _course(trace: Trace) -> Course:
+    """Return how the steps go on, of all ranks also where each process has its part."""
+    found, share = find(trace), trace.share
+    if not isinstance(share, Part):
+        return course(found)
+    return course(dataclasses.replace(found, begin=share.reduced(found.begin, "max"), stop=share.reduced(found.stop, "max")))
+
+
+def without_last(trace: Trace, end: int) -> Trace:
+    """Return the trace of the first so many steps of a training job, which says what those behind them took, and why it lacks them."""
+    its = _course(trace)
+    lasts = {k + 1: round(its.time[k]) for k in range(end, len(its.time))}
+    why = "profilers stop there" if undisturbed(trace) else "as in the other run"
+    told = f"{stands_out(lasts, round(its.median))}: {why}; --iterations 1.. asks of all"
+    part = restricted(trace, Chosen(1, end))
+    return dataclasses.replace(part, properties={**part.properties, LEFT_OUT: told})
 
 
 def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
