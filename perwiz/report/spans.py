@@ -22,7 +22,7 @@ from perwiz.whatif.sure.chance import Chance
 from perwiz.whatif.sure.first import Worth
 from perwiz.whatif.sure.noise import DIFFER
 from perwiz.whatif.sure.parts import BLOCKS, FEW
-from perwiz.whatif.sure.variations import GAPS, HELD
+from perwiz.whatif.sure.variations import AWAITED, GAPS, HELD, LATE
 
 OWN = "if each process had a processor of its own"
 """What a gain is told for where processes shared processors."""
@@ -151,7 +151,7 @@ def texts(span: Span, answer: int) -> list[str]:
     if span.gain is None:
         return [f"{text(span, answer)}{_few(span)}", *alone]
     chance = [_chance(span.gain.chance)] if span.gain.chance and (_inside(span.gain) or span.gain.chance.piece) else []
-    return [text(span, answer), f"{gains(span.gain, span.costs_ns)}{_pieces(span)}", *alone, *chance]
+    return [text(span, answer), f"{gains(span.gain, span.costs_ns, _left_open(span))}{_pieces(span)}", *alone, *chance]
 
 
 def _pieces(span: Span) -> str:
@@ -169,8 +169,14 @@ def _alone(gain: int) -> str:
     return f"{told} {OWN}, as far as what repeats tells"
 
 
-def gains(gain: GainBetween, costs: int) -> str:
-    """Return in words how much a gain varies: a loss if it is none in nine of ten other runs, nor as the machine may be."""
+def _left_open(span: Span) -> str:
+    """Return what gives a gain other ends than drawn runs have."""
+    missing = any(change in (LATE, AWAITED) for other in span.others for change in other.changes)
+    return "the missing ranks" if missing else "the machine"
+
+
+def gains(gain: GainBetween, costs: int, left_open: str) -> str:
+    """Return in words how much a gain varies: a loss if it is none in nine of ten other runs, nor as what is `left_open` may be."""
     loses = max(gain.most_ns, gain.most_open_ns) <= 0 and gain.least_ns < 0
     ends, open_ = (gain.least_ns, gain.most_ns), (gain.least_open_ns, gain.most_open_ns)
     if loses:
@@ -180,7 +186,7 @@ def gains(gain: GainBetween, costs: int) -> str:
         drawn += f" +-{words.duration((ends[1] - ends[0] + 1) // 2)}" if ends[0] < ends[1] else ", the same"
     mean = f", {words.duration(abs(gain.mean_ns) if loses else gain.mean_ns)} on average" if _inside(gain) else ""
     off = f", +-{words.duration(costs)} by costs" if costs > _LITTLE * abs(gain.mean_ns) else ""
-    as_machine = f"; {machine} as the machine may be" if " to " in machine else ""
+    as_machine = f"; {machine} as {left_open} may be" if " to " in machine else ""
     return f"{'loss' if loses else 'gain'} {drawn} in nine of ten other runs{mean}{off}{as_machine}"
 
 
@@ -215,6 +221,8 @@ _OPEN = {
     DISTURBED: "what holds up a micro-batch holds up each piece of it",
     IN_PROPORTION: "what is short in a micro-batch becomes shorter with it, too",
     GAPS: "kernels that are queued, of which there are none here, follow each other at once or, as is assumed, up to 1.8 us apart",
+    LATE: "ranks whose traces are missing come as late as recorded",
+    AWAITED: "what collectives take is waiting for ranks whose traces are missing, and ends",
     SLOWED: "computation beside communication takes as much longer as it hides",
     NEEDLESS: "the messages that brought the pieces are left out, too",
     NEEDED: "the messages that brought the pieces stay",
@@ -222,7 +230,7 @@ _OPEN = {
     DEALT: "the tasks are taken process by process (=blocks)",
     POLLED: "a thread that polls takes half of the processor of its process",
 }
-"""What hypotheses leave open themselves: no measuring tells it."""
+"""What hypotheses leave open themselves, or ranks that are missing: no measuring tells it."""
 
 
 def _between(least: int, most: int) -> str:

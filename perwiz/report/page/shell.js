@@ -208,7 +208,8 @@ const page = window.perwiz = (function () {
     if (compared && !asked) answer.append(" \u2192 ", node("b", {}, time(compared.whole)), " re-measured, ", ...differs(compared));
     else if (head.predicted !== null) {
       const gain = head.recorded - head.predicted, told = node("b", {class: "gain"}, time(Math.abs(gain)) + " (" + share(Math.abs(gain)) + ")");
-      if (!asked && !head.by) answer.append("; no change that pays was found, there is ", told, " to gain at best");
+      if (!asked && head.untold) answer.append("; ", head.untold, ": ", told, " may be waiting for what is missing");
+      else if (!asked && !head.by) answer.append("; no change that pays was found, there is ", told, " to gain at best");
       else answer.append(" \u2192 ", node("b", {}, time(head.predicted)), " predicted, ", gain < 0 ? "loss " : "gain ", told, asked ? "" : " " + head.by);
     }
     if (compared && asked) answer.append("; re-measured ", node("b", {}, time(compared.whole)), ", ", ...differs(compared));

@@ -31,7 +31,7 @@ from perwiz.whatif.sure.noise import DRAWS, FEWEST, Around, Noise, found_noise, 
 from perwiz.whatif.sure.parts import LEAST
 from perwiz.whatif.sure.pieces import Varies
 from perwiz.whatif.sure.swept import passed
-from perwiz.whatif.sure.variations import HELD, Variation, held, single, spaced, varied, varied_anew, weighed
+from perwiz.whatif.sure.variations import HELD, LATE, Variation, awaited, held, single, spaced, varied, varied_anew, weighed
 
 CLEAR = 0.05
 """Part of drawn runs that lies beyond each end of what nine of ten do."""
@@ -294,6 +294,7 @@ def spans(
     more = [*doubts.against, *_opened(run.machine, hypotheses)]
     _tell_of_each(run, found, more, hypotheses, [] if beside is None else beside)
     _tell_alone(run, found)
+    _tell_missing(run, found)
     together = {changes for one in found for changes in one.together()}
     for changes in sorted(together):
         combined = varied(run, changes, hypotheses)
@@ -406,6 +407,19 @@ def _tell_alone(run: Run, found: Sequence[_Found]) -> None:
     outcomes = at_once([partial(one.under, variation) for one in found], 0 if run.trace.share.team else run.graph.edges)
     for one, outcome in zip(found, outcomes, strict=True):
         one.alone = before - outcome.makespan if isinstance(outcome, Possible) else None
+
+
+def _tell_missing(run: Run, found: Sequence[_Found]) -> None:
+    """Tell answers between what they lie where collectives have ranks whose traces are missing: these may come as late as recorded, so that
+    nothing gains, or all that the collectives take may be waiting for them, and end with the change.
+    """
+    variation = None if run.trace.share.team else awaited(run)
+    if variation is None:
+        return
+    late, tasks = Possible((LATE,), run.makespan), [partial(one.under, variation) for one in found]
+    for one, outcome in zip(found, at_once(tasks, run.graph.edges), strict=True):
+        one.tell("", late)
+        one.tell("", outcome)
 
 
 class _Found:

@@ -17,13 +17,16 @@ from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.resources import remembered
 from perwiz.trace.trace import Trace
 from perwiz.whatif import rounds
+from perwiz.whatif.health import missing
 from perwiz.whatif.hypotheses.base import Hypothesis
+from perwiz.whatif.hypotheses.waits import ZeroTransfer
 from perwiz.whatif.order.reorder import in_place
 from perwiz.whatif.run import Protocol, Run, graph_of, protocol, settled, with_moved
 
-HELD, GAPS = "order=held", "gap=other"
+HELD, GAPS, LATE, AWAITED = "order=held", "gap=other", "missing=late", "missing=awaited"
 """In another order of calls, what was sent in place holds its sender until the same call of its receiver as recorded; what a stream leaves
-between kernels that are queued is not what is taken.
+between kernels that are queued is not what is taken; ranks whose traces are missing come to collectives as late as recorded; or what these
+take as recorded is waiting for them, and a change ends it.
 """
 
 
@@ -78,6 +81,18 @@ def spaced(run: Run, longest: bool) -> Variation | None:
     weighted = weighed(run, run.machine.model)
     launches.rebind(run.trace, run.trace.timeline, weighted.graph, weighted.weight, longest)
     return Variation((GAPS,), weighted)
+
+
+def awaited(run: Run) -> Variation | None:
+    """Return the run in which collectives with ranks whose traces are missing take no time: all of it was waiting for them; None where no
+    rank is missing.
+    """
+    rows = missing(run.trace)[1]
+    if not len(rows):
+        return None
+    calls = np.zeros(len(run.trace.calls), bool)
+    calls[rows] = True
+    return Variation((AWAITED,), ZeroTransfer.of(weighed(run, run.machine.model), calls))
 
 
 @remembered(16)

@@ -1030,8 +1030,10 @@ def test_missing_ranks(world, who, bring):
     assert limited.count("waiting") == 1
     of = replace(block.limits, network_ns=block.limits.calls_and_network_ns, calls_of=["devices"], per_byte_ns=None)
     assert answer.limits(of)[0][1].startswith("overhead (in calls of devices), or waiting for missing ranks 75.0 %")
+    which = who.partition(":")[0]
+    there = f"traces of {which} are" if world > 2 else f"trace of {which} is"
     assert lines(block, "first change") == (
-        f"none before the trace of {who.partition(':')[0]} is there: 300 ns (75.0 %) in site:MPI_Allreduce may be waiting for"
+        f"none before the {there} there: 300 ns (75.0 %) in site:MPI_Allreduce may be waiting for"
         f" {'them' if world > 2 else 'it'}, and whatever makes {'them' if world > 2 else 'it'} late pays most"
     )
     assert not pays(block)

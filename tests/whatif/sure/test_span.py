@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,12 +11,13 @@ from hypothesis import strategies as st
 import build
 from build import Builder, hand_model
 from perwiz.loggps.machine import Machine, Unknown
+from perwiz.report import spans
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import changed_machine, replayed, starting
 from perwiz.whatif.sure.noise import Around
 from perwiz.whatif.sure.span import Possible, found_ahead, span_under
-from perwiz.whatif.sure.variations import HELD, single, varied
+from perwiz.whatif.sure.variations import AWAITED, HELD, LATE, single, varied
 from perwiz.whatif.worth import worth
 
 S = Unknown("S_bytes", "", ("S_bytes=0", "S_bytes=1000000"), "no receiver came late")
@@ -123,6 +126,24 @@ def test_no_hypothesis():
     """What was recorded is known."""
     makespan, found = span(in_time(), unknown=(S, PROGRESS, LATENCY))
     assert (makespan, found.least, found.most, found.others) == (610, 610, 610, ())
+
+
+def test_missing_ranks():
+    """Rank 0 computes 200 and 60, twice as fast 100 and 30; between them a collective with rank 1, of which there is no trace, takes 200.
+
+    Rank 1 may come as late as recorded: nothing gains. All 200 may be waiting for it, and end.
+    """
+    b = Builder(1)
+    everyone = b.comm("everyone", range(2))
+    b.compute(0, 200)
+    b.join(0, "Allreduce", comm=everyone, work=200)
+    b.compute(0, 60)
+    makespan, found = span(b.trace(), "speed rank:0=2", unknown=())
+    assert (makespan, found.least, found.most) == (330, 130, 460)
+    assert found.others == (Possible((AWAITED,), 130), Possible((LATE,), 460))
+    assert span(b.trace(), unknown=())[1].others == ()
+    told = ["330 ns to 460 ns: 460 ns if ranks whose traces are missing come as late as recorded"]
+    assert spans.texts(spans.span(dataclasses.replace(found, least=330, others=found.others[1:])), 330) == told
 
 
 def test_a_change_that_would_stop_the_program():
