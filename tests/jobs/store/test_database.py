@@ -106,18 +106,18 @@ place, first = sys.argv[1], int(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
 link = database.open_database(place, write=True)
-for start in range(first, first + 300, 50):
-    ingest.ingest(link, [job(pid) for pid in range(start, start + 50)])
+for start in range(first, first + 60, 10):
+    ingest.ingest(link, [job(pid) for pid in range(start, start + 10)])
 link.close()
 """
 
 
 @pytest.mark.slow
 def test_several_write_at_a_time(place):
-    # Four processes make the tables and write 300 jobs each; 250 of these are those of its neighbour, too.
+    # Four processes make the tables and write 60 jobs each; 50 of these are those of its neighbour, too.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
-    workers = [subprocess.Popen([sys.executable, "-c", WRITE, place, str(50 * k)], **pipes) for k in range(4)]
+    workers = [subprocess.Popen([sys.executable, "-c", WRITE, place, str(10 * k)], **pipes) for k in range(4)]
     assert [worker.stdout.readline() for worker in workers] == ["ready\n"] * 4
     for worker in workers:
         worker.stdin.write("go\n")
@@ -127,9 +127,9 @@ def test_several_write_at_a_time(place):
     assert [worker.returncode for worker in workers] == [0] * 4
     link = database.open_database(place)
     assert [(one.name, one.jobs, one.counts) for one in query.used(link, Choice()) if one.name == "init"] == [
-        ("init", 450, Counts(1800, 450, 0, 0, 0))
+        ("init", 90, Counts(360, 90, 0, 0, 0))
     ]
-    assert len(query.jobs(link, Choice(), 9999)) == 450
+    assert len(query.jobs(link, Choice(), 9999)) == 90
     link.close()
 
 
