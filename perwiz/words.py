@@ -77,7 +77,7 @@ def shown(text: str, most: int = 100) -> str:
 
 
 def _plain(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def apart(texts: Sequence[str], most: int) -> list[str]:

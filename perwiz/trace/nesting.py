@@ -5,11 +5,67 @@ Writers of traces and hypotheses that stretch regions go through them so: a stac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from perwiz.kernels import nesting as kernel
-from perwiz.trace.arrays import I4, I8
-from perwiz.trace.tables import Regions, Times
+from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.numbers import distinct
+from perwiz.trace.tables import NONE, Paths, Regions, Times
+
+MOST = 1 << 25
+"""Names along all paths together: one chain of 8191 regions within each other has so many, a million paths of 33 names as well."""
+
+
+def along(parent: I4) -> int | None:
+    """Return how many names all region paths have from the outside in, together; None if they are more than MOST.
+
+    What follows each path outwards, or tells it, takes as much; regions that begin and never end make it the square of the file. A parent
+    that is no row before its own is none.
+
+        parent  -1 0 1 0    1 + 2 + 3 + 2 names, 8
+    """
+    above = np.where(parent < np.arange(len(parent)), parent, np.int32(NONE))
+    names = np.ones(len(parent), "i8")
+    inner = np.flatnonzero(above >= 0)
+    while len(inner) and names.sum() <= MOST:  # names is up to `above`, which is twice as far out each time
+        outer = above[inner]
+        names[inner] += names[outer]
+        above[inner] = above[outer]
+        inner = inner[above[inner] >= 0]
+    count = int(names.sum())
+    return count if count <= MOST else None
+
+
+def around(parent: I4) -> Iterator[tuple[I4, I4]]:
+    """Yield (path, path inside it), both int32: first each path and itself, then its parent and it, and so on outwards.
+
+    parent  -1 0 1    (0 1 2, 0 1 2), (0 1, 1 2), (0, 2)
+    """
+    inner = np.arange(len(parent), dtype="i4")
+    outer = inner
+    while len(outer):
+        yield outer, inner
+        above = parent[outer]
+        outer, inner = above[above >= 0], inner[above >= 0]
+
+
+def inside(paths: Paths) -> tuple[I8, I8]:
+    """Return (region, path that leads into it) of all paths, at any depth, both int64, sorted, each pair once."""
+    count = max(len(paths), 1)
+    pairs = [paths.region[outer].astype("i8") * count + inner for outer, inner in around(paths.parent)]
+    region, path = np.divmod(distinct(np.concatenate([np.empty(0, "i8"), *pairs])), count)
+    return region, path
+
+
+def recursive(paths: Paths) -> Mask:
+    """Return which paths lead through their own region before, bool per path."""
+    out = np.zeros(len(paths), bool)
+    for level, (outer, inner) in enumerate(around(paths.parent)):
+        if level:
+            out[inner[paths.region[outer] == paths.region[inner]]] = True
+    return out
 
 
 def boundaries(regions: Regions, times: Times) -> I8:

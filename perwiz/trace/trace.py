@@ -10,6 +10,7 @@ import numpy as np
 
 from perwiz import words
 from perwiz.errors import TraceError, UsageError
+from perwiz.trace import nesting
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.origin import MEASURED, Origin
 from perwiz.trace.spread.share import ALONE, Share
@@ -399,7 +400,12 @@ def _named_region(trace: Trace, row: int) -> str:
 
 
 def check(trace: Trace) -> None:
-    """Raise TraceError naming the first call or region whose times contradict program order, or moves less than no bytes."""
+    """Raise TraceError for region paths longer than `nesting.along` adds up, and naming the first call or region whose times contradict
+    program order, or that moves less than no bytes.
+    """
+    if nesting.along(trace.paths.parent) is None:
+        there = f"{len(trace.paths)} paths of regions within regions"
+        raise TraceError(f"{trace.path}: {there}, with more than {nesting.MOST} names along them, must have at most so many")
     times, location = trace.timeline.calls, trace.calls.location
     if len(times) != len(trace.calls) or len(trace.timeline.regions) != len(trace.regions):
         raise TraceError(f"{trace.path}: a timeline of other length than its tables")

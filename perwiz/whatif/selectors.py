@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
-from perwiz.errors import UsageError
+from perwiz.errors import TraceError, UsageError
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers
@@ -21,6 +21,9 @@ from perwiz.trace.trace import Timeline, Trace
 
 _KINDS = ("region", "step", "site", "rank", "node", "group", "pair", "tag", "lock", "op")
 _SPLIT = re.compile(rf"\s*,\s*(?=e[0-9]+(?:\s*,|$)|(?:{'|'.join(_KINDS)}):|all(?:\s*,|$))")
+
+MOST_TEXT = 1 << 30
+"""Characters of the texts of all region paths, together."""
 
 
 def calls(trace: Trace, text: str) -> Mask:
@@ -199,10 +202,18 @@ def meeting(trace: Trace) -> Mask:
 
 
 def paths(trace: Trace) -> list[str]:
-    """Return each region path as text, and that of none (empty) behind them: names from the outside in, joined by `/`."""
+    """Return each region path as text, and that of none (empty) behind them: names from the outside in, joined by `/`.
+
+    Raises TraceError if these take more than MOST_TEXT characters.
+    """
     out: list[str] = []
+    left = MOST_TEXT
     for parent, name in zip(trace.paths.parent.tolist(), trace.paths.region.tolist(), strict=True):
         out.append(f"{out[parent]}/{trace.names[name]}" if parent >= 0 else trace.names[name])
+        left -= len(out[-1])
+        if left < 0:
+            there = f"{len(trace.paths)} paths of regions within regions"
+            raise TraceError(f"{trace.path}: {there}, whose names take more than {MOST_TEXT} characters, must take at most so many")
     return [*out, ""]
 
 

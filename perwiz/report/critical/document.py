@@ -29,6 +29,7 @@ from perwiz.report.records import (
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 from perwiz.whatif.limits.critical import KINDS, Critical, Pieces
 
 SHARES = (0.0, 0.001, 0.01, 0.05, 0.1)
@@ -189,7 +190,8 @@ def _regions(critical: Critical, path: Pieces) -> list[RegionPart]:
     """Return, per region path on which something was recorded, the same; what is outside of any comes first."""
     trace = critical.run.trace
     parts = _parts(critical, path.sums(path.path + 1, len(trace.paths) + 1), trace.calls.path + 1)
-    regions = [RegionPart(region=blocks.region_path(trace, row - 1), **part) for row, part in enumerate(parts)]
+    paths = selectors.paths(trace)
+    regions = [RegionPart(region=paths[row - 1], **part) for row, part in enumerate(parts)]
     return [region for region in regions if region.calls or region.total_ns]
 
 

@@ -18,8 +18,8 @@ from perwiz.report.info import iterations
 from perwiz.report.info.devices import DevicesOf
 from perwiz.report.info.iterations import IterationsOf
 from perwiz.report.records import Health, Makespan, Natural, Positive, Record, TraceDocument, Wait
-from perwiz.trace import operations
-from perwiz.trace.arrays import I8, U2, Mask
+from perwiz.trace import nesting, operations
+from perwiz.trace.arrays import I8, U2
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.spread.tally import Tally
 from perwiz.trace.tables import STREAM
@@ -247,7 +247,8 @@ def _told(routine: str, time: int, init: int) -> int:
 def _of_regions(trace: Trace) -> Tally:
     """Return by name of a region the time of its instances per location, their number, and the largest number of one on a location."""
     own, names = trace.share.regions, trace.region_names[trace.share.regions]
-    times = np.where(_nested(trace)[trace.regions.path], 0, trace.timeline.regions.leave - trace.timeline.regions.enter)[own]
+    lasts = trace.timeline.regions.leave - trace.timeline.regions.enter
+    times = np.where(nesting.recursive(trace.paths)[trace.regions.path], 0, lasts)[own]
     spent, steps = np.zeros((len(trace.names), len(trace.locations)), "i8"), np.zeros(len(trace.names), "i8")
     np.add.at(spent, (names, trace.regions.location[own]), times)
     np.maximum.at(steps, names, trace.regions.instance[own])
@@ -269,17 +270,6 @@ def _regions(trace: Trace, told: Tally) -> list[Region]:
         )
         for k in sorted(range(len(trace.names)), key=lambda k: (-int(spent[k].sum()), k))
     ]
-
-
-def _nested(trace: Trace) -> Mask:
-    """Return which paths lead through their own region before, bool per path."""
-    nested = np.zeros(len(trace.paths), bool)
-    through: list[frozenset[int]] = []
-    for path, (parent, region) in enumerate(zip(trace.paths.parent.tolist(), trace.paths.region.tolist(), strict=True)):
-        above = through[parent] if parent >= 0 else frozenset()
-        nested[path] = region in above
-        through.append(above | {region})
-    return nested
 
 
 def _sums(routine: U2, values: I8) -> I8:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.trace import operations
+from perwiz.trace import nesting, operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers, distinct
 from perwiz.trace.tables import NONE
@@ -22,6 +22,8 @@ from perwiz.whatif import selectors
 from perwiz.whatif.run import Run
 
 T_co = TypeVar("T_co", covariant=True)
+_Site = tuple[str, str, str]
+"""Routine, region path and place in the source."""
 
 
 class Texts(Protocol[T_co]):
@@ -91,8 +93,27 @@ def _exact(trace: Trace, selector: str, name: int | None = None) -> str | None:
 def _site(run: Run) -> Family:
     """Return the calls of each routine made in one region path and, where the trace tells, at one place in the source."""
     site_of, sites = selectors.sites(run.trace)
-    names = [routine + (f" in {path}" if path else "") + (f" at {place}" if place else "") for routine, path, place in sites]
-    return _class_by_class(site_of, names, [_exact(run.trace, f"site:{selectors.site(*parts)}") for parts in sites])
+    chosen = _Told(sites, lambda parts: _exact(run.trace, f"site:{selectors.site(*parts)}"))
+    row = np.arange(len(sites), dtype="i4")
+    return Family(_Told(sites, _site_name), chosen, site_of.astype("i4", copy=False), row, row)
+
+
+def _site_name(parts: _Site) -> str:
+    routine, path, place = parts
+    return routine + (f" in {path}" if path else "") + (f" at {place}" if place else "")
+
+
+class _Told(Generic[T_co]):
+    """Texts of call sites, each made when it is asked for: those of deep regions are long."""
+
+    def __init__(self, sites: Sequence[_Site], tell: Callable[[_Site], T_co]) -> None:
+        self._sites, self._tell = sites, tell
+
+    def __len__(self) -> int:
+        return len(self._sites)
+
+    def __getitem__(self, row: int) -> T_co:
+        return self._tell(self._sites[row])
 
 
 def _routine(run: Run) -> Family:
@@ -102,15 +123,8 @@ def _routine(run: Run) -> Family:
 
 def _region(run: Run) -> Family:
     """Return the calls inside each region, at any depth."""
-    trace, paths = run.trace, run.trace.paths
-    inner: Ints = np.arange(len(paths), dtype="i4")
-    outer = inner
-    pairs = []
-    while len(outer):
-        pairs.append(paths.region[outer].astype("i8") * len(paths) + inner)
-        outer, inner = paths.parent[outer], inner[paths.parent[outer] >= 0]
-        outer = outer[outer >= 0]
-    row, member = np.divmod(distinct(np.concatenate(pairs)) if pairs else outer, max(len(paths), 1))
+    trace = run.trace
+    row, member = nesting.inside(trace.paths)
     names = tuple(trace.names)
     return Family(names, tuple(_exact(trace, f"region:{name}", k) for k, name in enumerate(names)), trace.calls.path, row, member)
 

@@ -11,6 +11,7 @@ from perwiz.report import blocks
 from perwiz.report.page.analyses import Other
 from perwiz.report.page.panels import live_graph
 from perwiz.report.page.tables import PanelData, column
+from perwiz.trace import nesting
 from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import STREAM
 from perwiz.trace.trace import Trace
@@ -117,12 +118,8 @@ def _inside(trace: Trace, path: Ints, value: I8) -> I8:
     out = np.zeros(len(trace.names), "i8")
     by_path = np.zeros(len(trace.paths) + 1, "i8")
     np.add.at(by_path, path, value)
-    for k in range(len(trace.paths)):
-        at, seen = k, set()
-        while at >= 0:
-            seen.add(int(trace.paths.region[at]))
-            at = int(trace.paths.parent[at])
-        out[list(seen)] += by_path[k]
+    region, inner = nesting.inside(trace.paths)
+    np.add.at(out, region, by_path[inner])
     return out
 
 
