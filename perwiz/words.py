@@ -90,7 +90,8 @@ def apart(texts: Sequence[str], most: int) -> list[str]:
     same = _alike(plain, out)
     while same:
         group = same.pop()
-        begin = next((k for k, letters in enumerate(zip(*group, strict=False)) if len(set(letters)) > 1), min(map(len, group)))
+        first, last = min(group), max(group)  # what these two share all do
+        begin = next((k for k, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
         out |= {text: _around(text, begin, most) for text in group}
         same += [few for few in _alike(group, out) if len(few) < len(group)]
     return [out[_plain(text)] for text in texts]

@@ -15,7 +15,9 @@ from perwiz.trace.numbers import distinct
 from perwiz.trace.tables import NONE, Paths, Regions, Times
 
 MOST = 1 << 25
-"""Names along all paths together: one chain of 8191 regions within each other has so many, a million paths of 33 names as well."""
+"""Names along all paths together: a million paths of 33 names have so many."""
+DEEPEST = 8191
+"""Regions within each other whose paths have no more: 1 + 2 + ... + 8191 names."""
 
 
 def along(parent: I4) -> int | None:

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz.errors import TraceError
 from perwiz.formats.alog.communicators import Groups
 from perwiz.formats.alog.definitions import States
 from perwiz.formats.alog.headers import Headers
@@ -14,6 +15,7 @@ from perwiz.formats.alog.notes import Notes
 from perwiz.kernels import alog, alog_lines, alog_states
 from perwiz.trace import defects, operations
 from perwiz.trace.arrays import Columns
+from perwiz.trace.nesting import DEEPEST
 from perwiz.trace.numbers import Numbers
 
 LINES = 1 << 14
@@ -52,8 +54,8 @@ class Recording:
 class Machine:
     """Turns events (alog.LINE) into calls, messages and regions, some at a time, in the order of the file."""
 
-    def __init__(self, states: States, rollover: int = 0) -> None:
-        self.states, self._rollover = states, rollover
+    def __init__(self, path: str, states: States, rollover: int = 0) -> None:
+        self.states, self._path, self._rollover = states, path, rollover
         self._locations = Numbers()
         self._location_of = np.full(_PROCESSES, alog.UNKNOWN, "i4")
         self._places, self._open_calls = untouched(0), alog.empty(0, alog.CALL)
@@ -73,7 +75,10 @@ class Machine:
             self._look_up_rest(lines)
 
     def run(self, lines: alog.Records) -> None:
-        """Take in events whose states and locations are looked up; their `owner` and `status` then say what became of them."""
+        """Take in events whose states and locations are looked up; their `owner` and `status` then say what became of them.
+
+        Raises TraceError for more open regions within each other than a trace may have.
+        """
         self._grow(len(lines))
         alog_states.read(
             lines,
@@ -138,6 +143,10 @@ class Machine:
             self._places, self._open_calls = places, calls
         used = int(self._counts.entries[0])
         if used + lines > len(self._stack):
+            deep = int((self._places.depth - self._places.inner - (self._places.call_entry >= 0)).max(initial=0))
+            if deep > DEEPEST:
+                there = f"{deep} regions within each other that have not ended at one place"
+                raise TraceError(f"{self._path}: {there}, must be at most {DEEPEST}")
             stack = alog.empty(2 * used + lines, alog.ENTRY)
             stack[:used] = self._stack[:used]
             self._stack = stack

@@ -104,7 +104,7 @@ class _Pass:
 
     def _events(self, text: bytes, lines: alog.Records, first: int) -> None:
         if self._machine is None:
-            self._machine = Machine(States(self._headers), self._headers.rollover)
+            self._machine = Machine(self._source.path, States(self._headers), self._headers.rollover)
             self._groups, self._unusable = listed(self._headers)
             self._notes = Notes(self._groups)
         self._machine.place(lines)

@@ -63,7 +63,7 @@ class _Events:
         self._log, self._told = log, told
         self._groups = told.communicators.groups()
         self._notes = Notes(self._groups)
-        self._machine = Machine(States(told.headers))
+        self._machine = Machine(log.path, States(told.headers))
         self._found = defects.DefectList()
         self._records = 0
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from perwiz import words
 from perwiz.report import blocks, misfit
 from perwiz.report.blocks import Facts
-from perwiz.report.critical.document import CriticalDocument, Part
+from perwiz.report.critical.document import CriticalDocument, Part, RegionPart
 from perwiz.whatif.limits.critical import KINDS
 
+_PartOf = TypeVar("_PartOf", bound=Part)
 _ROWS = 10
 """Rows of the longest table."""
 _NAME = 28
@@ -30,12 +32,10 @@ _INIT = "until the last process has left MPI_Init"
 def text(critical: CriticalDocument) -> str:
     """Return the document as text for a terminal."""
     lines = [*blocks.title(critical.trace, "critical path", critical.health), "", *words.facts(_answer(critical))]
-    ranks = [words.rank(row.rank, row.thread) for row in critical.processes]
-    regions = [region or "(outside)" for region in words.apart([row.region for row in critical.regions], _NAME)]
-    lines += ["", *_table(critical, "rank", critical.processes, ranks)]
-    if len(regions) > 1:
-        lines += ["", *_table(critical, "region", critical.regions, regions)]
-    lines += ["", *_table(critical, "routine", critical.routines, [row.routine for row in critical.routines])]
+    lines += ["", *_table(critical, "rank", critical.processes, lambda rows: [words.rank(row.rank, row.thread) for row in rows])]
+    if len(critical.regions) > 1:
+        lines += ["", *_table(critical, "region", critical.regions, _regions)]
+    lines += ["", *_table(critical, "routine", critical.routines, lambda rows: [row.routine for row in rows])]
     if critical.longest:
         lines += ["", *_piece_lines(critical)]
     return "\n".join([*lines, *misfit.sure(critical, critical.shares_of_ns), "", *misfit.closing(critical)])
@@ -60,19 +60,22 @@ def _answer(critical: CriticalDocument) -> Facts:
     return misfit.beside(facts, critical, whole)
 
 
-def _table(critical: CriticalDocument, head: str, parts: Sequence[Part], labels: list[str]) -> list[str]:
-    """Return the table of parts of the path, largest first, and of slack; kinds that do not occur have no column."""
-    order = sorted(range(len(parts)), key=lambda k: (-parts[k].total_ns, _slackless(parts[k]), k))[:_ROWS]
+def _regions(rows: Sequence[RegionPart]) -> list[str]:
+    return [region or "(outside)" for region in words.apart([row.region for row in rows], _NAME)]
+
+
+def _table(critical: CriticalDocument, head: str, parts: Sequence[_PartOf], labels: Callable[[Sequence[_PartOf]], list[str]]) -> list[str]:
+    """Return the table of the largest parts of the path, called by `labels`, and of slack; kinds that do not occur have no column."""
+    order = sorted(parts, key=lambda part: (-part.total_ns, _slackless(part)))[:_ROWS]
     kinds = [kind for kind in KINDS if any(part.of(kind) for part in parts)]
     heads = [head, "on the path", "share", *(_HEADS[kind] for kind in kinds), "calls", "no slack", "< 1 %", "least slack", "median"]
     cells = []
-    for k in order:
-        part = parts[k]
+    for part, label in zip(order, labels(order), strict=True):
         times = [words.duration(part.total_ns), words.percent(part.total_ns, critical.shares_of_ns)]
         times += [words.duration(part.of(kind)) for kind in kinds]
         counts = map(str, (part.calls, part.calls_without_slack, part.calls_within_1_percent))
         slack = ("-" if ns is None else words.duration(ns) for ns in (part.least_slack_ns, part.median_slack_ns))
-        cells.append([labels[k], *times, *counts, *slack])
+        cells.append([label, *times, *counts, *slack])
     return [*words.table(heads, cells), *blocks.more(parts, len(cells))]
 
 

@@ -146,9 +146,10 @@ def reasons(comparison: Comparison, model: Start = None, other: Start = None) ->
     parts = _parts(comparison, (model, model if other is None else other))
     on_path, everywhere = ([each(part) for part in parts] for each in (_Part.on_path, _Part.everywhere))
     places = _matched([_summed(cells, lambda cell: cell.place) for cells in on_path])
+    at = [_by_place(cells) for cells in on_path]
     return Reasons(
         places=places,
-        mostly=[_mostly(reason, on_path, everywhere) for reason in places],
+        mostly=[_mostly(reason, [cells.get(reason.what, {}) for cells in at], everywhere) for reason in places],
         locations=_matched([_summed(cells, lambda cell: cell.location) for cells in on_path]),
         steps=_matched([_summed(cells, lambda cell: cell.step) for cells in on_path]),
         runs=(parts[0].run, parts[1].run),
@@ -194,14 +195,24 @@ def _steps(trace: Trace, pieces: Pieces) -> list[tuple[Step, I8]]:
         inside = inside[at[own[inside]] < leave[last[inside]]]
         out[own[inside]] = rows[last[inside]]
     steps: dict[Step, list[I8]] = {}
-    for instance in np.unique(out).tolist():
+    order = np.argsort(out, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(out[order])) + 1) if len(order) else ():
+        instance = int(out[rows[0]])
         step = Step(trace.names[names[instance]], int(trace.regions.instance[instance])) if instance >= 0 else Step()
-        steps.setdefault(step, []).append(np.flatnonzero(out == instance))
+        steps.setdefault(step, []).append(rows)
     return [(step, np.concatenate(rows)) for step, rows in steps.items()]
 
 
-def _mostly(reason: Reason[Place], on_path: Sequence[Mapping[_Cell, int]], everywhere: Sequence[Mapping[_Cell, int]]) -> Mostly:
-    own = [{cell: ns for cell, ns in cells.items() if cell.place == reason.what} for cells in on_path]
+def _by_place(cells: Mapping[_Cell, int]) -> dict[Place, dict[_Cell, int]]:
+    """Return the ns of cells by their place."""
+    out: dict[Place, dict[_Cell, int]] = {}
+    for cell, ns in cells.items():
+        out.setdefault(cell.place, {})[cell] = ns
+    return out
+
+
+def _mostly(reason: Reason[Place], own: Sequence[Mapping[_Cell, int]], everywhere: Sequence[Mapping[_Cell, int]]) -> Mostly:
+    """Return where the ns at a place differ most, given those of its own cells on both paths."""
     here = [_summed(cells, lambda cell: cell.location) for cells in own]
     location = _matched(here, 1 if reason.second > reason.first else -1)[0].what
     place = reason.what._replace(kind=KINDS[_COMPUTATION if reason.what.kind == KINDS[_COMPUTATION] else _CALLS])

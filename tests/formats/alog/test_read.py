@@ -11,6 +11,7 @@ import zstandard
 
 import perwiz
 from build import equal
+from perwiz.errors import TraceError
 from perwiz.formats.alog import communicators as alog_communicators
 from perwiz.formats.alog import read as alog_read
 from perwiz.trace import defects, operations, tables
@@ -880,3 +881,12 @@ def test_many_lines(reading):
     assert trace.messages.bytes.tolist() == list(range(steps))
     assert trace.defects.line.tolist() == [4 * steps + 4, 4 * steps + 6]
     assert trace.messages.receive.tolist() == list(range(steps, 2 * steps))
+
+
+def test_refused__regions_that_never_end(tmp_path):
+    """They are counted where room for more is made: the first 16384 lines are a definition and events."""
+    path = tmp_path / "deep.alog"
+    path.write_text("-13 0 9 10 0 0 red:gray work\n" + "".join(f"9 0 0 0 0 {k}\n" for k in range(40000)))
+    with pytest.raises(TraceError) as caught:
+        perwiz.read(str(path))
+    assert str(caught.value) == f"{path}: 16383 regions within each other that have not ended at one place, must be at most 8191"
