@@ -181,7 +181,7 @@ def test_incomplete__of_files_that_are_read_in_part():
     b = Builder(2)
     b.barrier()
     trace = b.trace()
-    part = dataclasses.replace(trace, faults=("steps 2 alone are read, of 1 to 2: rank 1 has 2",))
+    part = dataclasses.replace(trace, faults=("step 2 alone is read, of 1 to 2: rank 1 has 2",))
     assert [health(one).incomplete for one in (trace, part)] == [False, True]
     told = blocks.health(health(part))
     assert blocks.mark(told) == "  (INCOMPLETE trace)"

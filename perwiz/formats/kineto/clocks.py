@@ -9,12 +9,14 @@ import numpy as np
 
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8
-from perwiz.trace.tables import Calls, Collectives, Members, Offsets, Times
+from perwiz.trace.tables import NONE, Calls, Collectives, Members, Offsets, Times
 from perwiz.words import duration, several
 
 _NAMED = 3
 _APART = 10**6
 """What clocks of devices and hosts may be off by where they are not wrong, ns."""
+_FEWEST = 3
+"""Collectives that ranks leave at one time from which on that is no chance."""
 _OFTEN = 0.1
 """Part of the collectives of a rank in which it may nevertheless be alone."""
 
@@ -87,6 +89,38 @@ def alone(process: I4, calls: Calls, collectives: Collectives, members: Members,
     most = np.zeros(len(of), "i8")
     np.maximum.at(most, met.host, off)
     return [Alone(rank, int(often[rank]), int(of[rank]), int(most[rank])) for rank in found.tolist()]
+
+
+def by_ends(process: I4, calls: Calls, times: Times, sequence: I8) -> I8 | None:
+    """Return numbers of collectives by when they end, per call, given the rank of each location; None unless that joins half of those of
+    the ranks that have fewest, at least three.
+
+    Where all wait for all, ranks of one job leave at one time. It is asked where no numbers are recorded and their order contradicts the
+    times: some collectives are not recorded, and those behind them are not the same. Those of a communicator that leave within a
+    millisecond, of each rank one, are one; others are alone.
+
+    rank      0  0  0  1  1
+    leaves    5 20 30 20 30 ms
+    number    0  1  2  1  2
+    """
+    row = np.flatnonzero(operations.COLLECTIVE[calls.op] & operations.OF_PROCESSES[calls.op])
+    if not len(row) or (sequence[row] >= 0).any() or (operations.KIND[calls.op[row]] != operations.N_TO_N).any():
+        return None
+    row = row[np.lexsort((times.leave[row], calls.op[row], calls.comm[row]))]
+    rank, kind = process[calls.location[row]].tolist(), list(zip(calls.comm[row].tolist(), calls.op[row].tolist(), strict=True))
+    number, of, first, there = [], -1, 0, set[int]()
+    for k, (leave, who) in enumerate(zip(times.leave[row].tolist(), rank, strict=True)):
+        if not k or kind[k] != kind[k - 1] or leave - first > _APART or who in there:
+            of, first, there = of + 1, leave, set()
+        there.add(who)
+        number.append(of)
+    joined = np.bincount(number)[number] > 1
+    fewest = int(np.unique(rank, return_counts=True)[1].min())
+    if np.unique(np.array(number)[joined]).size < max(_FEWEST, fewest / 2):
+        return None
+    out = np.full(len(sequence), NONE, "i8")
+    out[row] = number
+    return out
 
 
 def _met(node: I4, calls: Calls, collectives: Collectives, members: Members, times: Times) -> _Met:

@@ -130,7 +130,8 @@ class Job:
                 fewer.append(f"rank {rank.rank} {'' if fewer else 'has '}{_told(sorted(rank.steps))}")
         if fewer:
             more = f" and {several(len(fewer) - _FEWER, 'more rank')} fewer" if len(fewer) > _FEWER else ""
-            self.faults.insert(0, f"steps {span} alone are read, of {_told(every)}: {', '.join(fewer[:_FEWER])}{more}")
+            alone = f"steps {span} alone are" if len(common) > 1 else f"step {span} alone is"
+            self.faults.insert(0, f"{alone} read, of {_told(every)}: {', '.join(fewer[:_FEWER])}{more}")
 
     def start(self) -> int:
         """Return when the first rank begins."""

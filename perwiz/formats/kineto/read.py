@@ -22,8 +22,8 @@ from perwiz.trace import defects, matching, matching_collectives, operations, ro
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.matching_collectives import CollectiveInstances
 from perwiz.trace.numbers import distinct_pairs, paths, running
-from perwiz.trace.tables import NONE, Calls, Labels, Links, Locations, Paths, Regions, Times
-from perwiz.trace.trace import Counts, Timeline, Trace
+from perwiz.trace.tables import NONE, Calls, Labels, Links, Locations, Offsets, Paths, Regions, Times
+from perwiz.trace.trace import Communicators, Counts, Timeline, Trace
 from perwiz.words import duration, several
 
 _IDLES = [operations.OP[name] for name in ("device_idle", "thread_idle")]
@@ -108,7 +108,7 @@ class _Builder:
     def __init__(self, path: str, job: Job) -> None:
         self.path, self.job = path, job
         self.groups, names = Groups(job.ranks), Names()
-        self.start = job.start()
+        self.start, self.by = job.start(), "their order"
         self.parts: list[_Part] = []
         locations = calls = 0
         for rank in job.ranks:
@@ -126,16 +126,8 @@ class _Builder:
         links = self._links(column, locations.process)
         times = Times(column["enter"], column["leave"])
         messages, differs = self._messages()
-        done = matching.completions(calls.op, tables.Requests.empty())
-        process = locations.process.astype("i8")
-        quiet = np.zeros(len(calls), "u1")
-        found = matching_collectives.collectives(calls, done, process, column["sequence"], quiet, comms, times.enter)
-        self.roots = roots.inferred(found, calls, times, locations.process, messages, comms) if found.rootless else roots.Roots(found)
-        instances = self.roots.instances
-        moved, said = clocks.offsets(nodes, locations.node, calls, instances.collectives, instances.members, times)
-        apart = clocks.alone(locations.process, calls, instances.collectives, instances.members, times, moved)
-        strange = [*self._strangers(calls, instances, messages), *self._alone(apart)]
-        self.job.faults = [*strange, *([said] if said else []), *self.job.faults]
+        instances, moved, said = self._collectives(calls, column["sequence"], locations, nodes, times, messages, comms)
+        self.job.faults = [*self._strangers(calls, instances, messages), *said, *self.job.faults]
         return Trace(
             path=self.path,
             format="PyTorch profiler",
@@ -156,13 +148,42 @@ class _Builder:
             texts=(),
             nodes=nodes,
             offsets=moved,
-            offsets_applied=not said,
+            offsets_applied=not len(moved.location),
             defects=self._defects(),
             counts=self._counts(calls, messages.receive, differs, column["sequence"]),
             properties=self._properties(column["sequence"], calls),
             faults=tuple(self.job.faults),
-            clocks_compared=len(nodes) < 2 or bool(said),
+            clocks_compared=len(nodes) < 2 or len(moved.location) > 0,
         )
+
+    def _collectives(
+        self,
+        calls: Calls,
+        sequence: I8,
+        locations: Locations,
+        nodes: tuple[str, ...],
+        times: Times,
+        messages: tables.Messages,
+        comms: Communicators,
+    ) -> tuple[CollectiveInstances, Offsets, list[str]]:
+        """Return what belongs together, by how much clocks are to be moved for it, and in words what is wrong with either."""
+        done, quiet = matching.completions(calls.op, tables.Requests.empty()), np.zeros(len(calls), "u1")
+
+        def tied(sequence: I8) -> CollectiveInstances:
+            found = matching_collectives.collectives(calls, done, locations.process.astype("i8"), sequence, quiet, comms, times.enter)
+            self.roots = roots.inferred(found, calls, times, locations.process, messages, comms) if found.rootless else roots.Roots(found)
+            return self.roots.instances
+
+        met = tied(sequence)
+        moved, said = clocks.offsets(nodes, locations.node, calls, met.collectives, met.members, times)
+        apart = clocks.alone(locations.process, calls, met.collectives, met.members, times, moved)
+        by_ends = clocks.by_ends(locations.process, calls, times, sequence) if apart and not said else None
+        if by_ends is None:
+            return met, moved, [*self._alone(apart), *([said] if said else [])]
+        self.by, met, many = "when they end", tied(by_ends), int((by_ends >= 0).sum())
+        joined = int((np.bincount(met.members.collective)[met.members.collective] > 1).sum())
+        why = "collectives are not the same in their order, some are not recorded"
+        return met, moved, [f"{self.path}: {why}: put together by when they end, {joined} of {many} with others"]
 
     def _locations(self) -> tuple[Locations, tuple[str, ...]]:
         nodes, node = self.job.nodes()
@@ -287,7 +308,7 @@ class _Builder:
         said = []
         collective = operations.COLLECTIVE[calls.op] & operations.OF_PROCESSES[calls.op]
         if by_order := int((collective & (sequence < 0)).sum()):
-            said.append(f"which {several(by_order, 'part')} of collectives belong together: by their order, as no numbers are recorded")
+            said.append(f"which {several(by_order, 'part')} of collectives belong together: by {self.by}, as no numbers are recorded")
             cut = [str(part.rank.rank) for part in self.parts if not part.rank.whole and _unnumbered(part.calls)]
             if cut:
                 said.append(f"those of rank {', '.join(cut)}, cut off, likewise: what is missing in front of others shifts them")

@@ -86,8 +86,8 @@ def test_read__cut_off_between_threads(tmp_path, place, steps, lost):
     of_thread_3 = [[(100 * k + 22, 100 * k + 70), (100 * k + (50 if k >= steps - lost else 52), 100 * k + 70)] for k in range(steps)]
     assert sums(trace) == sorted(of_thread_2 + of_thread_3)
     assert trace.timeline.regions.leave.max() == 1000 * (100 * steps - 10)
-    span = "1" if steps == 1 else f"1 to {steps}"
-    others = f"steps {span} alone are read, of 1 to 3: rank 1 has {span}"
+    span, alone = ("1", "step 1 alone is") if steps == 1 else (f"1 to {steps}", f"steps 1 to {steps} alone are")
+    others = f"{alone} read, of 1 to 3: rank 1 has {span}"
     assert trace.faults == (
         *([others] if steps < 3 else []),
         f"{file}: ends in the middle: read as far as it goes",
@@ -121,7 +121,7 @@ def test_read__cut_off_without_steps(tmp_path, places, rounds, begins, shorter):
     assert [fault for fault in trace.faults if "no steps" in fault] == [f"{path}/rank{rank}.json: {why}" for rank in shorter]
 
 
-@pytest.mark.parametrize(("place", "said"), [(10, "steps 2 alone are read, of 1 to 2: rank 1 has 2"), (6, None)])
+@pytest.mark.parametrize(("place", "said"), [(10, "step 2 alone is read, of 1 to 2: rank 1 has 2"), (6, None)])
 def test_read__cut_off_among_launches(tmp_path, place, said):
     """What devices do stands in pieces of any order behind all operators: a step is whole if as much of it is there as in a whole file."""
     ranks = []

@@ -316,7 +316,7 @@ def test_read__other_steps(tmp_path):
     path = put(tmp_path / "job", first, second)
     trace = files.read(path)
     assert [regions(trace, k)[0] for k in (0, 1)] == [("ProfilerStep", 0, 90, -1)] * 2
-    assert trace.faults == ("steps 2 alone are read, of 1 to 3: rank 0 has 1 to 2, rank 1 2 to 3",)
+    assert trace.faults == ("step 2 alone is read, of 1 to 3: rank 0 has 1 to 2, rank 1 2 to 3",)
     assert len(trace.regions) == 4
 
 
@@ -600,13 +600,13 @@ def test_read__groups_that_contradict(tmp_path):
         files.read(path)
 
 
-def meeting(*begins, host=("n0",)):
+def meeting(*begins, host=("n0",), numbered=True):
     """Return ranks that are in as many collectives, each 2000 us long, of all, given when each begins of each rank, ms."""
     ranks = []
     for k, begin in enumerate(begins):
         rank = Rank(k, len(begins), host_name=host[k % len(host)])
         for number, at in enumerate(begin):
-            rank.nccl("AllReduce", 1000 * at - 10, 1000 * at, 2000, number, ranks=str(list(range(len(begins)))))
+            rank.nccl("AllReduce", 1000 * at - 10, 1000 * at, 2000, number if numbered else None, ranks=str(list(range(len(begins)))))
         ranks.append(rank.call("cudaDeviceSynchronize", 1000 * begin[-1] + 100, 3000))
     return ranks
 
@@ -622,6 +622,23 @@ def test_read__ranks_of_jobs_that_run_at_one_time(tmp_path):
     assert main(["domino", path, "-q"]) == INCOMPLETE
     path = put(tmp_path / "two", *meeting((10, 20, 30, 40), (15, 25, 35, 45)))
     assert files.read(path).faults == (f"{path}/rank1.json: in 4 {why}",)
+
+
+def test_read__collectives_that_are_not_recorded(tmp_path):
+    """Of six collectives, 10 ms apart, a rank lacks the first, another the last, and nothing numbers them: four end together."""
+    path = put(tmp_path / "job", *meeting((10, 20, 30, 40, 50), (20, 30, 40, 50, 60), numbered=False))
+    trace = files.read(path)
+    told = "collectives are not the same in their order, some are not recorded: put together by when they end, 8 of 10 with others"
+    assert trace.faults == (f"{path}: {told}",)
+    assert np.bincount(trace.members.collective).tolist() == [1, 2, 2, 2, 2, 1]
+    assert "by when they end, as no numbers" in trace.properties["inferred"]
+
+
+def test_read__unnumbered_collectives_of_two_jobs(tmp_path):
+    """Of five two end together, which may be chance: the second rank is of another job."""
+    path = put(tmp_path / "job", *meeting((10, 20, 30, 40, 50), (20, 30, 45, 55, 65), numbered=False))
+    why = "in 5 of 5 collectives it leaves before others come, or comes when they have left, by up to 13.00 ms: must be of one job"
+    assert files.read(path).faults == (f"{path}/rank1.json: {why}",)
 
 
 def test_read__hosts_whose_clocks_no_shift_makes_right(tmp_path):
