@@ -279,7 +279,9 @@ def _not_modelled(state: Health) -> str:
     """Return what the calls whose partners are unknown take, and what they do to an answer: on one process they weigh more than on all."""
     share = f"{words.percent(state.not_modelled, 1)} of the processes' time"
     if state.counts.silent_processes:
-        share += f", with all of that of {words.several(state.counts.silent_processes, 'process')} that logged nothing"
+        ranks, silent = state.missing_ranks, words.several(state.counts.silent_processes, "process")
+        named = f"{'ranks' if len(ranks) > 1 else 'rank'} {listed(ranks)}" if len(ranks) == state.counts.silent_processes else silent
+        share += f", with all of that of {named} that logged nothing"
     if not state.calls_not_modelled:
         return share
     most, calls = words.percent(state.not_modelled_most, 1), words.several(state.calls_not_modelled, "call")

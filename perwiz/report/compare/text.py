@@ -59,7 +59,9 @@ def text(comparison: CompareDocument) -> str:
     lines += _table("routine", routines, said, "routines, time of all processes")
     lines += _furthest(comparison.furthest, said)
     lines += counts.scaling_lines(comparison.scaling, (said.first, said.second))
-    lines += ["", *words.facts(machines.facts(comparison.machine, comparison.model))] if comparison.machine and comparison.model else []
+    sends = comparison.first.health.counts.sends + comparison.second.health.counts.sends
+    if comparison.machine and comparison.model:
+        lines += ["", *words.facts(machines.facts(comparison.machine, comparison.model, sends))]
     return "\n".join([*lines, *_health(comparison, said)])
 
 

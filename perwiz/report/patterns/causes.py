@@ -11,19 +11,24 @@ from perwiz.patterns.analysis import counters, efficiency
 from perwiz.patterns.analysis.causes import Explained
 from perwiz.patterns.analysis.counters import Work
 from perwiz.patterns.analysis.efficiency import Efficiency
+from perwiz.patterns.idle import routines
 from perwiz.patterns.library.collectives import START
 from perwiz.report import blocks, counts
 from perwiz.report.blocks import Facts, Part
 from perwiz.report.patterns.hybrid import shown
 from perwiz.report.patterns.records import Causes, CostlyPath, Efficiencies, Reference
 from perwiz.trace.arrays import F8, I8
+from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 
 _PATH = 56
 """Columns of a call path in a table."""
 _MOST_LEFT = 0.001
 """Share of the waiting that need not be explained."""
-_IDLE = ("omp_idle_threads", "device_idle")
+_MOSTLY = 2 / 3
+"""Part of a cost from which on the location that has most of it is named."""
+_OF_TEAMS = "omp_idle_threads"
+_IDLE = (_OF_TEAMS, "device_idle")
 _SHORT = 0.01
 """Share of the program's time below which a region is not shown."""
 
@@ -33,16 +38,18 @@ def causes(explained: Explained | None, rows: int) -> Causes | None:
     if explained is None:
         return None
     waits, cube, path = explained.causes.waits, explained.findings.severity, explained.impact
-    cost = explained.causes.cost.sum(axis=2)
-    idle = [place for place, kind in enumerate(waits.kinds) if kind in _IDLE]
+    teams = _OF_TEAMS not in waits.kinds or in_teams(cube.trace)
+    kinds = np.array([place for place, kind in enumerate(waits.kinds) if teams or kind != _OF_TEAMS], "i8")
+    cost = explained.causes.cost[kinds].sum(axis=2)
+    idle = [place for place in kinds.tolist() if waits.kinds[place] in _IDLE]
     inits = np.flatnonzero(START[cube.tree.op] & (cube.tree.op >= 0))
     total = cost.sum(axis=(0, 1))
     longest, costly = np.argsort(-total, kind="stable")[:rows], int((total > 0).sum())
     return Causes(
-        waiting_ns=int(waits.instances.severity.sum()),
+        waiting_ns=int(waits.instances.severity[np.isin(waits.kind, kinds)].sum()),
         explained_ns=round(float(cost.sum())),
         idle_in_init_ns=round(float(explained.causes.cost[idle].sum(axis=(1, 2))[:, inits].sum())),
-        call_paths=[_costly(explained, node) for node in longest.tolist() if total[node] > 0],
+        call_paths=[_costly(explained, kinds, node) for node in longest.tolist() if total[node] > 0],
         more_call_paths=max(0, costly - rows),
         critical_path_ns=path.length,
         critical_path_changes=path.changes,
@@ -52,10 +59,15 @@ def causes(explained: Explained | None, rows: int) -> Causes | None:
     )
 
 
-def _costly(explained: Explained, node: int) -> CostlyPath:
-    """Return what a call path costs others."""
-    kinds, cube = explained.causes.waits.kinds, explained.findings.severity
-    delay: F8 = explained.causes.cost[:, :, :, node]
+def in_teams(trace: Trace) -> bool:
+    """Return whether threads that idle may be given any work: not those of libraries that do one thing each, as of a training job."""
+    return trace.share.any(routines("omp_idle", "pthread_idle")[trace.calls.op[trace.share.calls]].any())
+
+
+def _costly(explained: Explained, kinds: I8, node: int) -> CostlyPath:
+    """Return what a call path costs others in waits of some kinds."""
+    cube, names = explained.findings.severity, [explained.causes.waits.kinds[place] for place in kinds.tolist()]
+    delay: F8 = explained.causes.cost[kinds][:, :, :, node]
     by_location, by_kind = delay.sum(axis=(0, 1)), delay.sum(axis=(1, 2))
     worst = int(by_location.argmax())
     return CostlyPath(
@@ -65,7 +77,7 @@ def _costly(explained: Explained, node: int) -> CostlyPath:
         long_term_ns=round(float(delay[:, 1].sum())),
         worst=blocks.location(cube.trace, worst),
         worst_ns=round(float(by_location[worst])),
-        patterns={name: round(float(cost)) for name, cost in zip(kinds, by_kind, strict=True) if cost},
+        patterns={name: round(float(cost)) for name, cost in zip(names, by_kind, strict=True) if cost},
     )
 
 
@@ -101,9 +113,11 @@ def answer(causes: Causes | None, who: str) -> Facts:
     row = next((row for row in rows if not row.call_path.rpartition("/")[2].startswith("MPI_Init")), None)
     if causes is None or row is None:
         return []
-    of = "the waiting" if who == "process" else "waits and idle threads"
+    of = "waits and idle threads" if any(name in _IDLE for row in rows for name in row.patterns) else "the waiting"
     cost = f"{words.duration(row.cost_ns)} ({_of_waiting(causes, row)}) of {of}"
-    return [("main cause", f"{words.shown(row.call_path, _PATH)}: {cost} is for a {who} that spends more time there than others")]
+    most = ", mostly" if row.worst_ns < row.cost_ns else ""
+    where = f"{most} on rank {words.rank(row.worst.rank, row.worst.thread)}" if row.worst_ns >= _MOSTLY * row.cost_ns else ""
+    return [("main cause", f"{words.shown(row.call_path, _PATH)}{where}: {cost} is for a {who} that spends more time there than others")]
 
 
 def more(left: int, shown: int) -> list[str]:

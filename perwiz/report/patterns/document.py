@@ -15,7 +15,6 @@ from perwiz.errors import UsageError
 from perwiz.loggps.weigh import synchronous
 from perwiz.patterns.analysis.causes import NAMES, Explained
 from perwiz.patterns.analysis.worth import Sites, Worth
-from perwiz.patterns.idle import routines
 from perwiz.patterns.library import grid
 from perwiz.patterns.library.basics import metric_of
 from perwiz.patterns.library.threads import IdleThreads
@@ -53,7 +52,7 @@ def document(
     """Return the findings: the tree of metrics, per metric the `rows` call paths with most of it."""
     findings = findings if explained is None else explained.findings
     cube = findings.severity
-    chosen = [name for name in _below(findings, pattern) if pattern or name != IdleThreads.name or _in_teams(run.trace)]
+    chosen = [name for name in _below(findings, pattern) if pattern or name != IdleThreads.name or causes.in_teams(run.trace)]
     base = blocks.shares_of(run.trace, run.makespan)
     part = _shares(run, findings)
     mpi = run.trace.share.any(operations.MPI[run.trace.calls.op[run.trace.share.calls]].any())
@@ -113,11 +112,6 @@ def _below(findings: Findings, pattern: str | None) -> list[str]:
         if metric.name == pattern or metric.parent in out:
             out.append(metric.name)
     return [name for name in out if name in findings.instances]
-
-
-def _in_teams(trace: Trace) -> bool:
-    """Return whether threads that idle may be given any work: not those of libraries that do one thing each, as of a training job."""
-    return trace.share.any(routines("omp_idle", "pthread_idle")[trace.calls.op[trace.share.calls]].any())
 
 
 def _refines(findings: Findings, parent: str) -> bool:
