@@ -92,8 +92,8 @@ def lines(**changes):
 )
 def test_recorded__says_what_was_before_if_words_differ(before, said):
     corrected = dataclasses.replace(SOUND, correction=Correction(1, 1, before))
-    assert blocks.recorded(399_500_000, blocks.health(corrected)) == said
-    assert blocks.recorded(399_500_000, blocks.health(SOUND)) == "399.5 ms"
+    assert blocks.recorded(399_500_000, blocks.health(corrected)) == [("recorded", said)]
+    assert blocks.recorded(399_500_000, blocks.health(SOUND), "more") == [("recorded", "399.5 ms; more")]
 
 
 def test_health__sound():
