@@ -241,7 +241,7 @@ def test_law__each_line_is_what_its_command_answers(name, options, capsys):
 @pytest.mark.slow
 def test_target__its_command_reaches_what_it_says(capsys):
     """The last line of what reaches a target is a command: it gives the makespan of the last change before it."""
-    asked = [str(TRACES / "npb-is.S-4"), *"--iterations 2..5 --model default --clock linear --draws 0".split()]
+    asked = [str(TRACES / "npb-is.S-4"), "--iterations", "2..5", "--model", "default", "--clock", "linear", "--draws", "0"]
     main(["domino", *asked, "--target", "2x", "--json"])
     target = json.loads(capsys.readouterr().out)["target"]
     main(["domino", *asked, "--target", "2x", "-q"])
