@@ -14,7 +14,7 @@ from perwiz.engines.replay import replay
 from perwiz.engines.sweep import ends, sweep
 from perwiz.errors import NotInWindowsError, TraceError, UsageError
 from perwiz.graph.build import BLOCKING_PROBES, build
-from perwiz.graph.graph import RENDEZVOUS, Graph, entering
+from perwiz.graph.graph import RENDEZVOUS, Graph, calls_at
 from perwiz.graph.slots import slots
 from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.inner import inner_waits, with_awaited
@@ -419,7 +419,7 @@ def lacks(trace: Trace, graph: Graph, needs: Protocol) -> bool:
 def _pairs_of(graph: Graph) -> I8:
     """Return the messages that hold their sender, and until which call, each as one number, ascending, that a graph has edges for."""
     edge = np.flatnonzero(graph.kind == RENDEZVOUS)
-    return distinct(_paired(graph.cause[edge].astype("i8"), entering(graph)[graph.source[edge]]))
+    return distinct(_paired(graph.cause[edge].astype("i8"), calls_at(graph, graph.entered)[graph.source[edge]]))
 
 
 def machine_of(model: Start, trace: Trace, part: bool = False, windows: bool = False) -> Machine:

@@ -13,7 +13,7 @@ from perwiz.errors import UsageError
 from perwiz.graph.graph import GAP
 from perwiz.loggps.weigh import CUT, Weighted, vertex_times
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask, medians
+from perwiz.trace.arrays import I4, I8, Mask, chunks, medians
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, listed
@@ -168,20 +168,22 @@ class Distribute(Computation):
         """Return the lengths, those ahead of the sends moved behind the receives; their sum is conserved."""
         trace, share, table = segments.trace, segments.trace.share, segments.trace.messages
         pieces = self._pieces(trace)
-        send = table.send[pieces.message].astype("i8")
+        send = table.send[pieces.message]
         gap = send + trace.calls.location[send]
         first, end = (np.searchsorted(segments.gap, gap, side) for side in ("left", "right"))
-        before = np.concatenate(([0], np.cumsum(length)))
+        before = np.zeros(len(length) + 1, "i8")
+        np.cumsum(length, out=before[1:])
         part = pieces.prepared(before[end] - before[first])
-        out, count = length.copy(), end - first
-        row = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
-        stays = np.repeat(before[end] - part, count)
-        out[row] = np.clip(stays - before[row], 0, length[row])
+        out, count, stays = length.copy(), end - first, before[end] - part
+        for some in chunks(len(gap)):
+            several = count[some]
+            row = np.arange(several.sum()) + np.repeat(first[some] - np.cumsum(several) + several, several)
+            out[row] = np.clip(np.repeat(stays[some], several) - before[row], 0, length[row])
         moved, here = np.zeros(len(table), "i8"), np.zeros(len(table), bool)
         moved[pieces.message], here[share.messages] = part, True
         moved = share.told_by_senders(moved)
         got = np.flatnonzero(here & (moved > 0))
-        done = table.receive_done[got].astype("i8")
+        done = table.receive_done[got]
         np.add.at(out, np.searchsorted(segments.gap, done + trace.calls.location[done] + 1), moved[got])
         return out
 
