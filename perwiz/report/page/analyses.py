@@ -27,10 +27,11 @@ from perwiz.whatif.limits.critical import Critical, critical_of
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import Prediction, predict
 from perwiz.whatif.ranking.change import Change
-from perwiz.whatif.ranking.ranking import Ranking, rank
+from perwiz.whatif.ranking.ranking import Line, rank
 from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.run import Run, Start, based, changed, iterating, machine_of, replayed, under
 from perwiz.whatif.stages import go_on
+from perwiz.whatif.sure.span import let_go
 from perwiz.whatif.waits import Waits
 from perwiz.whatif.worth.domino import Domino, domino_of
 
@@ -102,10 +103,12 @@ class Report:
     run: Run
     domino: Domino
     critical: Critical
-    ranking: Ranking
-    """Every kind of change."""
     ranked: DominoDocument
-    """What `perwiz domino` says, at most ROWS rows a list."""
+    """What `perwiz domino` says of every kind of change, at most ROWS rows a list."""
+    lines: tuple[Line, ...]
+    """What somebody can do, as the lines of that stand, and those that are not in it behind them."""
+    bounds: tuple[Line, ...]
+    """What else there is to gain at best."""
     prediction: Prediction | None
     """Under the hypotheses asked for, or without any under the first change of the list if it pays, else under what is at best; None if
     nothing gains."""
@@ -134,8 +137,7 @@ class Report:
         """
         shown, calls = int(self.pays), len(self.run.trace.calls)
         most = 0 if self.asked or FEW < calls <= MANY else OTHERS
-        lines = self.ranking.lines[shown:most]
-        return [Other.of(line.change, changed(self.run, [line.change.hypothesis])) for line in lines]
+        return [Other.of(line.change, changed(self.run, [line.change.hypothesis])) for line in self.lines[shown:most]]
 
     @functools.cached_property
     def states(self) -> WaitStates:
@@ -174,16 +176,13 @@ def gathered(
     tell(1, 5)
     domino = domino_of(run)
     tell(2, 5)
-    ranking = rank(run)
-    ranked = domino_document(domino, ranking, ROWS)
-    ranking = ordered(ranking, ranked)
-    lines = ranking.lines[:1] if pays(ranked) else ranking.bounds[:1] if first_bound(ranked) else ()
-    first = [line.change for line in lines]
-    question = asked or [change.question for change in first]
+    ranked, lines, bounds = _ranked(domino)
+    first = lines[:1] if pays(ranked) else bounds[:1] if first_bound(ranked) else ()
+    question = asked or [line.change.question for line in first]
     tell(3, 5)
-    ranking.asker.let_go()
     go_on(trace, run, clock)
     prediction = predict(trace, question, machine, clock=clock) if question else None
+    let_go(run)
     tell(4, 5)
     comparison = compare(trace, against, None, asked, machine, clock) if against else None
     sides = comparison.sides if comparison and not asked else ()
@@ -191,8 +190,9 @@ def gathered(
     return Report(
         run=run,
         domino=domino,
-        ranking=ranking,
         ranked=ranked,
+        lines=lines,
+        bounds=bounds,
         critical=critical_of(run),
         prediction=prediction,
         asked=bool(asked),
@@ -202,3 +202,10 @@ def gathered(
         command=command,
         ask=ask,
     )
+
+
+def _ranked(domino: Domino) -> tuple[DominoDocument, tuple[Line, ...], tuple[Line, ...]]:
+    """Return what there is to say of every kind of change in a run, and its lines; what answered that is not kept."""
+    ranking = rank(domino.run)
+    document = domino_document(domino, ranking, ROWS)
+    return document, ordered(ranking, document).lines, ranking.bounds

@@ -340,7 +340,7 @@ def _noise(draws: int, run: Run) -> Noise:
     return known or noise_of(dataclasses.replace(run, weighted=weighed(run, run.machine.model)), draws)
 
 
-def _let_go(run: Run) -> None:
+def let_go(run: Run) -> None:
     """Let go of what runs are drawn from."""
     drawn_as_recorded.forget(run.weighted)
     noise_of.forget(run)
@@ -388,7 +388,7 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         at_once(beside, rows)
         beside.clear()
     if not few and not run.trace.share.team:
-        _let_go(run)
+        let_go(run)
         give_back(run.graph.edges)
     outcomes = graphs_at_once(tasks, 0 if few else rows) if apart else at_once([*tasks, *beside], rows)
     for key, several in zip(keys, outcomes, strict=False):

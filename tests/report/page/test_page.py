@@ -66,7 +66,7 @@ def test_head__what_does_not_pay_is_not_predicted():
         b.send(0, 1, work=50)
         b.recv(1, 0)
     report = gathered(b.trace(), model=hand_model())
-    assert report.prediction.predicted.makespan == report.ranking.bounds[0].change.makespan
+    assert report.prediction.predicted.makespan == report.bounds[0].change.makespan
     head, shown = html_report.head(report), second(report)["name"]
     assert head["best"][0][1].startswith("none that pays: ")
     assert (head["by"], head["predicted"]) == (None, report.prediction.predicted.makespan)
@@ -97,7 +97,7 @@ def test_head__a_pair_is_at_best(monkeypatch):
         b.recv(1, 0)
     monkeypatch.setattr(analyses, "rank", partial(rank, by="pair"))
     report = gathered(b.trace(), model=hand_model(), clock="none")
-    head, first = html_report.head(report), report.ranking.bounds[0].change
+    head, first = html_report.head(report), report.bounds[0].change
     bound = dict(head["best"])["at best"].partition(": gain ")[0]
     assert (head["predicted"], head["by"], bound) == (first.makespan, None, "--zero-wait 'pair:0>1'")
     assert second(report)["name"] == "predicted at best: --zero-wait 'pair:0>1'"
@@ -230,7 +230,7 @@ def test_line(srtest):
 @pytest.mark.parametrize("name", ["srtest.alog", "npb-is.S-4", "halo-before", "monte.log", "gmm.log"])
 def test_law__the_second_timeline_is_the_run_under_the_first_change(name):
     report = gathered(perwiz.read(str(TRACES / name)), model="default")
-    first = report.ranking.lines[0].change
+    first = report.lines[0].change
     assert report.prediction.predicted.makespan == first.makespan
     head, shown = html_report.head(report), second(report)["name"]
     assert head["predicted"] == first.makespan

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from perwiz import words
@@ -24,7 +26,8 @@ def document(run: Run) -> PanelData:
     """Return one curve for each parameter of the network."""
     whole = blocks.shares_of(run.trace, run.makespan)
     notes = ["dots: another path becomes critical", *(text for _, text in blocks.share_facts(whole, run.makespan, run.trace.part))]
-    curves = [_curve(curve_of(run, letter, fewest=_SWEEPS)) for letter in PARAMETERS]
+    own = dataclasses.replace(run, weighted=dataclasses.replace(run.weighted))  # with it goes what curves are drawn from
+    curves = [_curve(curve_of(own, letter, fewest=_SWEEPS)) for letter in PARAMETERS]
     return {"curves": curves, "recorded": run.makespan, "whole": whole, "note": "; ".join(notes)}
 
 

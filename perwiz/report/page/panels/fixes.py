@@ -27,10 +27,10 @@ def document(report: Report) -> PanelData:
         "changes": [_place(row) | _worth(row) | {"wait": row.wait_ns} for row in ranked.changes],
         "ranked": [
             {"number": lists.numbered(number, row)} | _line(report, row, line.change) | _ends(ranked, row)
-            for number, (row, line) in enumerate(zip(ranked.ranked, report.ranking.lines, strict=False), 1)
+            for number, (row, line) in enumerate(zip(ranked.ranked, report.lines, strict=False), 1)
         ],
         "ranked_notes": [f"{note[0].upper()}{note[1:]}." for note in lists.order(ranked, ranked.ranked)],
-        "at_best": [_line(report, row, line.change) for row, line in zip(ranked.at_best, report.ranking.bounds, strict=False)],
+        "at_best": [_line(report, row, line.change) for row, line in zip(ranked.at_best, report.bounds, strict=False)],
         "at_best_note": "A wait goes only as far as what it waits for comes earlier, and calls always take some time.",
         "steps": [_step(row, path.trigger) for row in path.steps],
         "path_note": f"Calls in the order of time, each waiting for one before it; `waits then`: when {path.trigger} (*) is changed.",
