@@ -133,6 +133,11 @@ TERMS = (
     ),
     Term("serving", "one process prepares a piece for each of the others and sends it, in turn, while those behind wait", ("in turn",)),
     Term("slowest", "a process, neighbours or a node that compute longer than others compute as long as all do on average"),
+    Term(
+        "pauses",
+        "processes that compute far longer in some iterations than they usually do, and most others do not, as for a checkpoint",
+        ("usual", "pause", "OS noise", "jitter"),
+    ),
     Term("order", "what is waited for runs earlier on its own process: start it before what nobody waits for", plain=True),
     Term("protocol", "messages do not hold their sender until the receiver is there (below the eager limit), or move while it computes"),
     Term(

@@ -22,6 +22,9 @@ REMEDIES = {
     " all, then MPI_Scatter or MPI_Scatterv once; or let several processes serve, each its own group; or MPI_Isend each piece, the root's"
     " own work last",
     "imbalance": "give the processes that compute longest less of the work: another decomposition, or work handed out as processes ask",
+    "pauses": "see what these processes do then, and others do not: output or a checkpoint of one (let all write, or write beside"
+    " computation), memory that is used for the first time, more work; or what takes their core from them: daemons, interrupts, other"
+    " programs (leave a core free for these, pin processes)",
     "imbalance that is there once": "this is there once, so a longer run gains no more by it: see what that process does there and others"
     " do not, such as reading input or writing results, and share it; or what disturbed it: record again to see whether it stays",
     "work of one process": "share what one process does alone there: give the others their part of it, or let each write its own"
@@ -113,6 +116,9 @@ _LESS += " what they take, more workers for a data loader"
 _EARLIER = "let its source come earlier; or start it with async_op=True, compute, work.wait()"
 _RECEIVE = "post the receive earlier, dist.irecv or dist.batch_isend_irecv, before the computation"
 OF_TRAINING = {
+    "pauses": "see what these ranks do then, and others do not: garbage collection (gc.freeze, gc.disable, and gc.collect on all ranks at"
+    " the same step), a checkpoint of one rank (torch.distributed.checkpoint.async_save, or less often), logging or evaluation; or what"
+    " else runs on their cores",
     "imbalance": _LESS,
     "imbalance of threads": _LESS,
     "slow process": f"see why this rank computes longer: {_FASTER} (clocks, temperature, who else runs there): replace it",

@@ -28,7 +28,7 @@ _FOLLOWS = 0.95
 """The correlation of neighbours that is allowed for."""
 _CURVE = 0.02
 """What a parabola leaves, as a part of what it spans, up to which that is another curve, not chance."""
-_APART, _QUARTER = 7, 0.25
+APART, _QUARTER = 7, 0.25
 """How far a time that stands out is above the median: so many times the median deviation from it, of normal values as far as Tukey's outer
 fence; and so large a part of it."""
 
@@ -122,7 +122,7 @@ def exceptions(time: F8) -> list[int]:
         return []
     line = time - found.slope * np.arange(len(time)) if found.p < SURE else time
     middle = float(np.median(line))
-    far = max(_APART * float(np.median(np.abs(line - middle))), _QUARTER * float(np.median(time)))
+    far = max(APART * float(np.median(np.abs(line - middle))), _QUARTER * float(np.median(time)))
     return [int(k) for k in np.flatnonzero(line > middle + far)]
 
 

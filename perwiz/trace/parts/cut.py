@@ -26,6 +26,7 @@ _TIMED = ("offsets", "readings", "records")
 """Tables with a column of times."""
 _ENOUGH = 8
 """Steps that say enough without those that were disturbed."""
+_IDLE = tuple(operations.OP[name] for name in ("thread_idle", "device_idle"))
 _RANKS = 4
 """How many ranks are named."""
 
@@ -92,15 +93,24 @@ def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
     """Return the trace of the iterations `first` to `end` - 1, from 0, as a run of its own: its rows and times count from its start.
 
     Each process begins with the first and ends with the last of them. Threads and streams do so at the same times, and their calls that
-    last longer are cut there, as are regions. Messages, collectives and links stay if what they come about with and what they let return
-    are inside: a thread that is idle at the begin is still released by its team. A call that loses one takes as long as recorded, as if it
-    had no partner. `counts` says how many are lost.
+    last longer are cut there, as are regions; but one in which they are idle, for work that comes later, is cut where it begins. Messages,
+    collectives and links stay if what they come about with and what they let return are inside: a thread that is idle at the begin is still
+    released by its team. A call that loses one takes as long as recorded, as if it had no partner. `counts` says how many are lost.
 
         calls     a a b b b a b b b a     iterations a b b b, the second:
         messages    >-> >--->-> >->       one is inside, one begins before it
     """
     span = _Span(Times(iterations.begin[first], iterations.stop[end - 1]), iterations.first[first], iterations.end[end - 1])
-    return _from_its_start(_within(trace, span))
+    return _from_its_start(_within(trace, _before_idleness(trace, span)))
+
+
+def _before_idleness(trace: Trace, span: _Span) -> _Span:
+    """Return a part of a run in which threads and streams end when they are idle up to its end: it would count as work of the last ones."""
+    times, stop, does = trace.timeline.calls, span.window.leave.copy(), np.flatnonzero(span.end > span.first)
+    last = span.end[does] - 1
+    idle = np.isin(trace.calls.op[last], _IDLE) & (times.leave[last] > stop[does])
+    stop[does[idle]] = np.maximum(times.enter[last], span.window.enter[does])[idle]
+    return dataclasses.replace(span, window=Times(span.window.enter, stop))
 
 
 def before_records_end(trace: Trace) -> Trace:

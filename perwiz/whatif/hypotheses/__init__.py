@@ -162,6 +162,14 @@ KINDS = (
         " its call site: all, those in a region, of ranks (rank:R, node:NAME, group:NAME), or all but these",
     ),
     Kind(
+        "usual",
+        "computation:Usual",
+        "iterations|REGION[@rank:R]",
+        "in each iteration, or instance of the region, in which a process computes far longer than it usually does and most others do not,"
+        " it computes for the median of its own: no garbage collection, no checkpoint of one rank, no other program on its core now and"
+        " then",
+    ),
+    Kind(
         "speed",
         "computation:Speed",
         "rank:R=FACTOR",

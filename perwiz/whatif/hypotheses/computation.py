@@ -20,6 +20,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.hypotheses.waits import ZeroTime
+from perwiz.whatif.limits.pauses import ITERATIONS, late, pauses, without
 from perwiz.whatif.limits.serving import Rounds, mutual, rounds, works_first
 from perwiz.whatif.rematch.farms import TOLD_BY_ONE, farm_of, handed_out_by_one
 
@@ -111,6 +112,32 @@ class Speed(OfSegments):
             raise UsageError(f"{self}: a speed of 0, must be above 0")
         own = selectors.processors(segments.trace, which)[segments.location] & between_init_and_finalize(segments)
         return _times(self, segments, length, np.flatnonzero(own), 1 / max(factor, _SLOWEST))
+
+
+class Usual(OfSegments):
+    """In each step of a region, or iteration, in which a process pauses (`pauses`) it computes as long as it usually does: its own median.
+
+    `iterations@rank:3`, `REGION@node:NAME`: only those processes, threads or streams.
+    """
+
+    word, of_calls, keeps_calls = "usual", True, True
+
+    def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
+        """Return the segments of the steps in which their location pauses, the longest of what takes longer than usual there cut."""
+        name, own = self._named(segments.trace)
+        found = pauses(segments, length, name)
+        return without(segments, length, dataclasses.replace(found, paused=found.paused & own))
+
+    def in_calls(self, weighted: Weighted) -> None:
+        """Let processes that paused before the iterations that are asked about begin as late as they usually begin one."""
+        name, own = self._named(weighted.trace)
+        if name == ITERATIONS and name not in weighted.trace.names:
+            weighted.weight[weighted.graph.start[weighted.graph.begun[own]]] -= late(weighted.trace)[own]
+
+    def _named(self, trace: Trace) -> tuple[str, Mask]:
+        """Return the region, or iterations, and the locations that are meant."""
+        name, place = selectors.placed(self.argument, trace.names)
+        return name, selectors.locations(trace, place) if place else np.ones(len(trace.locations), bool)
 
 
 class BalanceTime(Computation):

@@ -30,6 +30,12 @@ KINDS = (
         of_parts=True,
     ),
     Kind(
+        "pauses",
+        "computation:pauses_of_some",
+        "processes that pause now and then, each in other iterations than most others, compute there as long as they usually do",
+        ("program",),
+    ),
+    Kind(
         "threads",
         "computation:threads",
         "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process; MPI calls"

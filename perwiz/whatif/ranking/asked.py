@@ -24,6 +24,7 @@ _KIND = {
     "zero-poll": "wait",
     "eager": "protocol",
     "progress": "protocol",
+    "usual": "pauses",
     "balance-time": "balance",
     "balance-threads": "threads",
     "parallel": "threads",

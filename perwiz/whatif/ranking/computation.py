@@ -1,4 +1,6 @@
-"""Computation spread evenly over processes or threads, and a process or node that computes longer, as fast as all are on average."""
+"""Computation spread evenly over processes or threads, a process or node that computes longer as fast as all are on average, and no
+pauses.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
+from perwiz.errors import UsageError
 from perwiz.formats.devices import COPIES
 from perwiz.formats.kineto.names import LOADING
 from perwiz.trace import operations
@@ -26,8 +29,9 @@ from perwiz.whatif.hypotheses.threads import Parallel
 from perwiz.whatif.limits.alone import alone
 from perwiz.whatif.limits.balance import MOST_OF_ALL
 from perwiz.whatif.limits.between import asked_between
+from perwiz.whatif.limits.pauses import ITERATIONS, pauses
 from perwiz.whatif.limits.uneven import uneven
-from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NotTriedError
+from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NoneThereError, NotTriedError
 from perwiz.whatif.ranking.serving import explains
 from perwiz.whatif.rematch.farms import TOLD_BY_ONE, handed_out_by_one
 from perwiz.whatif.rematch.rematched import handed_out
@@ -48,6 +52,25 @@ NEVER_LATE = "zero-time op:device_idle"
 """The question that lets no launch of a device be late."""
 OF_STAGES = f"balance-time {STAGES}"
 """The question that lets the stages of a pipeline compute the same."""
+
+
+def pauses_of_some(asker: Asker) -> list[Change]:
+    """Return what gains if processes that pause now and then computed as long as they usually do. Raises NoneThereError if nothing tells
+    what is usual.
+    """
+    segments, locations = asker.segments, asker.run.trace.locations
+    if len(distinct(locations.process)) < 2:
+        return []
+    try:
+        found = pauses(segments, segments.length, ITERATIONS)
+    except UsageError as why:
+        raise NoneThereError(str(why).removeprefix(f"{asker.run.trace.path}: ")) from None
+    steps, ranks = np.count_nonzero(found.paused.any(axis=1)), np.unique(locations.process[found.paused.any(axis=0)]).tolist()
+    if not ranks:
+        return []
+    who = f"rank {ranks[0]}" if len(ranks) == 1 else f"{len(ranks)} ranks" if len(ranks) > _TRIED else f"ranks {', '.join(map(str, ranks))}"
+    when = f"in {steps} of {words.several(len(found.took), 'iteration')}"
+    return asker.gaining("pauses", [("program", f"usual {ITERATIONS}", f"no pauses of {who}, now {when}")])
 
 
 def balance(asker: Asker) -> list[Change]:

@@ -29,6 +29,7 @@ POSTED_LATE, NOT_MOVED = ", posted late", ", not moved"
 """Behind the situation of held senders: their receives are posted by MPI_Irecv, which comes late, or which was there in time."""
 _OF_KIND = {
     "serving": SERVING,
+    "pauses": "pauses",
     "balance": "imbalance",
     "threads": "thread imbalance",
     "slowest": "slow process",

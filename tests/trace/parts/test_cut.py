@@ -136,6 +136,21 @@ def test_cut__what_is_let_go_inside_is_still_waited_for():
     assert (rows(part.links), part.counts.cut_links) == ([(JOIN, 2, 0)], 1)
 
 
+def test_cut__idleness_that_lasts_longer_ends_where_it_begins():
+    """A thread works from 20 to 50, and waits for the next work, which comes at 120: of a part up to 100 it is done at 50, not at 100."""
+    b = Builder(1)
+    worker = b.thread(0, THREAD)
+    start, wait = b.call(0, "thread_start", at=(20, 20)), b.call(0, "thread_wait", at=(30, 52))
+    idle, more = b.call(worker, "thread_idle", at=(0, 20)), b.call(worker, "thread_idle", at=(50, 120))
+    b.link("fork", start, idle)
+    b.link("join", more, wait)
+    trace = b.trace()
+    part = cut(trace, spans(trace, [0, 0], [100, 100]), 0, 1)
+    assert rows(part.timeline.calls) == [(20, 20), (30, 52), (0, 20), (50, 50)]
+    assert part.timeline.locations.leave.tolist() == [52, 50]
+    assert len(part.links) == 2
+
+
 def test_part__begins_where_its_processes_are():
     """Rank 1 begins its second iteration 400 ns after rank 0, and each takes 1000: the part lasts 1400, of which nobody starts late.
 

@@ -354,8 +354,8 @@ def test_only_some_kinds_or_about_something():
     assert {change.kind for change in ranked(falling(), kinds=["wait"]).changes} == {"wait"}
     assert {change.by for change in ranked(falling(), by="rank").changes} == {"rank"}
     words = (
-        "serving, threads, balance, slowest, launches, pipeline, order, wait, protocol, algorithm, placement, overlap, collective, messages"
-        ", network"
+        "serving, pauses, threads, balance, slowest, launches, pipeline, order, wait, protocol, algorithm, placement, overlap, collective"
+        ", messages, network"
     )
     with pytest.raises(UsageError, match=f"^kind 'waits': must be one of {words}$"):
         ranked(falling(), kinds=["waits"])
@@ -645,8 +645,8 @@ def sharing():
     return build.placed(b.trace(), [0, 1, 2, 1])
 
 
-OF_DEVICES = {"threads", "launches", "pipeline", "overlap"}
-"""Kinds of changes that only threads and devices have."""
+NOT_THERE = {"threads", "launches", "pipeline", "overlap", "pauses"}
+"""Kinds of changes that only threads and devices have, or what repeats."""
 NO_SHARING = hand_model(o=0, G=1, S=4000)
 
 
@@ -658,7 +658,7 @@ NO_SHARING = hand_model(o=0, G=1, S=4000)
 )
 def test_law__each_line_is_what_predict_says__where_messages_share(model):
     """Of every kind of change: the messages inside of collectives, which a hub does not have, are among those that share."""
-    assert {change.kind for change in check(sharing(), model)} == set(ranking.WORDS) - OF_DEVICES
+    assert {change.kind for change in check(sharing(), model)} == set(ranking.WORDS) - NOT_THERE
 
 
 @pytest.mark.slow
