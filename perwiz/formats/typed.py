@@ -1,4 +1,4 @@
-"""JSON and rows of a database as typed records: checked where they come in, and what is wrong with them in words."""
+"""JSON, TOML and rows of a database as objects and typed records: checked where they come in, and what is wrong with them in words."""
 
 from __future__ import annotations
 
@@ -20,10 +20,19 @@ _TYPES = {
     "object": "an object",
 }
 _T = TypeVar("_T")
+LARGEST_TOML = 1 << 24
+"""Characters of the longest file of TOML."""
+_PARTS = 100
+_FRACTION = re.compile(r"(?<![\w.\"'-])[+-]?[0-9][0-9_]*\.[0-9]")
+"""What a dot in a line is but between the parts of a key."""
 
 
 class NoJson(ValueError):
     """A text that is no JSON."""
+
+
+class NoToml(ValueError):
+    """A text that is no TOML, or more than a file for perwiz has."""
 
 
 class Mistyped(ValueError):
@@ -36,6 +45,24 @@ def parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise NoJson(str(error)) from None
+
+
+def toml(text: str) -> dict[str, Any]:
+    """Return TOML as objects.
+
+    Raises NoToml if it is none, longer than LARGEST_TOML, or has a line of as many dots as a key of 100 parts: the parser takes the square.
+    """
+    import tomllib
+
+    if len(text) > LARGEST_TOML:
+        raise NoToml(f"more than {LARGEST_TOML} characters")
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") >= _PARTS and not line.lstrip().startswith("#") and _FRACTION.sub("", line).count(".") >= _PARTS:
+            raise NoToml(f"a key of {_PARTS} parts or more (at line {number})")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NoToml(str(error)) from None
 
 
 def typed(value: Any, kind: type[_T], strict: bool = True) -> _T:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-import tomllib
 from typing import Any
 
 import numpy as np
 
 from perwiz.errors import ModelError
+from perwiz.formats.typed import LARGEST_TOML, toml
 from perwiz.jobs.routines import group
 from perwiz.kernels.names import METAHOST
 from perwiz.loggps import rounds
@@ -71,7 +71,7 @@ def read(name_or_file: str) -> Benchmark:
     path = pathlib.Path(__file__).parent / f"{name_or_file}.toml" if known else pathlib.Path(name_or_file)
     try:
         with open(path, "rb") as file:
-            block = tomllib.load(file)
+            block = toml(file.read(LARGEST_TOML + 1).decode())
     except OSError as error:
         raise ModelError(f"{name_or_file}: cannot be read: {error.strerror}, must be a benchmark file") from None
     except ValueError as error:

@@ -28,6 +28,7 @@ from typing import Any
 
 from perwiz import words
 from perwiz.errors import ModelError, TraceError
+from perwiz.formats.typed import LARGEST_TOML, toml
 from perwiz.loggps import collectives
 from perwiz.loggps import machine as machines
 from perwiz.loggps.keys import (
@@ -129,14 +130,12 @@ def _folder() -> str:
 
 
 def _parsed(file: str) -> Table:
-    import tomllib
-
     try:
         with open(file, "rb") as stream:
-            return tomllib.load(stream)
+            return toml(stream.read(LARGEST_TOML + 1).decode())
     except OSError as error:
         raise ModelError(f"{file}: cannot be read: {error.strerror}, must be a model file") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ModelError(f"{file}: {error}, must be TOML") from error
 
 

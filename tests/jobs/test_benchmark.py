@@ -56,6 +56,13 @@ def test_refused(tmp_path, monkeypatch, old, new, message):
     assert str(caught.value) == f"my.toml: {message}"
 
 
+def test_refused__nested_beyond_reason(tmp_path):
+    path = tmp_path / "deep.toml"
+    path.write_text("a = " + 100_000 * "[")
+    with pytest.raises(ModelError, match=r"deep.toml: maximum recursion depth exceeded.*, must be TOML"):
+        benchmark.read(str(path))
+
+
 def test_refused__no_such_one():
     with pytest.raises(ModelError, match=r"^no benchmark 'vax', must be one of cray-t3e, or a path to a .toml file$"):
         benchmark.read("vax")

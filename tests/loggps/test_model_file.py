@@ -188,11 +188,16 @@ def test_a_missing_file(tmp_path):
     assert str(caught.value) == f"{tmp_path}/none.toml: cannot be read: No such file or directory, must be a model file"
 
 
+LONG_KEY = b"# " + 100 * b"." + b"\nb = [" + 100 * b"1.5, " + b"]\na" + 100 * b".a" + b" = 1\n"
+"""Dots of a comment and of numbers, and those of a key that the parser takes the square of."""
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"name\n", "Expected '=' after a key in a key/value pair (at line 1, column 5), must be TOML"),
         (b"name = '\xff'\n", "'utf-8' codec can't decode byte 0xff in position 8: invalid start byte, must be TOML"),
+        (LONG_KEY, "a key of 100 parts or more (at line 3), must be TOML"),
     ],
 )
 def test_not_toml(tmp_path, content, message):

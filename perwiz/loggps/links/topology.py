@@ -24,6 +24,7 @@ from typing import Any
 from perwiz import words
 from perwiz.errors import ModelError, TraceError
 from perwiz.formats.source import content
+from perwiz.formats.typed import NoToml, toml
 from perwiz.loggps.keys import shown, unknown
 from perwiz.loggps.links import slurm
 from perwiz.loggps.links.shapes import Dragonfly, Shape, Torus, fat_tree, tree
@@ -105,12 +106,10 @@ class Topology:
 
 def load(file: str) -> Topology:
     """Return the topology in a file. Raises ModelError naming the file, the key, what is there and what must be."""
-    import tomllib
-
+    text = _text(file)
     try:
-        text = _text(file)
-        parsed = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        parsed = toml(text)
+    except NoToml as error:
         if text.lstrip().startswith("SwitchName="):
             raise ModelError(f'{file}: text of scontrol, must be named in a file of TOML, switches = "{os.path.basename(file)}"') from None
         raise ModelError(f"{file}: {error}, must be TOML") from error
