@@ -49,6 +49,8 @@ _SIZE = {name: size for size, names in _TYPES.items() for name in names.split()}
 _STEP = re.compile(r"ProfilerStep#\d+$")
 LOADING = "enumerate(DataLoader)#"
 """How regions begin in which a rank takes the next batch: it loads it, or waits for workers that do."""
+GRADIENT_READY = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
+"""The region in which autograd adds up a gradient, and calls what waits for it: hooks of DistributedDataParallel, of a job, and of both."""
 _LONGEST = 60
 """Characters of a kernel's name with its template arguments, at most."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.formats.devices import COPIES
-from perwiz.formats.kineto.names import LOADING
+from perwiz.formats.kineto.names import GRADIENT_READY, LOADING
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.numbers import distinct
@@ -113,12 +113,13 @@ def _of_one(asker: Asker) -> list[tuple[str, str, str]]:
 
 def threads(asker: Asker) -> list[Change]:
     """Return what gains if the threads of teams computed the mean of their team, or all threads what the first does alone, or computed
-    while it makes MPI calls; if kernels hid the copies of devices, and if workers loaded the batches of a training job ahead.
+    while it makes MPI calls; if kernels hid the copies of devices, workers loaded the batches of a training job ahead, and hooks of gradients
+    took no time.
     """
     trace = asker.run.trace
     _tied(trace)
     forks = members(trace).fork
-    out = _copies(asker) + _loading(asker)
+    out = _copies(asker) + _of_job(asker)
     if len(forks) and EVERY not in trace.names:
         asked = _teams(asker, forks) + _overlaps(asker)
         out += [asker.change("threads", by, question, what) for by, question, what in asked]
@@ -132,12 +133,16 @@ def _copies(asker: Asker) -> list[Change]:
     return [asker.change("threads", "region", question, what, at_most=True) for question, what in asked]
 
 
-def _loading(asker: Asker) -> list[Change]:
-    """Return what loading batches is worth that workers could load ahead; not where one rank alone is slow in that (`slowest`)."""
-    named = [name for name in asker.run.trace.names if name.startswith(LOADING)]
-    slow = {one.name for one in _alone_in_regions(asker)} if named else set()
-    asked = [name for name in named if name not in slow]
-    return [asker.change("threads", "region", f"scale {name}=0", "batches loaded ahead by workers") for name in asked]
+def _of_job(asker: Asker) -> list[Change]:
+    """Return what loading batches is worth that workers could load ahead, and what is called when a gradient is ready, such as a hook that
+    passes it on; not where one rank alone is slow in that (`slowest`). Both at most: a batch that others loaded is taken over, and a gradient
+    added up, in no time.
+    """
+    known = asker.run.trace.names
+    said = {name: "batches loaded ahead by workers, at most" for name in known if name.startswith(LOADING)}
+    said |= {name: "hooks of gradients (DDP, comm hooks) take no time, at most" for name in known if name == GRADIENT_READY}
+    slow = {one.name for one in _alone_in_regions(asker)} if said else set()
+    return [asker.change("threads", "region", f"scale {name}=0", what) for name, what in said.items() if name not in slow]
 
 
 def _teams(asker: Asker, forks: I8) -> list[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from perwiz.formats.kineto.names import LOADING
+from perwiz.formats.kineto.names import GRADIENT_READY, LOADING
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.parts.course import course
@@ -126,7 +126,7 @@ def _situation(run: Run, change: Change) -> str:
     if change.kind == "slowest" and change.word == "scale":
         return "process slow in a region"
     if change.kind == "threads" and change.word == "scale":
-        return "data loader" if change.question.partition(" ")[2].startswith(LOADING) else "device copy"
+        return _of_region(change.question.partition(" ")[2])
     if change.word == "overlap":
         return "one thread communicates"
     if change.kind == "balance" and change.by != "stretch" and (run.trace.locations.kind == THREAD).any():
@@ -147,6 +147,13 @@ def _situation(run: Run, change: Change) -> str:
     longest = int(keys[np.bincount(which.reshape(-1), run.waits.time[calls]).argmax()])
     found = _of_wait(*divmod(longest, len(operations.OPS)))
     return "serialisation" if found == "late sender" and in_chains(run, calls) else found
+
+
+def _of_region(scaled: str) -> str:
+    """Return the situation of a region whose computation others could do, or nobody, given as `REGION=0`."""
+    if scaled.startswith(LOADING):
+        return "data loader"
+    return "gradient hooks" if scaled.startswith(GRADIENT_READY) else "device copy"
 
 
 def cured(found: str, beside: Iterable[Change]) -> str:
