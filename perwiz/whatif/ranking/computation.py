@@ -113,8 +113,8 @@ def _of_one(asker: Asker) -> list[tuple[str, str, str]]:
 
 def threads(asker: Asker) -> list[Change]:
     """Return what gains if the threads of teams computed the mean of their team, or all threads what the first does alone, or computed
-    while it makes MPI calls; if kernels hid the copies of devices, workers loaded the batches of a training job ahead, and hooks of gradients
-    took no time.
+    while it makes MPI calls; if kernels hid the copies of devices, workers loaded the batches of a training job ahead, and hooks of
+    gradients took no time.
     """
     trace = asker.run.trace
     _tied(trace)
@@ -135,8 +135,8 @@ def _copies(asker: Asker) -> list[Change]:
 
 def _of_job(asker: Asker) -> list[Change]:
     """Return what loading batches is worth that workers could load ahead, and what is called when a gradient is ready, such as a hook that
-    passes it on; not where one rank alone is slow in that (`slowest`). Both at most: a batch that others loaded is taken over, and a gradient
-    added up, in no time.
+    passes it on; not where one rank alone is slow in that (`slowest`). Both at most: a batch that others loaded is taken over in no time,
+    and a gradient added up.
     """
     known = asker.run.trace.names
     said = {name: "batches loaded ahead by workers, at most" for name in known if name.startswith(LOADING)}

@@ -16,6 +16,7 @@ from falling import falling
 from kinetos import devices_in_stages, put
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
+from perwiz.formats.kineto.names import GRADIENT_READY
 from perwiz.loggps.links.shapes import fat_tree
 from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.machine import Machine, Unknown
@@ -735,20 +736,24 @@ def test_copies_of_devices():
     assert [(change.question, change.makespan) for change in found.changes] == [("scale copy to device=0", 1000)]
 
 
-@pytest.mark.parametrize(("slow", "asked"), [(30, [("scale enumerate(DataLoader)#next=0", 120)]), (60, [])])
-def test_batches_loaded_ahead(slow, asked):
-    """Two ranks load for 20 and 30, or 60, compute 30 and meet, four times: without that 120; not where one takes twice as long or more."""
+@pytest.mark.parametrize("region", ["enumerate(DataLoader)#next", GRADIENT_READY])
+@pytest.mark.parametrize(("slow", "left"), [(30, [120]), (60, [])])
+def test_regions_of_jobs(region, slow, left):
+    """Two ranks load, or call hooks, for 20 and 30, or 60, compute 30 and meet, four times: without that 120; not where one takes twice as
+    long or more.
+    """
     b = Builder(2, work=0)
     for _ in range(4):
         for process, ns in enumerate((20, slow)):
-            with b.region(process, "enumerate(DataLoader)#next"):
+            with b.region(process, region):
                 b.compute(process, ns)
                 b.call(process, "Comm_rank")
             b.compute(process, 30)
         b.barrier()
     found = ranked(b.trace(), kinds=["threads"])
-    assert [(change.question, change.makespan) for change in found.changes] == asked
-    assert {situation(found.run, change) for change in found.changes} == ({"data loader"} if asked else set())
+    assert [(change.question, change.makespan) for change in found.changes] == [(f"scale {region}=0", makespan) for makespan in left]
+    of = "gradient hooks" if region == GRADIENT_READY else "data loader"
+    assert {situation(found.run, change) for change in found.changes} == ({of} if left else set())
 
 
 def test_slowest__kernels_are_not_of_their_process():
