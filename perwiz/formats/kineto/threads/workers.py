@@ -21,6 +21,7 @@ from perwiz.formats.kineto.threads import gloo
 from perwiz.kernels import launches
 from perwiz.trace import operations, tables
 from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.numbers import distinct
 from perwiz.trace.tables import NONE
 
 _START, _WAIT, _IDLE = (operations.OP[f"thread_{name}"] for name in ("start", "wait", "idle"))
@@ -41,7 +42,7 @@ class Workers:
         self.untied = 0
         at = rank.chosen(OPERATOR, ANNOTATION, RUNTIME, DRIVER)
         first = at.take(at.location == 0)
-        self._bounds: I8 = np.unique(np.concatenate([[rank.start()], first.enter, first.leave, [rank.end()]]))
+        self._bounds: I8 = distinct(np.concatenate([[rank.start()], first.enter, first.leave, [rank.end()]]))
         """When an event of the first thread begins or ends."""
         calls = first.take((first.kind == RUNTIME) | (first.kind == DRIVER))
         self._calls = calls.enter, np.maximum.accumulate(calls.leave) if len(calls.row) else calls.leave
