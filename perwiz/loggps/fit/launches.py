@@ -18,7 +18,7 @@ import numpy as np
 
 from perwiz.graph.graph import ORDER, START, Graph
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Ints, Mask, medians
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.tables import EVENT, LAUNCH
 from perwiz.trace.trace import Timeline, Trace
 
@@ -129,12 +129,15 @@ def begins(trace: Trace, timeline: Timeline, launches: Ints) -> Begins:
 
 
 def _usual(group: I4, value: I8, chosen: Mask, other: I8) -> I8:
-    """Return per row the median of the values of its group that are chosen, of a group without any the least of its `other` values.
+    """Return per row the median of the values of its group, from 0 on, that are chosen, of one without any the least of its `other` values.
 
     group 0 0 0 1 1   value 3 9 5 8 6   chosen 1 0 1 0 0   other 3 9 5 4 6   out 4 4 4 4 4
     """
-    known, number = np.unique(group, return_inverse=True)
-    out = np.full(len(known), _NEVER)
-    np.minimum.at(out, number, other)
-    out[number[chosen]] = medians(number[chosen], value[chosen])[0]
-    return out[number]
+    out = np.full(int(group.max(initial=-1)) + 1, _NEVER)
+    np.minimum.at(out, group, other)
+    rows = np.flatnonzero(chosen)
+    rows = rows[np.argsort(group[rows], kind="stable")]
+    bounds = np.searchsorted(group[rows], np.arange(len(out) + 1))
+    for one in np.flatnonzero(np.diff(bounds)).tolist():
+        out[one] = np.median(value[rows[bounds[one] : bounds[one + 1]]])
+    return out[group]
