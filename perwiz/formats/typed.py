@@ -58,7 +58,7 @@ def toml(text: str) -> dict[str, Any]:
         raise NoToml(f"more than {LARGEST_TOML} characters")
     for number, line in enumerate(text.split("\n"), 1):
         if line.count(".") >= _PARTS and not line.lstrip().startswith("#") and _FRACTION.sub("", line).count(".") >= _PARTS:
-            raise NoToml(f"a key of {_PARTS} parts or more (at line {number})")
+            raise NoToml(f"{_PARTS} dots or more in a line, as a key of so many parts has (at line {number})")
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -197,7 +197,7 @@ LONG_KEY = b"# " + 100 * b"." + b"\nb = [" + 100 * b"1.5, " + b"]\na" + 100 * b"
     [
         (b"name\n", "Expected '=' after a key in a key/value pair (at line 1, column 5), must be TOML"),
         (b"name = '\xff'\n", "'utf-8' codec can't decode byte 0xff in position 8: invalid start byte, must be TOML"),
-        (LONG_KEY, "a key of 100 parts or more (at line 3), must be TOML"),
+        (LONG_KEY, "100 dots or more in a line, as a key of so many parts has (at line 3), must be TOML"),
     ],
 )
 def test_not_toml(tmp_path, content, message):
