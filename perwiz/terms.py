@@ -138,6 +138,11 @@ TERMS = (
         "processes that compute far longer in some iterations than they usually do, and most others do not, as for a checkpoint",
         ("usual", "pause", "OS noise", "jitter"),
     ),
+    Term(
+        "accumulation",
+        "gradients of micro-batches summed over the ranks once before the optimizer takes a step, as with no_sync()",
+        ("accumulate",),
+    ),
     Term("order", "what is waited for runs earlier on its own process: start it before what nobody waits for", plain=True),
     Term("protocol", "messages do not hold their sender until the receiver is there (below the eager limit), or move while it computes"),
     Term(

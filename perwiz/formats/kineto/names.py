@@ -51,6 +51,16 @@ LOADING = "enumerate(DataLoader)#"
 """How regions begin in which a rank takes the next batch: it loads it, or waits for workers that do."""
 GRADIENT_READY = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
 """The region in which autograd adds up a gradient, and calls what waits for it: hooks of DistributedDataParallel, of a job, and of both."""
+BACKWARD = "autograd::engine::evaluate_function"
+"""How regions begin in which gradients are computed."""
+FORWARD = ("DistributedDataParallel.forward", "FullyShardedDataParallel.forward", "FSDP::pre_forward")
+"""How regions begin in which a forward of a model begins whose gradients are summed over ranks."""
+OPTIMIZER_STEP, ZERO_GRAD = "Optimizer.step#", "Optimizer.zero_grad#"
+"""How regions begin in which gradients are used, and in which they are set to none."""
+BUCKETS = ("torch::distributed::reducer::", "torch.distributed.ddp.reducer::")
+"""How regions begin in which DistributedDataParallel copies gradients into what is summed over ranks, and back."""
+ASKS = "c10d::"
+"""How operators begin that ask for something among ranks."""
 _LONGEST = 60
 """Characters of a kernel's name with its template arguments, at most."""
 

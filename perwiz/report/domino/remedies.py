@@ -96,6 +96,9 @@ REMEDIES = {
     " while a kernel works on the one before; or leave the data on the device",
     "data loader": "load ahead beside the steps: DataLoader(num_workers=N, persistent_workers=True), N at least what a batch takes to load"
     " by what the rest of a step takes, and a core for each; or do less per sample (decoding, augmenting), once and ahead of the training",
+    "needless sums": "sum gradients once a step of the optimizer: with model.no_sync(): around forward and backward of all micro-batches"
+    " but the last (DistributedDataParallel; FSDP as well, which then holds whole gradients; fully_shard:"
+    " set_requires_gradient_sync(False))",
     "gradient hooks": "see what is called when a gradient is ready: a comm hook (register_comm_hook: leave it out, or let it do less, and"
     " launch its collective before it computes), hooks of parameters (register_hook), find_unused_parameters of DistributedDataParallel",
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, nowait of OpenMP);"

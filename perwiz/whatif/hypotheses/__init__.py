@@ -170,6 +170,13 @@ KINDS = (
         " then",
     ),
     Kind(
+        "accumulate",
+        "computation:Accumulate",
+        "gradients",
+        "gradients of micro-batches add up on each rank, and all ranks sum them once before the optimizer takes a step: what all backward"
+        " passes but the last sum takes no time, as with no_sync() of PyTorch",
+    ),
+    Kind(
         "speed",
         "computation:Speed",
         "rank:R=FACTOR",

@@ -20,6 +20,7 @@ from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.hypotheses.waits import ZeroTime
+from perwiz.whatif.limits.accumulation import GRADIENTS, Needless, needless
 from perwiz.whatif.limits.pauses import ITERATIONS, late, pauses, without
 from perwiz.whatif.limits.serving import Rounds, mutual, rounds, works_first
 from perwiz.whatif.rematch.farms import TOLD_BY_ONE, farm_of, handed_out_by_one
@@ -138,6 +139,36 @@ class Usual(OfSegments):
         """Return the region, or iterations, and the locations that are meant."""
         name, place = selectors.placed(self.argument, trace.names)
         return name, selectors.locations(trace, place) if place else np.ones(len(trace.locations), bool)
+
+
+class Accumulate(OfSegments):
+    """`gradients`: micro-batches add theirs up on each rank, and all ranks sum them once before a step of the optimizer.
+
+    Of several backward passes all but the last ask for no sum, nor copy what is summed (`limits.accumulation`).
+    """
+
+    word, example, of_calls, effects_may_precede_causes = "accumulate", GRADIENTS, True, True
+
+    def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
+        """Return the segments of what needless sums take beside the collectives, of no length."""
+        found = self._found(segments.trace)
+        gap = found.launched + segments.trace.calls.location[found.launched] + 1
+        first, end = (np.searchsorted(segments.gap, gap, side) for side in ("left", "right"))
+        behind = np.repeat(first - np.cumsum(end - first) + end - first, end - first) + np.arange((end - first).sum())
+        rows = np.union1d(segments.inside(found.instances)[0], behind)
+        return rows, np.zeros(len(rows), "i8")
+
+    def in_calls(self, weighted: Weighted) -> None:
+        """Let needless collectives, and what launches them, take no time."""
+        ZeroTime.of(weighted, self._found(weighted.trace).calls)
+
+    def _found(self, trace: Trace) -> Needless:
+        if self.argument != GRADIENTS:
+            raise UsageError(f"{self}: must be {GRADIENTS}")
+        found = needless(trace)
+        if found is None:
+            raise UsageError(f"{self}: no rank sums the same gradients again before its optimizer takes a step, must be a job that does")
+        return found
 
 
 class BalanceTime(Computation):

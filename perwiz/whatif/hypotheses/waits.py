@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.errors import GraphError, UsageError
+from perwiz.formats.kineto.names import BACKWARD
 from perwiz.graph.anew import Anew, carried, numbers
 from perwiz.graph.graph import GAP, LINK, ORDER, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
@@ -221,10 +222,6 @@ def held(weighted: Weighted, messages: Mask) -> I8:
     return edge[messages[weighted.graph.cause[edge]]]
 
 
-_BACKWARD = "autograd::engine::evaluate_function"
-"""How PyTorch calls regions in which gradients are computed, in front."""
-
-
 class Hide(Hypothesis):
     """What these calls of a stream, or of a thread of its own, do runs beside all else of their process, as soon as it could: other streams
     and threads wait for it until it is done if it is begun with what computes the data, but who waits for the whole device, as recorded. So
@@ -299,7 +296,7 @@ def _moving(weighted: Weighted) -> I8:
 def _backward(weighted: Weighted, process: Ints, since: I8, until: I8) -> I8:
     """Return when on some processes the first gradient is computed between two times, ns; the first of these where none is."""
     trace = weighted.trace
-    named = np.array([name.startswith(_BACKWARD) for name in trace.names], bool)
+    named = np.array([name.startswith(BACKWARD) for name in trace.names], bool)
     rows = np.flatnonzero(named[trace.region_names]) if named.any() else np.zeros(0, "i8")
     begins, of = weighted.timeline.regions.enter[rows], trace.locations.process[trace.regions.location[rows]]
     out = since.copy()

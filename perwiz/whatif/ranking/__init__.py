@@ -36,6 +36,12 @@ KINDS = (
         ("program",),
     ),
     Kind(
+        "accumulation",
+        "devices:accumulation",
+        "gradients of micro-batches summed over the ranks once before the optimizer takes a step, not in each backward pass",
+        ("program",),
+    ),
+    Kind(
         "threads",
         "computation:threads",
         "computation of each team of threads spread evenly over them; what one thread computes alone done by all of its process; MPI calls"

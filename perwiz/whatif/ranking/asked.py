@@ -25,6 +25,7 @@ _KIND = {
     "eager": "protocol",
     "progress": "protocol",
     "usual": "pauses",
+    "accumulate": "accumulation",
     "balance-time": "balance",
     "balance-threads": "threads",
     "parallel": "threads",

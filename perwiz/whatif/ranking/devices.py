@@ -1,15 +1,19 @@
-"""What devices of a training job wait for: launches that take time or come late, communication that no kernel hides, and
-stages of a pipeline before theirs."""
+"""What ranks of a training job, and their devices, wait for: sums of gradients that nobody uses, launches that take time or come late,
+communication that no kernel hides, and stages of a pipeline before theirs.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from perwiz import words
 from perwiz.trace import operations
 from perwiz.trace.arrays import Mask
 from perwiz.trace.parts.pipeline import pipelines
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.computation import Accumulate
 from perwiz.whatif.hypotheses.waits import hidden
+from perwiz.whatif.limits.accumulation import GRADIENTS, needless
 from perwiz.whatif.ranking.change import Asker, Change, NoneThereError
 from perwiz.whatif.ranking.situations import BARRIERS
 
@@ -21,6 +25,15 @@ _SCHEDULES = (
     ("micro-batches 2", "twice as many micro-batches, or two parts of the model on each rank", False),
     ("micro-batches many", "pipelines fill and drain in no time: a schedule without bubbles", True),
 )
+
+
+def accumulation(asker: Asker) -> list[Change]:
+    """Return what gains if no gradients were summed over the ranks that are summed again before anybody uses them."""
+    found = needless(asker.run.trace)
+    if found is None:
+        raise NoneThereError("no gradients are summed again before they are used")
+    what = f"gradients summed over the ranks once in {words.several(found.passes, 'backward pass')}, not in each"
+    return asker.gaining("accumulation", [("program", f"{Accumulate.word} {GRADIENTS}", what)])
 
 
 def launches(asker: Asker) -> list[Change]:

@@ -30,6 +30,7 @@ POSTED_LATE, NOT_MOVED = ", posted late", ", not moved"
 _OF_KIND = {
     "serving": SERVING,
     "pauses": "pauses",
+    "accumulation": "needless sums",
     "balance": "imbalance",
     "threads": "thread imbalance",
     "slowest": "slow process",

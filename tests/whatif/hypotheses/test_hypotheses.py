@@ -584,6 +584,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "typical all but rank:3,step",
         "typical rank:3,node:n1=all",
         "usual iterations@rank:3",
+        "accumulate gradients",
         "alone op:dist_all_reduce",
         "hide op:dist_all_reduce",
         "nccl allreduce=tree:LL128",
@@ -645,7 +646,7 @@ def test_zero_poll__what_found_something_keeps_its_time():
 def test_parse__each_kind_is_tested_above():
     assert [kind.word for kind in KINDS] == [type(parse(f"{kind.word} x")).word for kind in KINDS]
     assert [kind.name for kind in KINDS] == [type(parse(f"{kind.word} x")).__name__ for kind in KINDS]
-    assert len(KINDS) == len(set(KINDS)) == 29
+    assert len(KINDS) == len(set(KINDS)) == 30
 
 
 @pytest.mark.parametrize("text", ["zero-wait", "zero-wait "])
@@ -657,8 +658,8 @@ def test_parse__nothing_to_be_about(text):
 @pytest.mark.parametrize("text", ["", "magic e1", "Zero-wait e1"])
 def test_parse__refusals(text):
     kinds = "zero-wait, zero-time, zero-transfer, zero-poll, alone, hide, eager, progress, balance-time, balance-messages, balance-threads"
-    kinds += ", threads, schedule, parallel, overlap, dynamic, distribute, micro-batches, scale, typical, usual, speed, network, links"
-    kinds += ", placement, collective, nccl, advance, move"
+    kinds += ", threads, schedule, parallel, overlap, dynamic, distribute, micro-batches, scale, typical, usual, accumulate, speed, network"
+    kinds += ", links, placement, collective, nccl, advance, move"
     told = f"{text!r} is no hypothesis, must be one of {kinds} and what it is about{'; did you mean zero-wait?' if 'wait' in text else ''}"
     with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
         parse(text)

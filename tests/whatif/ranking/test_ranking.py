@@ -355,8 +355,8 @@ def test_only_some_kinds_or_about_something():
     assert {change.kind for change in ranked(falling(), kinds=["wait"]).changes} == {"wait"}
     assert {change.by for change in ranked(falling(), by="rank").changes} == {"rank"}
     words = (
-        "serving, pauses, threads, balance, slowest, launches, pipeline, order, wait, protocol, algorithm, placement, overlap, collective"
-        ", messages, network"
+        "serving, pauses, accumulation, threads, balance, slowest, launches, pipeline, order, wait, protocol, algorithm, placement, overlap"
+        ", collective, messages, network"
     )
     with pytest.raises(UsageError, match=f"^kind 'waits': must be one of {words}$"):
         ranked(falling(), kinds=["waits"])
@@ -646,7 +646,7 @@ def sharing():
     return build.placed(b.trace(), [0, 1, 2, 1])
 
 
-NOT_THERE = {"threads", "launches", "pipeline", "overlap", "pauses"}
+NOT_THERE = {"accumulation", "threads", "launches", "pipeline", "overlap", "pauses"}
 """Kinds of changes that only threads and devices have, or what repeats."""
 NO_SHARING = hand_model(o=0, G=1, S=4000)
 

@@ -11,7 +11,7 @@ from perwiz.formats.kineto.rank import Columns, Rank
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.tables import NONE
 
-_POSTS = b"c10d::"
+_POSTS = names.ASKS.encode()
 
 
 def posts(rank: Rank) -> tuple[Columns, I4]:

@@ -25,7 +25,7 @@ from perwiz.trace.numbers import distinct
 from perwiz.trace.tables import NONE
 
 _START, _WAIT, _IDLE = (operations.OP[f"thread_{name}"] for name in ("start", "wait", "idle"))
-_AUTOGRAD = b"autograd::engine::evaluate_function"
+_AUTOGRAD = names.BACKWARD.encode()
 _FAR = np.iinfo("i8").max
 _LATE = 1_000_000
 """How much later than something is over its end may be noted, and the first thread may go on, ns."""
