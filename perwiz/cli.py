@@ -15,12 +15,17 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from perwiz import words
-from perwiz.commands import COMMANDS, RUNNING, TOGETHER, parser
+from perwiz.commands import COMMANDS, RUNNING, TOGETHER, options, parser
 from perwiz.errors import BUG, DONE, UNREADABLE, USAGE, PerwizError, UsageError
+
+if TYPE_CHECKING:
+    from perwiz.engines.team import Asked
+    from perwiz.trace.spread.team import Team
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """Exit codes of a process that SIGINT or SIGPIPE ended, as a shell reports them."""
@@ -74,36 +79,53 @@ def _leave(number: int, _: object) -> NoReturn:
 
 
 def dispatch(given: list[str]) -> int:
+    """Return the exit code of a command line. Where mpiexec started several processes, they answer together."""
+    if not any(variable in os.environ for variable in _LAUNCHERS):
+        return _answer(given)
+    from perwiz.engines.team import together
+
+    return together(partial(_answer, given), partial(_asked, given))
+
+
+def _answer(given: list[str], team: Team | None = None) -> int:
     """Return the exit code of the subcommand that the first word names. Only its module is imported."""
     if not given:
         parser.overview().print_help(sys.stderr)
         return USAGE
+    name, rest = _command(given)
+    if name not in COMMANDS:
+        parser.overview().parse_args([name, *rest])
+        return DONE
+    if name not in RUNNING:
+        os.environ.setdefault(*_ALGEBRA)
+    args = parser.of(name).parse_args(rest)
+    run = import_module(f"perwiz.commands.{name}").run
+    return int(run(args) if team is None else run(args, team))
+
+
+def _command(given: list[str]) -> tuple[str, list[str]]:
+    """Return the word that names a subcommand, or an option instead of one, and the words behind it. Raises UsageError for others."""
     name, *rest = [*(word for word in given if word != "help"), "--help"] if given[0] == "help" else given
-    if name in COMMANDS:
-        _check_alone(name)
-        if name not in RUNNING:
-            os.environ.setdefault(*_ALGEBRA)
-        return int(import_module(f"perwiz.commands.{name}").run(parser.of(name).parse_args(rest)))
-    if not name.startswith("-"):
+    if name not in COMMANDS and not name.startswith("-"):
         guess = words.meant(name, (*COMMANDS, "help")) or f", must be one of {', '.join(COMMANDS)};"
         raise UsageError(f"unknown command {name!r}{guess} see perwiz --help")
-    parser.overview().parse_args([name, *rest])
-    return DONE
+    return name, rest
 
 
-def _check_alone(name: str) -> None:
-    """Raise UsageError, or end all processes but the first, where mpiexec started several for a command that is done by one."""
-    if name in TOGETHER or not any(variable in os.environ for variable in _LAUNCHERS):
-        return
-    from perwiz.trace.resources import launched
+def _asked(given: list[str], size: int) -> Asked:
+    """Return what a command line asks of so many processes, whatever its trace. Raises UsageError for what they do not do together."""
+    from perwiz.engines.team import Asked
 
-    size, rank = launched()
-    if size > 1 and rank:
-        raise SystemExit(DONE)
-    if size > 1:
-        raise UsageError(
-            f"{name}: is not done by {size} processes together, must be started once (without mpiexec); {', '.join(TOGETHER)} are"
-        )
+    if not given:
+        raise UsageError("no command; see perwiz --help")
+    name, rest = _command(given)
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):  # help, which is all that is asked for
+        args = (parser.of(name) if name in COMMANDS else parser.overview()).parse_args(rest if name in COMMANDS else given)
+        if name not in TOGETHER:
+            once = f"must be started once (without mpiexec); {', '.join(TOGETHER)} are"
+            raise UsageError(f"{name}: is not done by {size} processes together, {once}")
+        return Asked(*options.asked(args, [name, *rest]))
+    return Asked(shlex.join(given), shlex.join(given))
 
 
 def complain(message: str, code: int) -> int:

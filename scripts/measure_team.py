@@ -27,7 +27,11 @@ from perwiz.trace.spread.team import How, Team, gathered
 _MEGA = 1e6
 
 
-def _measured(together: Callable[[Callable[[Team | None], int]], int], work: Callable[[Team | None], int]) -> int:
+Work = Callable[[Team | None], int]
+Ask = Callable[[int], teams.Asked]
+
+
+def _measured(together: Callable[[Work, Ask], int], work: Work, asked: Ask) -> int:
     """Return the exit code of work, after printing what it took."""
 
     def done(team: Team | None) -> int:
@@ -37,7 +41,7 @@ def _measured(together: Callable[[Callable[[Team | None], int]], int], work: Cal
         _print(team, time.perf_counter() - begin)
         return code
 
-    return together(done)
+    return together(done, asked)
 
 
 class Timed(teams.Mpi):
@@ -94,5 +98,5 @@ def _print(team: Team | None, spent: float) -> None:
 if __name__ == "__main__":
     together = teams.together
     teams.Mpi = Timed  # type: ignore[misc]
-    teams.together = lambda work: _measured(together, work)
+    teams.together = lambda work, asked: _measured(together, work, asked)
     sys.exit(os.EX_OK if cli.main(sys.argv[1:]) in (0, 4) else os.EX_SOFTWARE)

@@ -72,14 +72,8 @@ def _rate(text: str) -> float:
     return rate
 
 
-def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after writing what was asked for and printing the figures; under mpiexec all processes take part."""
-    from perwiz.engines.team import together
-
-    return together(partial(_run, args))
-
-
-def _run(args: argparse.Namespace, team: Team | None) -> int:
+def run(args: argparse.Namespace, team: Team | None = None) -> int:
+    """Return the exit code, after writing what was asked for and printing the figures; each process of a team takes part."""
     from perwiz.clock import offsets
     from perwiz.clock.figures import figures
     from perwiz.clock.schemes import chosen

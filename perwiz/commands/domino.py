@@ -99,14 +99,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.ending(parser, _ENDING)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after printing what to change first and drawing the picture; under mpiexec all processes take part."""
-    from perwiz.engines.team import together
-
-    return together(partial(_run, args))
-
-
-def _run(args: argparse.Namespace, team: Team | None) -> int:
+def run(args: argparse.Namespace, team: Team | None = None) -> int:
+    """Return the exit code, after printing what to change first and drawing the picture; each process of a team takes part."""
     from perwiz.errors import UsageError
     from perwiz.whatif.ranking.plan import target
     from perwiz.whatif.ranking.ranking import check

@@ -55,13 +55,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.ending(parser, f"{options.formats()}\n\n{_ENDING.lstrip()}")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after printing the overview; under mpiexec all processes take part."""
-    from perwiz.engines.team import together
-
-    return together(partial(_run, args))
-
-
 def _in_windows(args: argparse.Namespace, asked: Mapping[str, object], windows: files.Windows) -> int:
     """Return the exit code, after telling of a run that is not held as a whole."""
     files.refuse(asked, windows=windows)
@@ -81,7 +74,8 @@ def _told(run: Run) -> tuple[Trace, Health, Waits, Machine]:
     return run.trace, run.health(), run.waits, run.machine
 
 
-def _run(args: argparse.Namespace, team: Team | None) -> int:
+def run(args: argparse.Namespace, team: Team | None = None) -> int:
+    """Return the exit code, after printing the overview; each process of a team takes part."""
     from perwiz.errors import UsageError
     from perwiz.patterns.analysis.devices import devices
     from perwiz.report.info import document as report

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import hashlib
 import math
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from perwiz.errors import UsageError
 from perwiz.loggps import PROFILES
 from perwiz.whatif.hypotheses import KINDS
 
@@ -209,6 +213,30 @@ def settings(args: argparse.Namespace) -> list[str]:
         "--clock": args.clock if args.clock != "clc" else None,
     }
     return [word for name, value in given.items() if value is not None for word in (name, value)]
+
+
+def asked(args: argparse.Namespace, given: Sequence[str]) -> tuple[str, str]:
+    """Return what a command asks, alike where any trace is asked the same, and the words that ask it, without those that name the trace.
+
+    Where a file is named, what is in it counts, not its name. Raises UsageError for a trace on standard input, which only one process has.
+    """
+    if args.trace == "-":
+        raise UsageError("-: only one of several processes has the standard input, must be a file that all see")
+    networked = {f"network {name}": name for name in networks(getattr(args, "hypotheses", []))}
+
+    def told(value: object) -> object:
+        if isinstance(value, list):
+            return [told(each) for each in value]
+        path = networked.get(value, value) if isinstance(value, str) else ""
+        if not os.path.isfile(path):
+            return value
+        with contextlib.suppress(OSError), open(path, "rb") as file:  # what cannot be read says so when it is
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        return value
+
+    traces = {args.trace, *args.trace.split(os.pathsep)}
+    what = sorted((name, told(value)) for name, value in vars(args).items() if name != "trace")
+    return f"{given[0]} {what}", shlex.join(word for word in given if word not in traces)
 
 
 def count(text: str, least: int = 0) -> int:

@@ -59,14 +59,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.ending(parser, _ENDING)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after printing what was found; under mpiexec all processes take part."""
-    from perwiz.engines.team import together
-
-    return together(partial(_run, args))
-
-
-def _run(args: argparse.Namespace, team: Team | None) -> int:
+def run(args: argparse.Namespace, team: Team | None = None) -> int:
+    """Return the exit code, after printing what was found; each process of a team takes part."""
     import sys
 
     from perwiz import words

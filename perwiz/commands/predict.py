@@ -72,14 +72,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.ending(parser, _ENDING)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Return the exit code, after writing what was asked for and printing the prediction; under mpiexec all processes take part."""
-    from perwiz.engines.team import together
-
-    return together(partial(_run, args))
-
-
-def _run(args: argparse.Namespace, team: Team | None) -> int:
+def run(args: argparse.Namespace, team: Team | None = None) -> int:
+    """Return the exit code, after writing what was asked for and printing the prediction; each process of a team takes part."""
     if team is not None:
         return _together(args, team, None)
     code = files.in_windows(args.trace, "predict", partial(_together, args, None))

@@ -6,18 +6,20 @@ All of them run the same command, each on its part. What they tell each other is
 from __future__ import annotations
 
 import collections
+import contextlib
+import io
 import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perwiz.errors import BUG, DONE, LibraryError, PerwizError
+from perwiz.errors import BUG, DONE, LibraryError, PerwizError, UsageError
 from perwiz.formats.store.store import made_by
 from perwiz.trace.resources import launched
-from perwiz.trace.spread.team import How, Team, texts
+from perwiz.trace.spread.team import How, Team, agreed, texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,13 +46,23 @@ _HEARD = 0.3
 """Seconds in which the launcher passes on what a process says: when one is ended it may forget what it has not."""
 
 
-def together(work: Callable[[Team | None], int]) -> int:
-    """Return the exit code of work that all processes do together; alone there is no team. It is that of rank 0.
+class Asked(NamedTuple):
+    """What one process was asked."""
 
-    The others end with 0: a launcher ends all when one ends with another code, whatever the first still has to say.
+    what: str
+    """The same text wherever the same is asked."""
+    words: str
+    """As it was typed, for who reads it."""
 
-    Raises LibraryError on rank 0, and ends the others, where MPI cannot be used though mpiexec started several processes. An error that all
-    come to is said by rank 0; one that others do not come to ends all of them.
+
+def together(work: Callable[[Team | None], int], asked: Callable[[int], Asked]) -> int:
+    """Return the exit code of work that all processes do together; alone there is no team. It is that of rank 0, which alone answers.
+
+    The others end with 0: a launcher ends all when one ends with another code, whatever the first still has to say. `asked` tells what this
+    process was asked, given how many there are.
+
+    Raises LibraryError on rank 0, and ends the others, where MPI cannot be used though mpiexec started several processes, and what `asked`
+    raises. An error that all come to is said by rank 0; one that others do not come to ends all of them.
     """
     size, rank = launched()
     if size == 1:
@@ -60,29 +72,45 @@ def together(work: Callable[[Team | None], int]) -> int:
     except LibraryError:
         if rank:
             raise SystemExit(DONE) from None
+        asked(size)
         raise
     try:
-        _check_alike(team)
-        code = work(team)
+        _check_alike(team, asked)
+        with contextlib.redirect_stdout(io.StringIO() if rank else sys.stdout):
+            code = work(team)
     except PerwizError as error:
         team.end(str(error), error.exit_code)
         if rank:
             raise SystemExit(DONE) from None
         raise
     except BaseException as error:
-        team.stop(error)
+        if isinstance(error, SystemExit) and not error.code:  # help was asked for
+            team.end("", DONE)
+        else:
+            team.stop(error)
         raise
     team.end("", code)
     return DONE if rank else code
 
 
-def _check_alike(team: Team) -> None:
-    """Raise LibraryError if processes run other versions of perwiz."""
+def _check_alike(team: Team, asked: Callable[[int], Asked]) -> None:
+    """Raise LibraryError if processes run other versions of perwiz, UsageError if they are asked other things; what `asked` raises."""
     versions = texts(team, made_by())
-    other = next((rank for rank, version in enumerate(versions) if version != versions[0]), None)
-    if other is not None:
+    if other := _other(versions):
         differ = f"process 0 runs perwiz {versions[0]}, process {other} runs {versions[other]}"
         raise LibraryError(f"{differ}; all must run the same")
+    own = agreed(team, lambda: asked(team.size))
+    whats, words = texts(team, own.what), texts(team, own.words)
+    if other := _other(whats):
+        if words[0] == words[other]:
+            raise UsageError(f"{words[0]}: process {other} sees other files of it than process 0; all must see the same")
+        differ = f"process 0 was given {words[0]}, process {other} {words[other]}"
+        raise UsageError(f"{differ}; all must be given the same, but for the trace")
+
+
+def _other(told: Sequence[str]) -> int:
+    """Return the first process that tells something else than process 0; 0 if none does."""
+    return next((rank for rank, each in enumerate(told) if each != told[0]), 0)
 
 
 class Counted:

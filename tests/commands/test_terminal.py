@@ -209,7 +209,7 @@ def test_colour__on_a_terminal_only(perwiz, monkeypatch):
 @pytest.mark.parametrize("size", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
 def test_colour__none_under_mpiexec(perwiz, monkeypatch, size):
     """Open MPI gives each process a terminal of 80 columns, whatever its own output goes to: neither that nor colour is meant."""
-    monkeypatch.setattr(team, "together", lambda work: work(None))
+    monkeypatch.setattr(team, "together", lambda work, asked: work(None))
     plain = perwiz(QUESTION)[1]
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "xterm")

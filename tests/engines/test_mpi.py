@@ -1,6 +1,7 @@
 """`mpiexec -n 4 perwiz correct`: the same answer as one process gives, said once; and what is refused."""
 
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -14,12 +15,14 @@ import pytest
 import mpis
 import threaded
 from perwiz.cli import main
+from perwiz.commands import options, parser
 from perwiz.engines import team
-from perwiz.errors import LibraryError
+from perwiz.errors import LibraryError, UsageError
 from perwiz.trace import resources
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 REAL = str(TRACES / "p_m3.alog.gz")
+NOTHING = team.Asked("", "")
 ASK = "from mpi4py import MPI; print(MPI.COMM_WORLD.size)"
 
 
@@ -152,6 +155,22 @@ def test_command__others_are_refused_once(mpiexec):
 
 
 @pytest.mark.slow
+def test_command__unequal_command_lines_are_refused_once(mpiexec):
+    """Before anything is read."""
+    other = ":", "-n", "1", sys.executable, "-P", "-m", "perwiz", "domino", REAL, "-q"
+    done = mpiexec(1, "-m", "perwiz", "predict", REAL, "--zero-wait", "e25", *other, others=1)
+    why = "process 0 was given predict --zero-wait e25, process 1 domino -q; all must be given the same, but for the trace"
+    assert (done.returncode, done.stdout, said(done)) == (2, "", [f"perwiz: {why}"])
+
+
+@pytest.mark.slow
+def test_command__help_is_printed_once(mpiexec, capsys):
+    done = mpiexec(2, "-m", "perwiz", "--version")
+    assert main(["--version"]) == 0
+    assert (done.returncode, done.stdout, said(done)) == (0, capsys.readouterr().out, [])
+
+
+@pytest.mark.slow
 def test_command__an_error_is_said_once(mpiexec, tmp_path):
     done = mpiexec(2, "-m", "perwiz", "correct", "none.alog", cwd=tmp_path)
     assert (done.returncode, said(done)) == (3, ["perwiz: none.alog: no such file or directory"])
@@ -166,12 +185,12 @@ def test_command__what_is_not_spread_is_refused(mpiexec, tmp_path):
 
 DIES = """
 import sys
-from perwiz.engines.team import together
+from perwiz.engines.team import Asked, together
 def work(team):
     if team.rank == 1:
         raise {error}
     return int(team.reduce(__import__('numpy').zeros(1), 'sum')[0])
-sys.exit(together(work))
+sys.exit(together(work, lambda size: Asked("", "")))
 """
 
 
@@ -219,7 +238,7 @@ def started(monkeypatch):
 def test_alone__needs_no_mpi4py(started, monkeypatch):
     started({"PMI_SIZE": "1", "PMI_RANK": "0"})
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    assert team.together(lambda processes: 7 if processes is None else 0) == 7
+    assert team.together(lambda processes: 7 if processes is None else 0, lambda size: NOTHING) == 7
 
 
 def test_refused__no_mpi4py(started, monkeypatch, capsys):
@@ -240,7 +259,7 @@ def test_refused__mpi4py_of_another_mpi(started, monkeypatch):
     started({"PMI_SIZE": "4", "PMI_RANK": "0"})
     why = r"mpi4py sees 1: it is of another MPI \(Open MPI v5\); both must be of the same"
     with pytest.raises(LibraryError, match=rf"^mpiexec started 4 processes, but {why}$"):
-        team.together(lambda processes: 0)
+        team.together(lambda processes: 0, lambda size: NOTHING)
 
 
 def test_refused__unequal_versions():
@@ -255,4 +274,63 @@ def test_refused__unequal_versions():
 
     why = "process 0 runs perwiz 1.0 aa, process 2 runs 1.1 bb; all must run the same"
     with pytest.raises(LibraryError, match=f"^{why}$"):
-        team._check_alike(Team())
+        team._check_alike(Team(), lambda size: NOTHING)
+
+
+def asked(*lines):
+    """Let a process each check that it was asked the same as the others."""
+
+    def check(processes):
+        line = lines[processes.rank]
+        team._check_alike(processes, lambda size: team.Asked(*options.asked(parser.of(line[0]).parse_args(line[1:]), line)))
+
+    threaded.together(len(lines), check)
+
+
+def test_asked_the_same__of_a_trace_each(tmp_path):
+    """In any order, what is the default said or not, and a file under any name."""
+    for name in ("here.toml", "there.toml"):
+        (tmp_path / name).write_text("same")
+    here, there = (f"{tmp_path}/{name}.toml" for name in ("here", "there"))
+    asked(
+        ["predict", "essen", "--zero-wait", "e25", "--model", here, "--network", there],
+        ["predict", "bonn:berlin", "--model", there, "--clock", "clc", "--zero-wait", "e25", "--network", here],
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "why"),
+    [
+        ("info essen", "correct bonn", "process 0 was given info, process 2 correct"),
+        ("predict essen --draws 50", "predict bonn", "process 0 was given predict --draws 50, process 2 predict"),
+        ("correct --mu=5 essen", "correct bonn --mu 6", "process 0 was given correct --mu=5, process 2 correct --mu 6"),
+    ],
+)
+def test_refused__asked_something_else(line, other, why):
+    with pytest.raises(UsageError, match=f"^{why}; all must be given the same, but for the trace$"):
+        asked(line.split(), line.split(), other.split())
+
+
+def test_refused__asked_what_there_is_not():
+    """By one of them: all hear of it."""
+    with pytest.raises(UsageError, match=r"^unrecognized arguments: --zero e25; did you mean --zero-wait\? see perwiz predict --help$"):
+        asked(["predict", "essen", "--zero-wait", "e25"], ["predict", "bonn", "--zero", "e25"])
+
+
+def test_refused__standard_input():
+    """The others would wait for it for ever."""
+    with pytest.raises(UsageError, match=r"^-: only one of several processes has the standard input, must be a file that all see$"):
+        asked(["info", "run.alog"], ["info", "-"])
+
+
+@pytest.mark.parametrize("option", ["--model", "--network"])
+def test_refused__another_file_of_that_name(tmp_path, monkeypatch, option):
+    """The second process to open it sees another one."""
+    model = tmp_path / "mine.toml"
+    model.write_text("one")
+    digest = options.hashlib.file_digest
+    found = iter(["one", "two"])
+    monkeypatch.setattr(options.hashlib, "file_digest", lambda file, name: digest(io.BytesIO(next(found).encode()), name))
+    why = f"predict {option} {model}: process 1 sees other files of it than process 0; all must see the same"
+    with pytest.raises(UsageError, match=f"^{why}$"):
+        asked(*[["predict", "essen", option, str(model)]] * 2)
