@@ -8,10 +8,11 @@ from __future__ import annotations
 import collections
 import contextlib
 import io
+import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -113,6 +114,20 @@ def _other(told: Sequence[str]) -> int:
     return next((rank for rank, each in enumerate(told) if each != told[0]), 0)
 
 
+@contextlib.contextmanager
+def _ended_at_once() -> Iterator[None]:
+    """Let signals end this process at once: who waits inside MPI for what never comes does not hear of them."""
+    handlers = ((number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    before = {number: handler for number, handler in handlers if callable(handler)}
+    for number in before:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class Counted:
     """Counts what a process sends, by stage: messages, bytes, and how often all wait for each other."""
 
@@ -134,7 +149,8 @@ class Mpi(Counted):
     def __init__(self, size: int) -> None:
         super().__init__()
         try:
-            from mpi4py import MPI
+            with _ended_at_once():
+                from mpi4py import MPI  # which waits until all processes have done so
         except (ImportError, RuntimeError) as error:
             why = f"mpi4py cannot be used: {error}; must be installed (pip install 'perwiz[mpi]'), or start one process"
             raise LibraryError(f"mpiexec started {size} processes, but {why}") from None

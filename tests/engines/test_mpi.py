@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import types
@@ -334,3 +335,22 @@ def test_refused__another_file_of_that_name(tmp_path, monkeypatch, option):
     why = f"predict {option} {model}: process 1 sees other files of it than process 0; all must see the same"
     with pytest.raises(UsageError, match=f"^{why}$"):
         asked(*[["predict", "essen", option, str(model)]] * 2)
+
+
+def test_signals_end_who_waits_for_the_others_to_begin(started, monkeypatch):
+    """Inside MPI, where Python does not hear of them; behind that it does."""
+    numbers, seen = (signal.SIGINT, signal.SIGTERM), []
+
+    class Package:
+        @property
+        def MPI(self):
+            seen.append([signal.getsignal(number) for number in numbers])
+            raise RuntimeError("none")
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setitem(sys.modules, "mpi4py", Package())
+    started({"PMI_SIZE": "4", "PMI_RANK": "0"})
+    assert main(["info", REAL]) == 2
+    assert seen == [[signal.SIG_DFL, signal.SIG_DFL]]
+    assert signal.getsignal(signal.SIGINT) == before != signal.SIG_DFL
+    assert callable(signal.getsignal(signal.SIGTERM))
