@@ -141,12 +141,33 @@ def _scaled(value: cython.longlong, old: cython.longlong, new: cython.longlong) 
     return cython.cast(cython.longlong, out)
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _found(edge: cython.const[cython.int][::1], k: cython.Py_ssize_t, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Return the place of edge k among some, or of the next one behind it, from a place on that is not behind that."""
+    while at < len(edge) and edge[at] < k:
+        at += 1
+    return at
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _lag(
+    edge: cython.const[cython.int][::1], lag: cython.const[cython.longlong][::1], k: cython.Py_ssize_t, at: cython.Py_ssize_t
+) -> cython.longlong:
+    """Return the lag of edge k, given the place where it would be; 0 if it is not there."""
+    return lag[at] if at < len(edge) and edge[at] == k else 0
+
+
 def reweigh(
     start: cython.const[cython.int][::1],
     kind: cython.const[cython.uchar][::1],
     cause: cython.const[cython.int][::1],
     returning: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
+    edge: cython.const[cython.int][::1],
     before: cython.const[cython.longlong][::1],
     worked: cython.const[cython.longlong][::1],
     works: cython.const[cython.longlong][::1],
@@ -156,8 +177,8 @@ def reweigh(
     cut: cython.longlong,
     lag: cython.longlong[::1],
 ) -> None:
-    """Replace the lags of another model in `lag` by weights, given the `weight` of the measured run, its lags `before`, and per call what
-    its model says of work, `worked`, and the other, `works`.
+    """Replace the lags of another model in `lag` by weights, given the `weight` of the measured run, its lags `before` that are not 0, each
+    with its `edge`, ascending, and per call what its model says of work, `worked`, and the other, `works`.
 
     An edge weighs its lag and the work behind it; both change each by its own ratio:
 
@@ -168,25 +189,30 @@ def reweigh(
     """
     with cython.nogil:
         k: cython.Py_ssize_t
+        at: cython.Py_ssize_t = 0
         held: cython.bint = len(let_go) > 0
         for v in range(len(returning)):
             call = returning[v]
             if call < 0:
                 for k in range(start[v], start[v + 1]):
                     if kind[k] == GAP:
-                        lag[k] = _scaled(weight[k], before[k], lag[k])
+                        at = _found(edge, k, at)
+                        lag[k] = _scaled(weight[k], _lag(edge, before, k, at), lag[k])
                     elif kind[k] != INJECTION and kind[k] != EJECTION and kind[k] != QUEUE:
                         lag[k] = weight[k]
                 continue
             k = start[v]
-            own: cython.longlong = min(before[k], leave[call] - enter[call])
+            at = _found(edge, k, at)
+            old: cython.longlong = _lag(edge, before, k, at)
+            own: cython.longlong = min(old, leave[call] - enter[call])
             rest: cython.longlong = weight[k] - own
             explained: cython.longlong = min(rest, worked[call])
             now: cython.longlong = rest + _scaled(explained, worked[call], works[call]) - explained
-            lag[k] = _scaled(own, before[k], lag[k]) + now
+            lag[k] = _scaled(own, old, lag[k]) + now
             for k in range(start[v] + 1, start[v + 1]):
                 new = lag[k]
-                old = before[k]
+                at = _found(edge, k, at)
+                old = _lag(edge, before, k, at)
                 if kind[k] == GAP:
                     lag[k] = _scaled(weight[k], old, new)
                 elif new == cut or (weight[k] == cut and old != cut) or (kind[k] == RENDEZVOUS and held and let_go[cause[k]] != 0):

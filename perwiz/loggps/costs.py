@@ -18,7 +18,7 @@ from perwiz.loggps.keys import BOTH_ENDS, LETTERS
 from perwiz.loggps.model import Costs, Model
 from perwiz.loggps.pairs import classes
 from perwiz.loggps.weigh import CUT, Weighted, lags, work
-from perwiz.trace.arrays import F8, I8
+from perwiz.trace.arrays import F8, I8, chunks
 from perwiz.trace.tables import NONE
 
 _WHOLE = 2.0**16
@@ -50,23 +50,40 @@ def slopes(weighted: Weighted, key: str) -> F8:
     trace, graph, model = weighted.trace, weighted.graph, weighted.model
     units = list(_units(weighted, key))
 
-    def counted(cost: Callable[[Model], I8]) -> F8:
-        return np.asarray(sum(share * cost(unit) for share, unit in units), np.float64)
+    def counted(cost: Callable[[Model], I8], size: int) -> F8:
+        out = np.zeros(size)
+        for share, unit in units:
+            paid = cost(unit)
+            for some in chunks(size):
+                out[some] += share * paid[some]
+        return out
 
-    lag, count = lags(trace, graph, model), counted(lambda unit: lags(trace, graph, unit))
+    out, growth = counted(lambda unit: lags(trace, graph, unit), graph.edges), _growth(weighted, counted)
+    lag = lags(trace, graph, model)
     left, explained = rest(weighted, lag), work(trace, model)
-    stays = work(trace, model, network=dataclasses.replace(model, costs=tuple(row.times(0.0) for row in model.costs)))
-    growth = _share(np.minimum(left, explained), explained) * counted(lambda unit: work(trace, model, network=unit) - stays)
-    owner = np.repeat(graph.returning, np.diff(graph.start))
-    edge = np.flatnonzero((owner != NONE) & (weighted.weight != CUT))
-    returning, gap = owner[edge], graph.kind[edge] == GAP
-    measured_lag = weighted.weight[edge] - np.where(gap, 0, left[returning])
-    out = np.zeros(graph.edges)
-    share = np.where(np.isin(graph.kind[edge], (INJECTION, EJECTION)), 1, _share(np.maximum(measured_lag, 0), lag[edge]))
-    out[edge] = share * count[edge] + np.where(gap, 0, growth[returning])
-    edge = np.flatnonzero((owner == NONE) & np.isin(graph.kind, (INJECTION, EJECTION, QUEUE)) & (weighted.weight != CUT))
-    out[edge] = count[edge]
+    growth *= _share(np.minimum(left, explained), explained)
+    del explained
+    for some in chunks(graph.vertices):
+        first = graph.start[some.start : some.stop + 1]
+        edges = slice(int(first[0]), int(first[-1]))
+        owner, weight, kind = np.repeat(graph.returning[some], np.diff(first)), weighted.weight[edges], graph.kind[edges]
+        grows, count = np.zeros(len(weight)), out[edges]
+        edge = np.flatnonzero((owner != NONE) & (weight != CUT))
+        returning, gap = owner[edge], kind[edge] == GAP
+        measured_lag = weight[edge] - np.where(gap, 0, left[returning])
+        share = np.where(np.isin(kind[edge], (INJECTION, EJECTION)), 1, _share(np.maximum(measured_lag, 0), lag[edges][edge]))
+        grows[edge] = share * count[edge] + np.where(gap, 0, growth[returning])
+        edge = np.flatnonzero((owner == NONE) & np.isin(kind, (INJECTION, EJECTION, QUEUE)) & (weight != CUT))
+        grows[edge] = count[edge]
+        out[edges] = grows
     return out
+
+
+def _growth(weighted: Weighted, counted: Callable[[Callable[[Model], I8], int], F8]) -> F8:
+    """Return the ns by which the work of each call that the model explains grows per unit, given what counts that in a cost."""
+    trace, model = weighted.trace, weighted.model
+    stays = work(trace, model, network=dataclasses.replace(model, costs=tuple(row.times(0.0) for row in model.costs)))
+    return counted(lambda unit: work(trace, model, network=unit) - stays, len(trace.calls))
 
 
 def _meant(key: str) -> tuple[str, list[str]]:

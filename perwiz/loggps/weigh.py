@@ -261,7 +261,7 @@ def lags(
     """
     table = trace.messages
     waits, holds = synchronous(trace, model, size), holding(trace, model, size)
-    gaps = Gaps(trace, model, size)
+    gaps = Gaps(trace, model, size) if model.gap != "none" else None
     mover = None
     if graph.supposed or graph.deadlocks:
         other = None if size is table.bytes else size
@@ -281,8 +281,9 @@ def lags(
             others = (mover[awaited] == NONE) | (graph.source[chunk][edge] != graph.entered[mover[awaited]])
             others &= kind[edge] == RENDEZVOUS
             lag[edge[others]] = CUT
-        edge = np.flatnonzero(kind == GAP)
-        lag[edge] = gaps.after(cause[edge])
+        if gaps is not None:
+            edge = np.flatnonzero(kind == GAP)
+            lag[edge] = gaps.after(cause[edge])
 
     map_threads(fill, chunks(graph.edges), thread_count(graph.edges))
     interfaces.fill(trace, graph, model, size, out, inside)
@@ -377,8 +378,10 @@ class Measured:
 
     weight: I8
     """Per edge."""
+    edge: I4
+    """The edges whose lag is not 0, ascending."""
     lag: I8
-    """Per edge, what the model says."""
+    """What the model says of each of them."""
     work: I8
     """Per call: the part of its work that the model explains."""
 
@@ -402,12 +405,14 @@ def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model, insi
     kept, gaps = _KEPT.get((id(graph), id(model))), model.gap != "none"
     explained = work(trace, model)  # first, as it takes memory beside
     lag = lags(trace, graph, model, trace.messages.bytes if gaps else None, inside=inside)  # a call may have sent more than its messages
+    edge = np.flatnonzero(lag).astype("i4")
+    sparse = edge, lag[edge]
     if kept is not None and kept.trace is trace and kept.timeline is timeline:
-        return Measured(kept.weight, lag, explained)
-    weight = lags(trace, graph, model, inside=inside) if gaps else lag.copy()
+        return Measured(kept.weight, *sparse, explained)
+    weight = lags(trace, graph, model, inside=inside) if gaps else lag
     _split(graph, vertex_times(timeline, graph, weight), weight)
     launches.bind(trace, timeline, graph, weight)
-    return Measured(weight, lag, explained)
+    return Measured(weight, *sparse, explained)
 
 
 def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed: Trace | None = None) -> I8:
@@ -424,10 +429,12 @@ def reweigh(weighted: Weighted, before: Measured, model: Model, size: I8, placed
     out = lags(placed or trace, graph, model, size, old, delay, weighted.rounds)
     let_go = np.zeros(len(trace.messages) if graph.supposed else 0, "u1")
     for chunk in chunks(graph.edges if graph.supposed else 0):
-        gone = (graph.kind[chunk] == RENDEZVOUS) & (before.weight[chunk] == CUT) & (before.lag[chunk] != CUT)
+        gone = (graph.kind[chunk] == RENDEZVOUS) & (before.weight[chunk] == CUT)
+        rows = slice(*np.searchsorted(before.edge, (chunk.start, chunk.start + len(gone))).tolist())
+        gone[before.edge[rows][before.lag[rows] == CUT] - chunk.start] = False
         let_go[graph.cause[chunk][gone]] = 1
     edges = graph.start, graph.kind, graph.cause, graph.returning
-    kernel.reweigh(*edges, before.weight, before.lag, *works, times.enter, times.leave, let_go, CUT, out)
+    kernel.reweigh(*edges, before.weight, before.edge, before.lag, *works, times.enter, times.leave, let_go, CUT, out)
     return out
 
 

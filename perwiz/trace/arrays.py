@@ -88,14 +88,14 @@ def before(values: I8, first: I8, instants: I8, at: bool = False) -> I8:
     return out
 
 
-def places(count: I8, first: I8) -> I8:
-    """Return where each value lies among bounds of its lane, int64: how many of them it is behind, given how many are before each bound.
+def places(count: I8, first: I8) -> I4:
+    """Return where each value lies among bounds of its lane, int32: how many of them it is behind, given how many are before each bound.
 
     Counts 1 3 of a lane of four values: 0 1 1 2.
     """
     size = np.diff(first)
     ends = np.concatenate((np.zeros((1, len(size)), "i8"), count, size[None]))
-    return np.repeat(np.tile(np.arange(len(ends) - 1), len(size)), np.diff(ends, axis=0).T.ravel())
+    return np.repeat(np.tile(np.arange(len(ends) - 1, dtype="i4"), len(size)), np.diff(ends, axis=0).T.ravel())
 
 
 class Columns:

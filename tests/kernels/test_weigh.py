@@ -79,7 +79,8 @@ def test_reweigh__twin(graph, data):
         column[graph.start[:-1][local]] %= 64
     worked, works, enter, lasts = rng.integers(0, 40, (4, calls))
     cause, let_go = rng.integers(0, 3, graph.edges, "i4"), rng.integers(0, 2, 3 * int(rng.integers(0, 2)), "u1")
-    columns = graph.start, graph.kind, cause, returning, weight, before, worked, works, enter, enter + lasts, let_go
+    edge = np.flatnonzero(before).astype("i4")
+    columns = graph.start, graph.kind, cause, returning, weight, edge, before[edge], worked, works, enter, enter + lasts, let_go
     out = lag.copy()
     weigh.reweigh(*columns, CUT, out)
     lists = [column.tolist() for column in (graph.start, graph.kind, cause, returning, weight, before)]
@@ -101,7 +102,8 @@ def test_reweigh__by_hand():
     before, lag = np.array([[0, 10, 100, CUT, 0, 20, 2, 2, 0, 6], [0, 15, 150, 7, 0, 40, 1, 1, 0, 9]])
     cause = np.array([-1, -1, 0, 1, 2, -1, -1, -1, 3, 4], "i4")
     times = np.array([20]), np.array([30]), np.array([0]), np.array([100])
-    weigh.reweigh(start, kind, cause, np.array([-1, -1, 0], "i4"), weight, before, *times, np.array([0, 0, 0, 1, 0], "u1"), CUT, lag)
+    sparse = np.flatnonzero(before).astype("i4"), before[before != 0]
+    weigh.reweigh(start, kind, cause, np.array([-1, -1, 0], "i4"), weight, *sparse, *times, np.array([0, 0, 0, 1, 0], "u1"), CUT, lag)
     assert lag.tolist() == [10, 55, 40 + 75, 40 + 7, CUT, 10, 0, 2, CUT, 40 + 20 + 3]
 
 

@@ -19,7 +19,8 @@ from perwiz.kernels import sweep as kernel
 from perwiz.loggps.weigh import CUT
 from perwiz.patterns.analysis.efficiency import ideal
 from perwiz.patterns.overtime.split import chained, moved
-from perwiz.trace.arrays import F8, I8, before, places
+from perwiz.trace.arrays import F8, I4, I8, before, places
+from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 
 Span = tuple[int, int]
@@ -36,17 +37,10 @@ class Alone:
         """When parts begin in the replay of the recorded run, which may be off it."""
         self._known = dict[Span, F8]()
         parts, count = len(cuts) - 1, len(trace.locations)
-        calls, ends = trace.timeline.calls, trace.timeline.locations
         bounds, chain = chained(trace, graph.entered, graph.returned, graph.begun, graph.ended)
         self._chain = chain.astype("i4")
         """Vertices of locations, each in its order."""
-        when = chained(trace, calls.enter, calls.leave, ends.enter, ends.leave)[1]
-        returns = chained(trace, 0, 1, 0, 1)[1] > 0
-        after, earlier = (places(before(when, bounds, cuts, at), bounds) - 1 for at in (False, True))
-        lane = np.repeat(np.arange(count), np.diff(bounds)) * (parts + 2)
-        part = np.maximum.accumulate(np.where(returns, earlier, after) + lane) - lane
-        ended = np.repeat(ends.leave <= cuts[-1], np.diff(bounds))
-        part[ended] = np.minimum(part[ended], parts - 1)
+        part = _parts(trace, cuts, bounds).astype("i8")
         self._first = bounds[:-1] + before(part, bounds, np.repeat(np.arange(parts + 1)[:, None], count, axis=1))
         """In the chain: the first vertex behind each cut, or what is behind the location's last."""
         of = np.full(graph.vertices, -1, "i8")
@@ -116,3 +110,21 @@ class Alone:
         inside = self._first[cut] > self._first[first]
         vertex = self._chain[np.where(inside, self._first[cut] - 1, 0)]
         return np.where(inside, time[vertex], self.cuts[first] - self._done[first]) + self._done[cut]
+
+
+def _parts(trace: Trace, cuts: I8, bounds: I8) -> I4:
+    """Return the part that each vertex of a location is in, -1 before all, as many as there are behind, in the order of the chain: what
+    returns at a cut is before it, what is entered there behind it.
+    """
+    calls, ends, parts = trace.timeline.calls, trace.timeline.locations, len(cuts) - 1
+    when = chained(trace, calls.enter, calls.leave, ends.enter, ends.leave)[1]
+    out, earlier = (places(before(when, bounds, cuts, at), bounds) for at in (False, True))
+    out -= 1
+    earlier -= 1
+    for first, end, within in zip(bounds[:-1].tolist(), bounds[1:].tolist(), (ends.leave <= cuts[-1]).tolist(), strict=True):
+        own = out[first:end]
+        own[2::2], own[-1] = earlier[first + 2 : end : 2], earlier[end - 1]
+        np.maximum.accumulate(own, out=own)
+        if within:
+            np.minimum(own, parts - 1, out=own)
+    return out

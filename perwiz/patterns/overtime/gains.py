@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.patterns.overtime.split import Pieces
-from perwiz.trace.arrays import I8, before, places
+from perwiz.trace.arrays import I4, I8, before, places
 from perwiz.trace.tables import STREAM
 from perwiz.whatif.hypotheses.devices import for_devices
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize
@@ -28,7 +28,7 @@ class Asked:
         kept = (cut.part >= 0) & shared[cut.segment]
         self.shared = cut if kept.all() else Pieces(*(column[kept] for column in (cut.segment, cut.part, cut.length, cut.location)))
         self.part_of_call = _part_of_call(run, cuts)
-        """Part in which each call begins, int64, -1 of none."""
+        """Part in which each call begins, int32, -1 of none."""
 
     def balanced(self, of_part: I8, count: int) -> I8:
         """Return the makespan, ns, if in one set of parts each process computed the mean; of each of `count` sets, given that of a part.
@@ -61,7 +61,7 @@ class Asked:
         return sets.makespans(self._run.weighted, self._run.time, Family(names, (None,) * count, call, each, each), "zero-wait")
 
 
-def _part_of_call(run: Run, cuts: I8) -> I8:
+def _part_of_call(run: Run, cuts: I8) -> I4:
     """Return the part in which each call begins, -1 of none."""
     trace = run.trace
     enter, first = trace.timeline.calls.enter, trace.first_calls

@@ -133,7 +133,7 @@ def pieces(segments: Segments, cuts: I8) -> Pieces:
     end = begin + segments.length
     first = np.searchsorted(segments.location, np.arange(len(trace.locations) + 1))
     earlier = before(begin, first, cuts)
-    part = (places(earlier, first) - 1).astype("i4")
+    part = places(earlier, first) - np.int32(1)
     at, kept = np.nonzero(earlier.T)
     row, instant = first[at] + earlier[kept, at] - 1, cuts[kept, at]
     crossed = end[row] > instant
@@ -197,11 +197,12 @@ def moved(trace: Trace, cuts: I8, enter: I8, leave: I8, begun: I8, ended: I8) ->
     """
     calls, ends = trace.timeline.calls, trace.timeline.locations
     first, here = chained(trace, calls.enter, calls.leave, ends.enter, ends.leave)
-    there = chained(trace, enter, leave, begun, ended)[1].astype(float)
+    there = chained(trace, enter, leave, begun, ended)[1]
     last = np.clip(first[:-1] + before(here, first, cuts, True) - 1, first[:-1], first[1:] - 1)
     following = np.minimum(last + 1, first[1:] - 1)
-    slope = (there[following] - there[last]) / np.maximum(here[following] - here[last], 1)
-    return np.asarray(slope * np.clip(cuts - here[last], 0, None) + there[last])
+    reached, then = (there[rows].astype(float) for rows in (last, following))
+    slope = (then - reached) / np.maximum(here[following] - here[last], 1)
+    return np.asarray(slope * np.clip(cuts - here[last], 0, None) + reached)
 
 
 def chained(trace: Trace, enter: Ints | int, leave: Ints | int, begun: Ints | int, ended: Ints | int) -> tuple[I8, I8]:

@@ -48,15 +48,17 @@ class Segments:
             boundary_gap, offset, turned = boundary_gap[turn], offset[turn], np.empty(len(turn), "i4")
             turned[turn] = np.arange(len(turn), dtype="i4")
             places = turned[places[0]], turned[places[1]]
-        several = np.bincount(boundary_gap, minlength=gaps) + 1
-        self.gap = np.repeat(np.arange(gaps, dtype="i4"), several)
-        last = np.cumsum(several) - 1
-        self._first = (last + 1 - several).astype("i4")
+        every = np.arange(gaps, dtype="i4")
+        self.location_of_gap = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)
         own = np.arange(len(offset), dtype="i4") + boundary_gap
         self.entered, self.left = own[places[0]], own[places[1]]
         """Per region instance, the segment that ends where it was entered, and left."""
-        self.length = whole
+        self.gap, self._first, self.location, self.length = every, every, self.location_of_gap, whole
         if len(offset):
+            several = np.bincount(boundary_gap, minlength=gaps) + 1
+            self.gap, last = np.repeat(every, several), np.cumsum(several) - 1
+            self._first = (last + 1 - several).astype("i4")
+            self.location = self.location_of_gap[self.gap]
             end = np.empty(len(self.gap), "i8")
             end[own], end[last] = offset, whole
             begin, before = end[self._first], 0
@@ -64,8 +66,6 @@ class Segments:
                 before, end[some] = end[some][-1], np.diff(end[some], prepend=before)
             end[self._first] = begin
             self.length = end
-        self.location_of_gap = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)
-        self.location = self.location_of_gap[self.gap]
 
     def under(self, weighted: Weighted) -> Segments | None:
         """Return the segments of other weights of the same trace if they are these: the same computation; None if they are not."""
@@ -110,6 +110,9 @@ class Segments:
 
     def runs_of(self, segment: Ints, group: Ints) -> Runs:
         """Return some segments, ascending, as runs; `group` is that of each."""
+        if self.length is self.whole:  # each is all of a computation
+            first = segment.astype("i4", copy=False)
+            return Runs(first, first + np.int32(1), first, group.astype("i4", copy=False))
         gap = self.gap[segment]
         fresh = (np.diff(segment) != 1) | (np.diff(group) != 0) | (np.diff(gap) != 0)
         begins = np.flatnonzero(np.append(True, fresh)[: len(segment)]).astype("i4")
@@ -145,6 +148,8 @@ class Segments:
     @cached_property
     def path(self) -> I4:
         """The innermost region path of every segment, -1 outside of any region."""
+        if not len(self.trace.regions):
+            return np.broadcast_to(np.int32(NONE), len(self.length))
         return np.append(self.trace.regions.path, np.int32(NONE))[self._instance()]
 
     @cached_property
