@@ -51,6 +51,8 @@ LOADING = "enumerate(DataLoader)#"
 """How regions begin in which a rank takes the next batch: it loads it, or waits for workers that do."""
 GRADIENT_READY = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
 """The region in which autograd adds up a gradient, and calls what waits for it: hooks of DistributedDataParallel, of a job, and of both."""
+UNUSED = "torch.distributed.ddp.reducer::search_unused_parameters"
+"""The region in which DistributedDataParallel looks for parameters that have no part in a forward."""
 BACKWARD = "autograd::engine::evaluate_function"
 """How regions begin in which gradients are computed."""
 FORWARD = ("DistributedDataParallel.forward", "FullyShardedDataParallel.forward", "FSDP::pre_forward")

@@ -99,6 +99,8 @@ REMEDIES = {
     "needless sums": "sum gradients once a step of the optimizer: with model.no_sync(): around forward and backward of all micro-batches"
     " but the last (DistributedDataParallel; FSDP as well, which then holds whole gradients; fully_shard:"
     " set_requires_gradient_sync(False))",
+    "unused parameters": "leave out find_unused_parameters=True of DistributedDataParallel if each parameter gets a gradient in each step;"
+    " or static_graph=True if the same ones always do: then the all-reduce of which were used goes as well",
     "gradient hooks": "see what is called when a gradient is ready: a comm hook (register_comm_hook: leave it out, or let it do less, and"
     " launch its collective before it computes), hooks of parameters (register_hook), find_unused_parameters of DistributedDataParallel",
     "device wait": "compute on between the launch and the wait; copy asynchronously (cudaMemcpyAsync, hipMemcpyAsync, nowait of OpenMP);"

@@ -6,7 +6,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.formats.devices import COPIES
-from perwiz.formats.kineto.names import GRADIENT_READY, LOADING
+from perwiz.formats.kineto.names import GRADIENT_READY, LOADING, UNUSED
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -92,7 +92,7 @@ def _scaled(trace: Trace, argument: str) -> tuple[str | None, str]:
     place = selectors.placed(which, trace.names)[1]
     if place and float(factor) < 1 and len(_processes(trace, place)) == 1:
         return "slowest", "rank"
-    return "threads" if which in (*COPIES, GRADIENT_READY) or which.startswith(LOADING) else None, "call"
+    return "threads" if which in (*COPIES, GRADIENT_READY, UNUSED) or which.startswith(LOADING) else None, "call"
 
 
 def _slow(run: Run, hypothesis: Hypothesis) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.formats.devices import COPIES
-from perwiz.formats.kineto.names import GRADIENT_READY, LOADING
+from perwiz.formats.kineto.names import GRADIENT_READY, LOADING, UNUSED
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
 from perwiz.trace.numbers import distinct
@@ -136,11 +136,12 @@ def _copies(asker: Asker) -> list[Change]:
 def _of_job(asker: Asker) -> list[Change]:
     """Return what loading batches is worth that workers could load ahead, and what is called when a gradient is ready, such as a hook that
     passes it on; not where one rank alone is slow in that (`slowest`). Both at most: a batch that others loaded is taken over in no time,
-    and a gradient added up.
+    and a gradient added up. And what looking for parameters without gradients is worth, at least: all ranks tell each other of them, too.
     """
     known = asker.run.trace.names
     said = {name: "batches loaded ahead by workers, at most" for name in known if name.startswith(LOADING)}
     said |= {name: "hooks of gradients (DDP, comm hooks) take no time, at most" for name in known if name == GRADIENT_READY}
+    said |= {name: "no search for unused parameters (find_unused_parameters), at least" for name in known if name == UNUSED}
     slow = {one.name for one in _alone_in_regions(asker)} if said else set()
     return [asker.change("threads", "region", f"scale {name}=0", what) for name, what in said.items() if name not in slow]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from perwiz.formats.kineto.names import GRADIENT_READY, LOADING
+from perwiz.formats.kineto.names import GRADIENT_READY, LOADING, UNUSED
 from perwiz.trace import operations
 from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.parts.course import course
@@ -154,6 +154,8 @@ def _of_region(scaled: str) -> str:
     """Return the situation of a region whose computation others could do, or nobody, given as `REGION=0`."""
     if scaled.startswith(LOADING):
         return "data loader"
+    if scaled.startswith(UNUSED):
+        return "unused parameters"
     return "gradient hooks" if scaled.startswith(GRADIENT_READY) else "device copy"
 
 

@@ -21,6 +21,7 @@ from perwiz.trace.origin import MEASURED, Origin
 from perwiz.trace.parts.pipeline import NO_PIPELINE
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.computation import TAKEN_OVER
 from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.predict import predict, predicted_trace
@@ -440,6 +441,21 @@ def test_scale__instances_apart():
     assert spans(b.trace(), "scale inner=0.5") == [(0, 5), (6, 11)]
 
 
+@pytest.mark.parametrize(("factor", "predicted", "others"), [("0", 2, [(TAKEN_OVER, 8_000_002)]), ("0.5", 11_500_002, [])])
+def test_scale__loaded_ahead(factor, predicted, others):
+    """Batches of 20 and 3 ms, each before 1 ns: taking them over takes up to 5 and 3 ms. Half of each is just that."""
+    b = Builder(1)
+    for parts in ((15_000_000, 5_000_000), (3_000_000,)):
+        with b.region(0, "enumerate(DataLoader)#next"):
+            for ns in parts:
+                with b.region(0, "decode"):
+                    b.compute(0, ns)
+        b.compute(0, 1)
+    found = predict(b.trace(), f"scale enumerate(DataLoader)#next={factor}", hand_model(), clock="none")
+    assert found.predicted.makespan == predicted
+    assert [(*other.changes, other.makespan) for other in found.span.others] == others
+
+
 @pytest.mark.parametrize(
     ("text", "makespan"),
     [
@@ -585,6 +601,7 @@ def test_a_cycle_does_not_untie_what_follows_it():
         "typical rank:3,node:n1=all",
         "usual iterations@rank:3",
         "accumulate gradients",
+        "scale enumerate(DataLoader)#next=0",
         "alone op:dist_all_reduce",
         "hide op:dist_all_reduce",
         "nccl allreduce=tree:LL128",

@@ -33,7 +33,8 @@ def passes(rank, sizes=(25, 25), between=None, model=MODEL, optimizer=SGD, check
         one.note("gloo:all_reduce", at + 20, 30, 2, **{"Input Dims": [[size]], "Input type": ["float"]})
         one.op("torch.distributed.ddp.reducer::copy_bucket_to_grad", at + 50, 6)
         if checkpoint:
-            one.note(model, at + 24, 4)
+            one.note(model, at + 20, 5).op("c10d::allreduce_", at + 26, 3)
+            one.note("gloo:all_reduce", at + 30, 20, 3, **{"Input Dims": [[size]], "Input type": ["float"]})
     if between:
         one.note(between, 57, 2)
     return one.note(optimizer, 60 * len(sizes), 10)
@@ -61,7 +62,7 @@ def test_accumulate__of_three_passes_two_go(tmp_path):
 
 
 def test_accumulate__more_is_computed_again_in_a_backward(tmp_path):
-    """A forward inside of a backward, as of checkpoints of activations, begins no pass."""
+    """A forward inside of a backward between two sums, as of checkpoints of activations, begins no pass."""
     trace = job(tmp_path, *(passes(rank, checkpoint=True) for rank in range(2)))
     assert needless(trace).passes == 2
 

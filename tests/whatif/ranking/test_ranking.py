@@ -16,7 +16,7 @@ from falling import falling
 from kinetos import devices_in_stages, put
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
-from perwiz.formats.kineto.names import GRADIENT_READY
+from perwiz.formats.kineto.names import GRADIENT_READY, UNUSED
 from perwiz.loggps.links.shapes import fat_tree
 from perwiz.loggps.links.topology import Topology
 from perwiz.loggps.machine import Machine, Unknown
@@ -736,11 +736,11 @@ def test_copies_of_devices():
     assert [(change.question, change.makespan) for change in found.changes] == [("scale copy to device=0", 1000)]
 
 
-@pytest.mark.parametrize("region", ["enumerate(DataLoader)#next", GRADIENT_READY])
+@pytest.mark.parametrize("region", ["enumerate(DataLoader)#next", GRADIENT_READY, UNUSED])
 @pytest.mark.parametrize(("slow", "left"), [(30, [120]), (60, [])])
 def test_regions_of_jobs(region, slow, left):
-    """Two ranks load, or call hooks, for 20 and 30, or 60, compute 30 and meet, four times: without that 120; not where one takes twice as
-    long or more.
+    """Two ranks load, call hooks, or look for unused parameters, for 20 and 30, or 60, compute 30 and meet, four times: without that 120;
+    not where one takes twice as long or more.
     """
     b = Builder(2, work=0)
     for _ in range(4):
@@ -752,7 +752,7 @@ def test_regions_of_jobs(region, slow, left):
         b.barrier()
     found = ranked(b.trace(), kinds=["threads"])
     assert [(change.question, change.makespan) for change in found.changes] == [(f"scale {region}=0", makespan) for makespan in left]
-    of = "gradient hooks" if region == GRADIENT_READY else "data loader"
+    of = {GRADIENT_READY: "gradient hooks", UNUSED: "unused parameters"}.get(region, "data loader")
     assert {situation(found.run, change) for change in found.changes} == ({of} if left else set())
 
 
