@@ -147,6 +147,15 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
     return out[np.diff(out, prepend=out[:1] - 1) != 0]
 
 
+def numbered(values: NDArray[Any]) -> tuple[NDArray[Any], I8]:
+    """Return the integers that there are, in order, and the place of each one given among them.
+
+    values 5 9 5 3   out  3 5 9   1 2 1 0
+    """
+    known = distinct(values)
+    return known, places(known, values)
+
+
 def places(known: NDArray[Any], values: NDArray[Any]) -> I8:
     """Return the place of each of some integers among those that are known, in order: as np.searchsorted, of which all must be there.
 

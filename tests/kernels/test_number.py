@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import naive
 from perwiz.kernels import number
+from perwiz.trace import numbers as trace_numbers
 from perwiz.trace.numbers import Numbers, distinct, following, paths, places
 
 KEYS = st.one_of(st.integers(-3, 3), st.sampled_from([2**62, -(2**62), 2**31, 2**40 + 1, -(2**31) - 1]))
@@ -115,3 +116,6 @@ def test_places__as_searchsorted(keys, apart):
     known = distinct(values)
     assert known.tolist() == np.unique(values).tolist()
     assert places(known, values).tolist() == np.searchsorted(known, values).tolist()
+    assert [column.tolist() for column in trace_numbers.numbered(values)] == [
+        column.tolist() for column in np.unique(values, return_inverse=True)
+    ]

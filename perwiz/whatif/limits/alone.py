@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.numbers import numbered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.whatif import selectors
@@ -40,17 +41,17 @@ def alone(segments: Segments, most: int) -> list[Alone]:
     """
     trace, share = segments.trace, segments.trace.share
     site_of, sites = selectors.sites(trace)
-    gap = segments.gap.astype("i8")
-    call = gap - segments.location - 1
-    own = share.has(segments.location) & between_init_and_finalize(segments) & ~for_devices(segments)
-    own &= call >= trace.first_calls[segments.location]
+    location = segments.location_of_gap
+    call = np.arange(len(location)) - location - 1
+    behind = share.has(location) & (call >= trace.first_calls[location])
+    own = behind[segments.gap] & between_init_and_finalize(segments) & ~for_devices(segments)
     process, length = trace.locations.process[segments.location[own]].astype("i8"), segments.length[own]
     path = segments.path[own]
     region = np.where(path == NONE, len(trace.names), np.append(trace.paths.region, NONE)[path]).astype("i8")
     regions = _Sums(share, process, region, length, len(trace.names) + 1)
     named = regions.alone()
     named[-1] = False  # outside of any
-    site = site_of[call[own]].astype("i8")
+    site = site_of[call[segments.gap[own]]].astype("i8")
     found = _Sums(share, process, site, np.where(named[region], 0, length), len(sites))
     beyond = np.where(found.alone(), found.longest - found.whole / np.maximum(found.count, 1), 0)
     rank = found.process()
@@ -63,9 +64,9 @@ class _Sums:
     """What each process computes per key, and of each key, over all processes: the longest, the sum, and how many there are, float64."""
 
     def __init__(self, share: Share, process: I8, key: I8, length: I8, keys: int) -> None:
-        pairs, which = np.unique(process * keys + key, return_inverse=True)
+        pairs, which = numbered(process * keys + key)
         self._share, self._key, self._process = share, pairs % keys, pairs // keys
-        self._took = np.bincount(which.reshape(-1), length, len(pairs))
+        self._took = np.bincount(which, length, len(pairs))
         longest = np.zeros(keys)
         np.maximum.at(longest, self._key, self._took)
         self.longest: F8 = share.reduced(longest, "max")

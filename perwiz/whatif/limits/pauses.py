@@ -17,7 +17,7 @@ import numpy as np
 
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8, Mask
-from perwiz.trace.numbers import Numbers
+from perwiz.trace.numbers import Numbers, numbered
 from perwiz.trace.parts.course import APART
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.tables import NONE, STREAM
@@ -93,7 +93,7 @@ def without(segments: Segments, length: I8, found: Pauses) -> tuple[I8, I8]:
     step, many, behind = found.step[own], len(found.took), np.full(len(segments.edge), NONE, "i4")
     behind[np.arange(len(trace.calls)) + trace.calls.location] = selectors.sites(trace)[0]
     kind = Numbers().number(segments.location[own], Numbers().number(segments.path[own], behind[segments.gap[own]])).astype("i8")
-    pairs, pair = np.unique(kind * many + step, return_inverse=True)
+    pairs, pair = numbered(kind * many + step)
     spent = np.zeros(len(pairs), "i8")
     np.add.at(spent, pair, length[own])
     more = np.maximum(spent - _medians(pairs // many, spent, many), 0)

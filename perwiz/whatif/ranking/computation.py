@@ -15,7 +15,7 @@ from perwiz.formats.devices import COPIES
 from perwiz.formats.kineto.names import GRADIENT_READY, LOADING, UNUSED
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, Mask
-from perwiz.trace.numbers import distinct
+from perwiz.trace.numbers import distinct, numbered
 from perwiz.trace.parts.pipeline import pipelines
 from perwiz.trace.tables import PROCESS, STREAM
 from perwiz.trace.trace import Trace
@@ -290,7 +290,7 @@ def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
         first, end, outer = segments.outermost(instances)
         does = owned[end] > owned[first]
         first, end, outer = first[does], end[does], outer[does]
-        cell, which = np.unique(place[segments.location[first]] * len(number) + step[outer], return_inverse=True)
+        cell, which = numbered(place[segments.location[first]] * len(number) + step[outer])
         spent, (rank, at) = np.bincount(which, worked[end] - worked[first], len(cell)), np.divmod(cell, max(len(number), 1))
         total = trace.share.reduced(np.bincount(rank, spent, len(ranks)), "sum")
         row = int(total.argmax())
@@ -381,7 +381,7 @@ def _stragglers(asker: Asker) -> list[tuple[str, str, str]]:
         raise NotTriedError("what is usual of operations of a training job is told by one process alone")
     within = device[segments.location]
     process = trace.locations.process[segments.location[within]]
-    ranks, place = np.unique(process, return_inverse=True)
+    ranks, place = numbered(process)
     computed = np.bincount(place, segments.length[within]).astype("f8")
     one = np.ones(len(ranks), "i8")
     asked = [("rank", f"rank:{ranks[row]}", f"rank {ranks[row]}") for row, _ in _slow(computed, one)] if len(ranks) > 1 else []
