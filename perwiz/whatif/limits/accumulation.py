@@ -29,7 +29,7 @@ from perwiz.whatif import selectors
 
 GRADIENTS = "gradients"
 """Word for what is added up on each rank."""
-_SUMS = [operations.OP[name] for name in ("dist_all_reduce", "dist_reduce_scatter")]
+_SUMS = np.isin(operations.OPS, ("dist_all_reduce", "dist_reduce_scatter"))
 _LAUNCH = operations.OP["device_launch"]
 
 
@@ -67,20 +67,18 @@ class _Instants(NamedTuple):
 @remembered(1)
 def needless(trace: Trace) -> Needless | None:
     """Return what sums gradients needlessly; None if nothing does."""
-    row = np.flatnonzero(np.isin(trace.calls.op, _SUMS))
-    forward, backward, step, zero = (_named(trace, *names) for names in (FORWARD, (BACKWARD,), (OPTIMIZER_STEP,), (ZERO_GRAD,)))
-    if not (len(row) and forward.any() and backward.any() and step.any()):
+    forward, backward, step, zero = (_paths(trace, *names) for names in (FORWARD, (BACKWARD,), (OPTIMIZER_STEP,), (ZERO_GRAD,)))
+    if not (forward.any() and backward.any() and step.any()):
         return None
-    inside, regions, name = _inside(trace, backward), trace.regions, trace.region_names
+    row, inside = np.flatnonzero(_SUMS[trace.calls.op]), _inside(trace, backward)
     asks = _asking(trace, row)
     own = inside[trace.calls.path[asks]]
     row, asks = row[own], asks[own]
-    forwards = _begins(trace, np.flatnonzero(forward[name] & ~inside[regions.path]))
+    forwards = _begins(trace, _instances(trace, forward & ~inside))
     sums = _sums(trace, row, _Instants(_process(trace, trace.calls.location[row]), trace.timeline.calls.enter[asks]), forwards, step, zero)
     if not sums.needless.any():
         return None
-    copies = _named(trace, *BUCKETS)[name] | (_named(trace, ASKS)[name] & inside[regions.path])
-    instances = np.flatnonzero(copies)
+    instances = _instances(trace, _paths(trace, *BUCKETS) | (_paths(trace, ASKS) & inside))
     at = _begins(trace, instances)
     instances = instances[sums.in_needless(at, at.since(forwards))]
     within = selectors.owners(trace, instances) >= 0
@@ -114,11 +112,11 @@ def _sums(trace: Trace, row: I8, asked: _Instants, forwards: _Instants, step: Ma
 
     A pass is needless if the last one before that step sums as many bytes among the same ranks, one after the other.
     """
-    uses = np.flatnonzero((step | zero)[trace.region_names])
+    uses = _instances(trace, step | zero)
     ends = _begins(trace, uses)
     turn = np.lexsort((ends.time, ends.process))
     next_ = asked.since(ends)
-    steps, of = np.append(step[trace.region_names[uses[turn]]], False), np.append(ends.process[turn], NONE)
+    steps, of = np.append(step[trace.regions.path[uses[turn]]], False), np.append(ends.process[turn], NONE)
     number = asked.since(forwards)
     kept = np.flatnonzero(steps[next_] & (of[next_] == asked.process))
     kept = kept[np.lexsort((asked.time[kept], number[kept], next_[kept], asked.process[kept]))]
@@ -168,17 +166,23 @@ def _asking(trace: Trace, row: I8) -> I8:
     return out
 
 
-def _named(trace: Trace, *prefixes: str) -> Mask:
-    """Return which names of regions begin so, bool per name."""
-    return np.array([name.startswith(prefixes) for name in trace.names], bool)
+def _paths(trace: Trace, *prefixes: str) -> Mask:
+    """Return which region paths lead into a region whose name begins so, bool per path, and behind them that none does not."""
+    named = np.array([name.startswith(prefixes) for name in trace.names], bool)
+    return np.append(named[trace.paths.region], False) if len(named) else np.zeros(len(trace.paths) + 1, bool)
 
 
-def _inside(trace: Trace, named: Mask) -> Mask:
-    """Return which region paths lead into regions of these names, at any depth, bool per path, and behind them False."""
-    out = np.append(named[trace.paths.region], False)
+def _inside(trace: Trace, chosen: Mask) -> Mask:
+    """Return which region paths lead through chosen ones, at any depth, bool like these."""
+    out = chosen.copy()
     for outer, inner in around(trace.paths.parent):
-        out[inner[named[trace.paths.region[outer]]]] = True
+        out[inner[chosen[outer]]] = True
     return out
+
+
+def _instances(trace: Trace, chosen: Mask) -> I8:
+    """Return the region instances of chosen paths, rows."""
+    return np.flatnonzero(chosen[trace.regions.path])
 
 
 def _begins(trace: Trace, instances: I8) -> _Instants:
