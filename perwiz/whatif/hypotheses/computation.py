@@ -358,7 +358,8 @@ class Typical(OfSegments):
         for name in names.regions:
             inside[segments.inside(selectors.instances(trace, name))[0]] = True
         chosen = self._is_chosen(trace, names, inside, segments.location) & (instance >= 0)
-        rows = np.flatnonzero(chosen & (mean >= 0)[segments.path])
+        rows = np.flatnonzero(chosen)
+        rows = rows[mean[segments.path[rows]] >= 0]
         rows = rows[np.argsort(instance[rows], kind="stable")]
         return rows, shares(length[rows], instance[rows].astype("i8"), mean[trace.regions.path])
 
@@ -430,14 +431,18 @@ _MEETS = operations.TALKS & ~np.isin(np.arange(len(operations.OPS)), operations.
 
 
 def _beside_waiting(weighted: Weighted) -> I8:
-    """Return what calls of the recorded run take behind the last partner they wait for, int64 ns per call, at least 0."""
+    """Return what calls of the recorded run take behind the last partner they wait for, int64 ns per call, at least 0; no longer than the
+    weights say, which may explain that otherwise, as waiting for ranks whose traces are missing.
+    """
     graph, times = weighted.graph, weighted.timeline.calls
     time = vertex_times(weighted.timeline, graph, np.zeros(graph.edges, "i8"))
     owner = np.repeat(graph.returning, np.diff(graph.start))
     edge = np.flatnonzero((owner >= 0) & (graph.kind != GAP))
     last = times.enter.copy()
     np.maximum.at(last, owner[edge], time[graph.source[edge]])
-    return np.maximum(times.leave - last, 0)
+    explained = np.zeros(len(last), "i8")
+    np.maximum.at(explained, owner[edge], weighted.weight[edge])
+    return np.minimum(np.maximum(times.leave - last, 0), explained)
 
 
 def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:

@@ -146,6 +146,19 @@ def test_missing_ranks():
     assert spans.texts(spans.span(dataclasses.replace(found, least=330, others=found.others[1:])), 330) == told
 
 
+def test_missing_ranks__calls_as_usual():
+    """Rank 0 computes 200 and 60, each before a collective with rank 1, of which there is no trace, that takes 200: as usual it takes none
+    if all of it was waiting.
+    """
+    b = Builder(1)
+    everyone = b.comm("everyone", range(2))
+    for ns in (200, 60):
+        b.compute(0, ns)
+        b.join(0, "Allreduce", comm=everyone, work=200)
+    makespan, found = span(b.trace(), "typical all", unknown=())
+    assert (makespan, found.others) == (660, (Possible((AWAITED,), 260),))
+
+
 def test_a_change_that_would_stop_the_program():
     """Rank 0 sends e0, then e1; if they wait for their receiver, e1 cannot come first: rank 1 receives e0 first."""
     makespan, found = span(crossed(), "move e1 before e0")
