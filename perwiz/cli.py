@@ -82,9 +82,24 @@ def dispatch(given: list[str]) -> int:
     """Return the exit code of a command line. Where mpiexec started several processes, they answer together."""
     if not any(variable in os.environ for variable in _LAUNCHERS):
         return _answer(given)
+    from perwiz.trace.resources import launched
+
+    if launched()[0] == 1:
+        return _answer(given)
+    _end_at_once()
     from perwiz.engines.team import together
 
     return together(partial(_answer, given), partial(_asked, given))
+
+
+def _end_at_once() -> None:
+    """Let signals end this process at once: of several none writes, and who waits inside MPI does not hear of them.
+
+    Launchers see that, and end the others, also those that wait for this one to begin.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _answer(given: list[str], team: Team | None = None) -> int:
@@ -119,7 +134,7 @@ def _asked(given: list[str], size: int) -> Asked:
     if not given:
         raise UsageError("no command; see perwiz --help")
     name, rest = _command(given)
-    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):  # help, which is all that is asked for
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):  # where help is all that is asked for
         args = (parser.of(name) if name in COMMANDS else parser.overview()).parse_args(rest if name in COMMANDS else given)
         if name not in TOGETHER:
             once = f"must be started once (without mpiexec); {', '.join(TOGETHER)} are"

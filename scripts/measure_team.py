@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 
 from perwiz import cli
 from perwiz.engines import team as teams
+from perwiz.trace.resources import launched
 from perwiz.trace.spread.team import How, Team, gathered
 
 _MEGA = 1e6
 
 
 Work = Callable[[Team | None], int]
-Ask = Callable[[int], teams.Asked]
 
 
-def _measured(together: Callable[[Work, Ask], int], work: Work, asked: Ask) -> int:
-    """Return the exit code of work, after printing what it took."""
+def _measured(work: Work) -> Work:
+    """Return work that prints what it took, and nothing else."""
 
     def done(team: Team | None) -> int:
         begin = time.perf_counter()
@@ -41,7 +41,7 @@ def _measured(together: Callable[[Work, Ask], int], work: Work, asked: Ask) -> i
         _print(team, time.perf_counter() - begin)
         return code
 
-    return together(done, asked)
+    return done
 
 
 class Timed(teams.Mpi):
@@ -98,5 +98,7 @@ def _print(team: Team | None, spent: float) -> None:
 if __name__ == "__main__":
     together = teams.together
     teams.Mpi = Timed  # type: ignore[misc]
-    teams.together = lambda work, asked: _measured(together, work, asked)
-    sys.exit(os.EX_OK if cli.main(sys.argv[1:]) in (0, 4) else os.EX_SOFTWARE)
+    teams.together = lambda work, asked: together(_measured(work), asked)
+    work: Work = lambda team: cli.main(sys.argv[1:])  # noqa: E731
+    code = _measured(work)(None) if launched()[0] == 1 else work(None)
+    sys.exit(os.EX_OK if code in (0, 4) else os.EX_SOFTWARE)

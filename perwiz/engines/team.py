@@ -8,11 +8,10 @@ from __future__ import annotations
 import collections
 import contextlib
 import io
-import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -40,9 +39,6 @@ _PATIENCE = 10.0
 """Seconds in which all processes must come to an end that one comes to with an error, or it ends them."""
 _LOOK = 0.01
 """Seconds between two looks at that."""
-_TURN, _TURNS = 0.6, 4
-"""Seconds between two processes that say that they are ended from outside, and how many wait so: where all are, the first ends the others.
-"""
 _HEARD = 0.3
 """Seconds in which the launcher passes on what a process says: when one is ended it may forget what it has not."""
 
@@ -56,8 +52,8 @@ class Asked(NamedTuple):
     """As it was typed, for who reads it."""
 
 
-def together(work: Callable[[Team | None], int], asked: Callable[[int], Asked]) -> int:
-    """Return the exit code of work that all processes do together; alone there is no team. It is that of rank 0, which alone answers.
+def together(work: Callable[[Team], int], asked: Callable[[int], Asked]) -> int:
+    """Return the exit code of work that all processes do together. It is that of rank 0, which alone answers.
 
     The others end with 0: a launcher ends all when one ends with another code, whatever the first still has to say. `asked` tells what this
     process was asked, given how many there are.
@@ -66,8 +62,6 @@ def together(work: Callable[[Team | None], int], asked: Callable[[int], Asked]) 
     raises. An error that all come to is said by rank 0; one that others do not come to ends all of them.
     """
     size, rank = launched()
-    if size == 1:
-        return work(None)
     try:
         team = Mpi(size)
     except LibraryError:
@@ -75,22 +69,21 @@ def together(work: Callable[[Team | None], int], asked: Callable[[int], Asked]) 
             raise SystemExit(DONE) from None
         asked(size)
         raise
+    code, known = DONE, None
     try:
-        _check_alike(team, asked)
-        with contextlib.redirect_stdout(io.StringIO() if rank else sys.stdout):
-            code = work(team)
-    except PerwizError as error:
-        team.end(str(error), error.exit_code)
-        if rank:
-            raise SystemExit(DONE) from None
-        raise
+        try:
+            _check_alike(team, asked)
+            with contextlib.redirect_stdout(io.StringIO() if rank else sys.stdout):
+                code = work(team)
+        except PerwizError as error:
+            code, known = error.exit_code, error
+        except SystemExit:  # help was asked for, and printed
+            pass
+        team.end(str(known or ""), code)
     except BaseException as error:
-        if isinstance(error, SystemExit) and not error.code:  # help was asked for
-            team.end("", DONE)
-        else:
-            team.stop(error)
-        raise
-    team.end("", code)
+        raise SystemExit(team.stop(error)) from None
+    if known is not None and not rank:
+        raise known
     return DONE if rank else code
 
 
@@ -114,20 +107,6 @@ def _other(told: Sequence[str]) -> int:
     return next((rank for rank, each in enumerate(told) if each != told[0]), 0)
 
 
-@contextlib.contextmanager
-def _ended_at_once() -> Iterator[None]:
-    """Let signals end this process at once: who waits inside MPI for what never comes does not hear of them."""
-    handlers = ((number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-    before = {number: handler for number, handler in handlers if callable(handler)}
-    for number in before:
-        signal.signal(number, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 class Counted:
     """Counts what a process sends, by stage: messages, bytes, and how often all wait for each other."""
 
@@ -149,8 +128,7 @@ class Mpi(Counted):
     def __init__(self, size: int) -> None:
         super().__init__()
         try:
-            with _ended_at_once():
-                from mpi4py import MPI  # which waits until all processes have done so
+            from mpi4py import MPI  # which waits until all processes have done so
         except (ImportError, RuntimeError) as error:
             why = f"mpi4py cannot be used: {error}; must be installed (pip install 'perwiz[mpi]'), or start one process"
             raise LibraryError(f"mpiexec started {size} processes, but {why}") from None
@@ -226,16 +204,16 @@ class Mpi(Counted):
                 self._world.Abort(code)
             time.sleep(_LOOK)
 
-    def stop(self, error: BaseException) -> None:
-        """End all processes at once, after saying why: this one cannot go on, and the others would wait for it."""
-        code, what = BUG, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        if isinstance(error, SystemExit | KeyboardInterrupt):
-            code, what = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 130, "ended from outside"
-            time.sleep(_TURN * min(self.rank, _TURNS))
-        elif isinstance(error, MemoryError):
+    def stop(self, error: BaseException) -> int:
+        """Return the exit code, after ending all processes at once and saying why: this one cannot go on, and others would wait for it."""
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        if isinstance(error, MemoryError):
             what = "out of memory"
+        elif isinstance(error, self._mpi.Exception):  # another process is gone
+            what = f"MPI: {error}"
         elif not isinstance(error, OSError):
             traceback.print_exc()
         print(f"perwiz: process {self.rank} of {self.size}: {what}", file=sys.stderr, flush=True)
         time.sleep(_HEARD)
-        self._world.Abort(code)
+        self._world.Abort(BUG)
+        return BUG
