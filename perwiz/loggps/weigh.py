@@ -400,6 +400,11 @@ def keep_as_measured(weighted: Weighted) -> None:
     _KEPT[id(weighted.graph), id(weighted.model)] = weighted
 
 
+def forget_measured(graph: Graph) -> None:
+    """Forget what the measured run weighs, if it was found for a graph: who asks again finds it anew."""
+    _measured.forget(graph)
+
+
 @remembered(1)
 def _measured(graph: Graph, trace: Trace, timeline: Timeline, model: Model, inside: Inside | None) -> Measured:
     kept, gaps = _KEPT.get((id(graph), id(model))), model.gap != "none"

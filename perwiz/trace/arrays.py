@@ -58,6 +58,12 @@ def chunks(rows: int) -> Iterator[slice]:
         yield slice(begin, begin + _CHUNK)
 
 
+def narrowed(values: I8) -> Ints:
+    """Return whole numbers in 32 bits, if all of them fit; else as they are."""
+    narrow = values.astype("i4")
+    return narrow if np.array_equal(narrow, values) else values
+
+
 def taken(rows: Any, order: Ints) -> Any:
     """Return some rows, of eight bytes or a multiple of these each, in an order: as `rows[order]`, some times as fast."""
     words = np.ascontiguousarray(rows).view("i8").reshape(len(rows), rows.dtype.itemsize // 8)

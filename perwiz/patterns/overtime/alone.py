@@ -32,7 +32,7 @@ class Alone:
 
     def __init__(self, run: Run, cuts: I8) -> None:
         graph, trace, held = run.graph, run.trace, run.time
-        self._graph, self._held, self._weight = graph, held, ideal(run)
+        self._run, self._graph, self._held = run, graph, held
         self.cuts = moved(trace, cuts, held[graph.entered], held[graph.returned], held[graph.begun], held[graph.ended])
         """When parts begin in the replay of the recorded run, which may be off it."""
         self._known = dict[Span, F8]()
@@ -53,7 +53,7 @@ class Alone:
         self._edge = np.where(crossed, graph.start[following], -1)
         """The edge of a location over each cut, -1 of none."""
         share = (held[following] - self.cuts) / np.maximum(held[following] - held[last], 1)
-        weight = np.where(crossed, self._weight[self._edge], 0)
+        weight = np.where(crossed, ideal(run)[self._edge], 0)
         self._left = weight * np.clip(share, 0, 1)
         """How much of it is left at the cut, ns."""
         self._done = weight - self._left
@@ -93,7 +93,7 @@ class Alone:
         number = np.full(len(self.cuts) + 1, -1, "i8")
         for k, (first, end) in enumerate(spans):
             number[first:end] = k
-        of, weight, time = number[self._part], self._weight.copy(), np.zeros(self._graph.vertices, "i8")
+        of, weight, time = number[self._part], ideal(self._run), np.zeros(self._graph.vertices, "i8")
         for k, (first, _) in enumerate(spans):
             edge = self._edge[first]
             row = np.flatnonzero(edge >= 0)

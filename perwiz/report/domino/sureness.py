@@ -56,14 +56,17 @@ def sureness(
     anew = [change for change in asked if isinstance(change, Change) and change.kept is not None]
     asked = [change for change in asked if change not in anew]
     hypotheses = [change.hypothesis for change in asked]
+    others = {  # first: what runs are drawn from takes memory
+        change: possible(ranking.asker.recorded, [hypothesis], ranking.asker.changed([hypothesis]))
+        for change, hypothesis in zip(asked, hypotheses, strict=True)
+        if hypothesis.varied
+    }
+    ranking.asker.let_go()
     found = sure.answered(ranking.run, [every, *ranking.asker.questions(hypotheses)], draws)
     priced = [False, *(hypothesis.priced for hypothesis in hypotheses)]
     all_calls, *others_of = (dataclasses.replace(one, priced=asks) for one, asks in zip(found.of, priced, strict=True))
     answer = dict(zip(asked, others_of, strict=True))
-    for change in asked:
-        if change.hypothesis.varied:
-            others = possible(ranking.asker.recorded, [change.hypothesis], ranking.asker.changed([change.hypothesis]))
-            answer[change] = dataclasses.replace(answer[change], others=others)
+    answer |= {change: dataclasses.replace(answer[change], others=several) for change, several in others.items()}
     ranking.asker.let_go()
     kept = [change for change in told if change not in anew]
     of = dataclasses.replace(found, of=(all_calls, *(answer[change] for change in kept)))

@@ -8,15 +8,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from perwiz import words
 from perwiz.loggps.weigh import keep_as_measured
 from perwiz.patterns.analysis.causes import explain
 from perwiz.patterns.analysis.worth import Worth, worth
 from perwiz.patterns.search import Findings, search
+from perwiz.report import blocks
 from perwiz.report.domino.document import document as domino_document
 from perwiz.report.domino.document import ordered
 from perwiz.report.domino.first import first_bound, pays
 from perwiz.report.domino.records import DominoDocument
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import I4, I8, Ints, narrowed
+from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif.compare.apart import Apart, apart
 from perwiz.whatif.compare.compare import Comparison, compare
@@ -84,16 +87,51 @@ class Other:
     change: Change
     makespan: int
     """ns."""
-    timeline: Timeline
-    """With the rows of the recorded trace."""
-    waits: Waits
     order: I8 | None
     """Rows of calls by location and time; None: they are in this order."""
+    recorded: Times
+    """When its calls happened."""
+    enter: Ints
+    """By how much later than there they are entered now, ns, in as few bits as that takes."""
+    leave: Ints
+    """The same of when they are left."""
+    beside: Timeline
+    """When regions and locations happen; with the rows of the recorded trace."""
+    waited: Ints
+    """Per call, ns."""
+    partner: I4
 
     @classmethod
     def of(cls, change: Change, run: Run) -> Other:
         """Return it of what a run becomes under a change."""
-        return cls(change, run.makespan, run.recorded_rows(), run.waits, None if run.order is None else np.argsort(run.order.call))
+        timeline, recorded = run.recorded_rows(), run.clocks.trace.timeline.calls
+        return cls(
+            change=change,
+            makespan=run.makespan,
+            order=None if run.order is None else np.argsort(run.order.call),
+            recorded=recorded,
+            enter=narrowed(timeline.calls.enter - recorded.enter),
+            leave=narrowed(timeline.calls.leave - recorded.leave),
+            beside=dataclasses.replace(timeline, calls=Times.empty()),
+            waited=narrowed(run.waits.time),
+            partner=run.waits.partner,
+        )
+
+    @property
+    def name(self) -> str:
+        """What the run is called."""
+        return f"predicted under {words.shown(blocks.option(self.change.question), 300)}"
+
+    @property
+    def timeline(self) -> Timeline:
+        """When it happens, made anew each time; with the rows of the recorded trace."""
+        calls = Times(self.recorded.enter + self.enter, self.recorded.leave + self.leave)
+        return dataclasses.replace(self.beside, calls=calls)
+
+    @property
+    def waits(self) -> Waits:
+        """How long calls wait, and for which; made anew each time."""
+        return Waits(self.waited.astype("i8"), self.partner)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

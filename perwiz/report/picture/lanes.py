@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,14 +159,14 @@ def joined(scenes: Sequence[Scene]) -> list[Scene]:
     return [dataclasses.replace(scene, origin=cut, span=span, **shared) for scene in scenes]
 
 
-def origin(trace: Trace, timelines: Sequence[Timeline]) -> int:
+def origin(trace: Trace, timelines: Iterable[Timeline]) -> int:
     """Return where the axis begins, ns since the start: where the last process leaves MPI_Init if that is late, else 0."""
     rows = np.flatnonzero(_INIT[trace.calls.op])
     if not len(rows):
         return 0
-    ends = [int(timeline.calls.leave[rows].max()) - start(timeline) for timeline in timelines]
-    late = ends[0] > _LONG_INIT * timelines[0].makespan
-    return min(ends) if late and min(ends) < max(timeline.makespan for timeline in timelines) else 0
+    ends, spans = zip(*((int(one.calls.leave[rows].max()) - start(one), one.makespan) for one in timelines), strict=True)
+    late = ends[0] > _LONG_INIT * spans[0]
+    return min(ends) if late and min(ends) < max(spans) else 0
 
 
 def _messages(trace: Trace, timelines: Sequence[Timeline], drawn: Scene) -> I8:

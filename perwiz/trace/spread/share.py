@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
+from perwiz.trace.arrays import F8, I4, I8, Ints, Mask, chunks
 from perwiz.trace.numbers import Numbers, distinct, distinct_pairs, places
 from perwiz.trace.spread.team import How, Team, gathered, texts
 
@@ -110,9 +110,12 @@ class Share:
 
         values 5 1 3   weights 2 4 1   wanted 1 4 5 7   out 1 1 3 5
         """
-        order = np.argsort(values)
-        below = weight[order]
-        return values[order[np.searchsorted(np.cumsum(below, out=below), wanted)]]
+        order, place, below = np.argsort(values), np.zeros(len(wanted), "i8"), 0
+        for some in chunks(len(order)):
+            up_to = below + np.cumsum(weight[order[some]])
+            place += np.searchsorted(up_to, wanted)
+            below = up_to[-1]
+        return values[order[place]]
 
     def shortest(self, times: F8) -> float:
         """Return the least of some times of all processes; infinite without any."""

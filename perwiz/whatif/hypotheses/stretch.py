@@ -168,19 +168,23 @@ class Segments:
     def gaps_with(self, segment: I8, length: I8, changed: I8) -> I8:
         """Return the weights of the edges that hold the computation if, of segments of these lengths, some have changed ones."""
         out = self.gaps(length).copy()
-        np.add.at(out, self.gap[segment], changed - length[segment])
+        for some in chunks(len(segment)):
+            np.add.at(out, self.gap[segment[some]], changed[some] - length[segment[some]])
         return out
 
     def stretched(self, weighted: Weighted, length: I8) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""
-        total = np.cumsum(length)
-        before = np.concatenate(([0], total))[self._first]
         weighted.weight[self.edge] = self.gaps(length)
-        offset = total - before[self.gap]
+        total = np.cumsum(length)
+
+        def offset(segment: I4) -> I8:
+            first = self._first[self.gap[segment]]
+            return np.asarray(total[segment] - np.where(first > 0, total[first - 1], 0))
+
         return dataclasses.replace(
             weighted,
-            region_enter=_moved(weighted.region_enter, offset[self.entered]),
-            region_leave=_moved(weighted.region_leave, offset[self.left]),
+            region_enter=_moved(weighted.region_enter, offset(self.entered)),
+            region_leave=_moved(weighted.region_leave, offset(self.left)),
         )
 
 

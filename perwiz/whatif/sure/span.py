@@ -16,7 +16,7 @@ from perwiz.errors import UsageError
 from perwiz.graph.slots import slots
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
-from perwiz.loggps.weigh import Weighted
+from perwiz.loggps.weigh import Weighted, forget_measured
 from perwiz.trace.arrays import F8, I8
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import EDGES_OF_CALL, at_once, give_back, graphs_at_once, of_graphs, remembered, thread_count
@@ -341,10 +341,12 @@ def _noise(draws: int, run: Run) -> Noise:
 
 
 def let_go(run: Run) -> None:
-    """Let go of what runs are drawn from."""
+    """Let go of what runs are drawn from, and of what is known of its graph for questions."""
     drawn_as_recorded.forget(run.weighted)
     noise_of.forget(run)
     found_noise.forget(run)
+    slots.forget(run.graph)
+    forget_measured(run.graph)
 
 
 def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypotheses: Sequence[Hypothesis], beside: list[Task]) -> None:

@@ -54,13 +54,11 @@ def makespans(graph: Graph, weight: I8, changes: Changes, count: int, report: Re
     edge, value = changes.edge, changes.weight
     bounds = np.searchsorted(changes.which, np.arange(count + 1))
     asked = np.flatnonzero(bounds[1:] > bounds[:-1])
-    target = graph.targets(edge)
-    first = np.minimum.reduceat(target, bounds[asked]) if len(asked) else asked
-    last = np.maximum.reduceat(target, bounds[asked]) if len(asked) else asked
-    parts = _Parts(graph, weight, time, np.unique(last + 1))
-    out = np.full(count, parts.present, "i8")
+    first, last = _reached(graph, edge, bounds[asked])
     turn = np.argsort(last, kind="stable")
-    for done, (k, (source, left)) in enumerate(zip(turn.tolist(), _over(graph, weight, parts.left, last[turn]), strict=True)):
+    parts = _Parts(graph, weight, time, last[turn])
+    out = np.full(count, parts.present, "i8")
+    for done, (k, (source, left)) in enumerate(zip(turn.tolist(), _over(parts.over, len(asked)), strict=True)):
         rows = slice(bounds[asked[k]], bounds[asked[k] + 1])
         old = weight[edge[rows]]
         weight[edge[rows]] = value[rows]
@@ -75,15 +73,25 @@ def makespans(graph: Graph, weight: I8, changes: Changes, count: int, report: Re
     return out - begun
 
 
-class _Parts:
-    """The unchanged graph: longest paths from each position, and from behind some `stops`, ascending; last instants before it."""
+def _reached(graph: Graph, edge: I8, begins: I8) -> tuple[I8, I8]:
+    """Return the first and the last position that edges lead into, of each change, whose edges begin there."""
+    if not len(begins):
+        return begins, begins
+    target = graph.targets(edge)
+    return np.minimum.reduceat(target, begins), np.maximum.reduceat(target, begins)
 
-    def __init__(self, graph: Graph, weight: I8, time: I8, stops: I8) -> None:
-        self.left = to_end(graph, weight)
+
+class _Parts:
+    """The unchanged graph: what leads over some positions, ascending, longest paths from behind them, and last instants before them."""
+
+    def __init__(self, graph: Graph, weight: I8, time: I8, last: I8) -> None:
+        left = to_end(graph, weight)
+        self.over = _leading_over(graph, weight, left, last)
         self.ended = np.sort(graph.ended)
         """Last instants by position."""
-        self._stops, inside = stops, stops[stops < graph.vertices]
-        most = np.maximum.reduceat(self.left, inside) if len(inside) else inside
+        self._stops = np.unique(last + 1)
+        inside = self._stops[self._stops < graph.vertices]
+        most = np.maximum.reduceat(left, inside) if len(inside) else inside
         self._behind = np.append(np.maximum.accumulate(most[::-1])[::-1], 0)
         self._before = np.concatenate(([0], np.maximum.accumulate(time[self.ended])))
         self.present = int(self._before[-1])
@@ -95,11 +103,8 @@ class _Parts:
         return max(int(self._before[low]), int(inside), int(self._behind[np.searchsorted(self._stops, window.stop)]))
 
 
-def _over(graph: Graph, weight: I8, left: I8, last: I8) -> Iterator[tuple[I4, I8]]:
-    """Yield, for each of some ascending positions, the edges over it: their sources, and weight plus what is left behind them.
-
-    Edges 0-1 0-2 1-2 2-3 of weights 1 5 2 4, left 9 8 4 0: over position 1 sources 0 1 with 9 6, over position 2 source 2 with 4.
-    """
+def _leading_over(graph: Graph, weight: I8, left: I8, last: I8) -> Columns:
+    """Return the edges over some ascending positions, as _OVER says, given what is left behind each vertex, ns."""
     number, over = np.empty(graph.vertices, "i4"), Columns(_OVER)
     for chunk in chunks(graph.vertices):
         number[chunk] = np.searchsorted(last, np.arange(*chunk.indices(graph.vertices)))
@@ -111,10 +116,18 @@ def _over(graph: Graph, weight: I8, left: I8, last: I8) -> Iterator[tuple[I4, I8
         columns: dict[str, Ints] = {"low": number[source], "high": number[target], "source": source, "behind": behind}
         live = np.flatnonzero((columns["high"] > columns["low"]) & (weight[edges] != CUT) & (left[target] != CUT))
         over.add({name: column[live] for name, column in columns.items()}, len(live))
+    return over
+
+
+def _over(over: Columns, positions: int) -> Iterator[tuple[I4, I8]]:
+    """Yield, for each of so many ascending positions, the edges over it: their sources, and weight plus what is left behind them.
+
+    Edges 0-1 0-2 1-2 2-3 of weights 1 5 2 4, left 9 8 4 0: over position 1 sources 0 1 with 9 6, over position 2 source 2 with 4.
+    """
     low, high, source, behind = (over.take(name) for name in _OVER.names or ())
-    change = np.bincount(low, minlength=len(last) + 1) - np.bincount(high, minlength=len(last) + 1)
-    so_far = np.cumsum(np.cumsum(change)[: len(last)])
-    cuts = [0, *(np.flatnonzero(np.diff(so_far // _MOST)) + 1).tolist(), len(last)]
+    change = np.bincount(low, minlength=positions + 1) - np.bincount(high, minlength=positions + 1)
+    so_far = np.cumsum(np.cumsum(change)[:positions])
+    cuts = [0, *(np.flatnonzero(np.diff(so_far // _MOST)) + 1).tolist(), positions]
     for begin, end in itertools.pairwise(cuts):
         some = np.flatnonzero((low < end) & (high > begin))
         row, position = ranges(some, np.maximum(low[some], begin), np.minimum(high[some], end))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from perwiz import words
+from perwiz.report.page.analyses import Other
 from perwiz.report.page.tables import PanelData, column, size
 from perwiz.report.picture.lanes import GROUP, GROUPS, WAITING, origin
 from perwiz.trace import operations
@@ -51,7 +52,7 @@ class Shown:
     """A run, and all timelines over its calls."""
 
     trace: Trace
-    moments: Sequence[Moments]
+    moments: Sequence[Moments | Other]
     pairs: tuple[Ints, Ints] | None = None
     """Calls of the first run, ascending, and the same ones here; None of the first run itself."""
 
@@ -75,18 +76,18 @@ def document(runs: Sequence[Shown], overlays: Overlays, budget: int = BUDGET) ->
     tables = [_Run(shown, _kept(shown, overlays if not k else Overlays())) for k, shown in enumerate(runs)]
     fixed = [run.tables() for run in tables]
     calls = sum(len(run.keep) * len(run.shown.moments) for run in tables)
-    unit = 1
+    unit, span = 1, max((moments.timeline.makespan for shown in runs for moments in shown.moments), default=0)
     while True:
         times = [_timelines(run, k, unit) for k, run in enumerate(tables)]
         over = size(fixed) + size(times) - budget
-        if over <= 0 or unit > _span(runs) >> 10:
+        if over <= 0 or unit > span >> 10:
             break
         unit <<= max(1, min(8, round(over * 6 / (2 * calls))))
     return {
         "groups": list(GROUPS[:WAITING]),
         "unit": unit,
         "panes": list(overlays.panes),
-        "origin": origin(runs[0].trace, [moments.timeline for moments in runs[0].moments]),
+        "origin": origin(runs[0].trace, (moments.timeline for moments in runs[0].moments)),
         "runs": fixed,
         "timelines": [timeline for timelines in times for timeline in timelines],
         **_overlays(tables, overlays),
@@ -104,10 +105,6 @@ class Answered:
         order = None if run.order is None else np.argsort(run.order.call)
         first, then = self._run.shown.moments[0], Moments("asked", forwards(run.recorded_rows()), run.waits, order)
         return _timelines(self._run.over([first, then]), 0, self._unit)[1]
-
-
-def _span(runs: Sequence[Shown]) -> int:
-    return max((moments.timeline.makespan for shown in runs for moments in shown.moments), default=0)
 
 
 def _kept(shown: Shown, overlays: Overlays) -> I8:
@@ -138,7 +135,7 @@ class _Run:
         self.calls_before = np.searchsorted(keep, regions.first_call[self.bands]), np.searchsorted(keep, regions.end_call[self.bands])
         """Kept calls of all locations before each region begins, and before it ends."""
 
-    def over(self, moments: Sequence[Moments]) -> _Run:
+    def over(self, moments: Sequence[Moments | Other]) -> _Run:
         """Return the run with other timelines, the same of its calls kept."""
         return _Run(Shown(self.trace, moments), self.keep)
 
@@ -231,7 +228,8 @@ def _timelines(run: _Run, number: int, unit: int) -> list[PanelData]:
     out: list[PanelData] = []
     first = None
     for moments in run.shown.moments:
-        ends, gap, length, order = _steps(run, moments, unit)
+        timeline = moments.timeline
+        ends, gap, length, order = _steps(run, timeline, moments.order, unit)
         if order is None and first is not None:
             written = gap - first[0], length - first[1]
         else:
@@ -242,7 +240,7 @@ def _timelines(run: _Run, number: int, unit: int) -> list[PanelData]:
             {
                 "run": number,
                 "name": words.shown(moments.name, _NAME),
-                "makespan": moments.timeline.makespan,
+                "makespan": timeline.makespan,
                 "relative": relative,
                 "order": None if order is None else column(order, running=True),
                 "enter": ends[0].tolist(),
@@ -250,7 +248,7 @@ def _timelines(run: _Run, number: int, unit: int) -> list[PanelData]:
                 "gap": column(written[0]),
                 "length": column(written[1]),
                 "waits": _waits(run, moments.waits, unit, run.shown.moments[0].waits if out else None),
-                "bands": _band_times(run, moments.timeline, unit, run.shown.moments[0].timeline if out else None),
+                "bands": _band_times(run, timeline, unit, run.shown.moments[0].timeline if out else None),
             }
         )
     return out
@@ -262,11 +260,11 @@ def _units(timeline: Timeline, moments: I8, unit: int) -> I8:
     return np.asarray((moments - begin + unit // 2) // unit, "i8")
 
 
-def _steps(run: _Run, moments: Moments, unit: int) -> tuple[tuple[I8, I8], I8, I8, I8 | None]:
-    """Return the ends of locations, the gap before each call and its length, and the order of the calls if they have another one."""
-    timeline, rows, order = moments.timeline, run.keep, None
-    if moments.order is not None:
-        order = run.place[moments.order]
+def _steps(run: _Run, timeline: Timeline, calls: I8 | None, unit: int) -> tuple[tuple[I8, I8], I8, I8, I8 | None]:
+    """Return the ends of locations, the gap before each call and its length, and the order of those kept if calls have another one."""
+    rows, order = run.keep, None
+    if calls is not None:
+        order = run.place[calls]
         order = order[order >= 0]
         rows = run.keep[order]
     enter, leave = (_units(timeline, times[rows], unit) for times in (timeline.calls.enter, timeline.calls.leave))

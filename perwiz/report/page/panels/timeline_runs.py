@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz import words
-from perwiz.report import blocks
 from perwiz.report.compare.text import beginning
 from perwiz.report.domino.first import first_bound, first_line
 from perwiz.report.page.analyses import Other, Report
@@ -27,14 +26,14 @@ def document(report: Report, budget: int = BUDGET) -> PanelData:
 def shown(report: Report) -> tuple[list[Shown], Overlays]:
     """Return the runs with their timelines, and what is drawn over them."""
     run, prediction, clocks = report.run, report.prediction, report.run.clocks
-    moments = [Moments(_recorded(run), run.trace.timeline, run.waits)]
+    moments: list[Moments | Other] = [Moments(_recorded(run), run.trace.timeline, run.waits)]
     if clocks.correction:
         moments.append(Moments("recorded, its clocks as they were", clocks.correction.before))
     anew = prediction.written if prediction else None
     if prediction and anew is None:
         moments.append(Moments(_predicted(report, prediction), prediction.predicted, prediction.waits_after, _order(prediction)))
     last = len(moments) - 1
-    moments += map(_other, report.others)
+    moments += report.others
     runs = [Shown(run.trace, moments)]
     if prediction and anew:
         last = len(moments)
@@ -80,12 +79,6 @@ def _first(report: Report) -> str:
     line = first_line(report.ranked) if report.pays else first_bound(report.ranked)
     named = f"{'under the first change' if report.pays else 'at best'}: {line.head.change}" if line else "unchanged"
     return f"predicted {words.shown(named, 300)}"
-
-
-def _other(other: Other) -> Moments:
-    """Return the run under another change of the list."""
-    named = f"predicted under {words.shown(blocks.option(other.change.question), 300)}"
-    return Moments(named, other.timeline, other.waits, other.order)
 
 
 def _order(prediction: Prediction) -> I8 | None:
