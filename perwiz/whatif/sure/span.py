@@ -13,6 +13,7 @@ import numpy as np
 
 from perwiz.engines.sweep import sweep
 from perwiz.errors import UsageError
+from perwiz.graph.graph import returning
 from perwiz.graph.slots import slots
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
@@ -243,6 +244,7 @@ def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Ans
     together = max(_ROOM // (_BYTES * max(run.graph.edges, 1)), 1)
     for begin in range(0, len(questions), together):
         some = questions[begin : begin + together]
+        give_back(run.graph.edges)
         weighted = [question(run.weighted) for question in some]
         drawn = noise.drawn_of(weighted)
         found += [_answer(noise, *one) for one in zip(some, weighted, drawn, strict=True)]
@@ -346,6 +348,7 @@ def let_go(run: Run) -> None:
     noise_of.forget(run)
     found_noise.forget(run)
     slots.forget(run.graph)
+    returning.forget(run.graph)
     forget_measured(run.graph)
 
 
