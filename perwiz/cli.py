@@ -49,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else list(argv)
     for number in (signal.SIGTERM, signal.SIGHUP):
         with contextlib.suppress(ValueError):  # not in the main thread of a program that calls main()
-            signal.signal(number, _leave)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+                signal.signal(number, _leave)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files and regions need not fit the terminal's encoding

@@ -49,18 +49,32 @@ def test_standard_input_is_an_input():
     assert pathlib.Path("in.alog").read_bytes() == pathlib.Path(SAMPLE).read_bytes()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_nothing(monkeypatch, number):
+@pytest.fixture
+def signalled(monkeypatch):
+    """Return signalled(number), the exit code where this signal comes while out.alog is half written."""
     before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
 
-    def write(trace, path):
-        pathlib.Path(path).write_text("half")
-        os.kill(os.getpid(), number)
+    def ask(number):
+        def write(trace, path):
+            pathlib.Path(path).write_text("half")
+            os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("perwiz.formats.files.write", write)
-    try:
-        assert main(["predict", SAMPLE, "-o", "out.alog"]) == 128 + number
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        monkeypatch.setattr("perwiz.formats.files.write", write)
+        return main(["predict", SAMPLE, "-o", "out.alog"])
+
+    yield ask
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_nothing(signalled, number):
+    assert signalled(number) == 128 + number
     assert os.listdir() == []
+
+
+def test_a_signal_that_is_ignored(signalled):
+    """As `nohup perwiz` has it, whose terminal is closed meanwhile."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    assert signalled(signal.SIGHUP) == 0
+    assert os.listdir() == ["out.alog"]
