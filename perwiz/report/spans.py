@@ -10,7 +10,7 @@ from perwiz.report.machine import pairs
 from perwiz.report.records import ByChance, GainBetween, Possible, Span, Unusual, Varies
 from perwiz.trace.tables import NONE
 from perwiz.whatif.hypotheses.collectives import GUESSED
-from perwiz.whatif.hypotheses.computation import NEEDED, NEEDLESS, TAKEN_OVER
+from perwiz.whatif.hypotheses.computation import NEEDED, NEEDLESS, OWN_WORK, TAKEN_OVER
 from perwiz.whatif.hypotheses.dynamic import DEALT
 from perwiz.whatif.hypotheses.network import POLLED
 from perwiz.whatif.hypotheses.order import DISTURBED, IN_PROPORTION
@@ -226,6 +226,7 @@ _OPEN = {
     SLOWED: "computation beside communication takes as much longer as it hides",
     NEEDLESS: "the messages that brought the pieces are left out, too",
     NEEDED: "the messages that brought the pieces stay",
+    OWN_WORK: "adding gradients up, and what DistributedDataParallel does itself, take no time, too",
     TAKEN_OVER: "taking over a batch that workers have loaded takes up to 5 ms",
     LONGEST: "a long piece of work is taken late",
     DEALT: "the tasks are taken process by process (=blocks)",

@@ -63,6 +63,8 @@ BUCKETS = ("torch::distributed::reducer::", "torch.distributed.ddp.reducer::")
 """How regions begin in which DistributedDataParallel copies gradients into what is summed over ranks, and back."""
 ASKS = "c10d::"
 """How operators begin that ask for something among ranks."""
+ADDS_UP = "torch::autograd::AccumulateGrad"
+"""The region in which autograd adds up a gradient itself."""
 _LONGEST = 60
 """Characters of a kernel's name with its template arguments, at most."""
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from perwiz.errors import UsageError
-from perwiz.formats.kineto.names import LOADING
+from perwiz.formats.kineto.names import ADDS_UP, ASKS, BUCKETS, GRADIENT_READY, LOADING
 from perwiz.graph.graph import GAP
 from perwiz.loggps.weigh import CUT, Weighted, vertex_times
 from perwiz.trace import operations
@@ -21,13 +21,15 @@ from perwiz.whatif.hypotheses.base import Hypothesis, listed
 from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.hypotheses.waits import ZeroTime
-from perwiz.whatif.limits.accumulation import GRADIENTS, Needless, needless
+from perwiz.whatif.limits.accumulation import GRADIENTS, Needless, needless, paths_into, paths_through
 from perwiz.whatif.limits.pauses import ITERATIONS, late, pauses, without
 from perwiz.whatif.limits.serving import Rounds, mutual, rounds, works_first
 from perwiz.whatif.rematch.farms import TOLD_BY_ONE, farm_of, handed_out_by_one
 
 NEEDLESS, NEEDED = "messages=needless", "messages=needed"
 """Who prepares its own piece needs no message that brings it; it needs it for what else that brings."""
+OWN_WORK = "hooks=all"
+"""When a gradient is ready nothing takes time, not even what autograd and DistributedDataParallel do themselves."""
 TAKEN_OVER = "loading=taken over"
 """A batch that workers have loaded takes up to _TAKES_OVER."""
 _TAKES_OVER = 5_000_000
@@ -94,9 +96,13 @@ class Scale(OfSegments):
         return _times(self, segments, length, segments.inside(instances)[0], factor)
 
     def meant(self) -> Hypothesis:
-        """Return this, or of batches that are to take no time that they are loaded ahead."""
-        ahead = re.fullmatch(f"{re.escape(LOADING)}.*=0", self.argument, re.DOTALL)
-        return LoadedAhead(self.argument) if ahead and type(self) is Scale else self
+        """Return this; of batches that are to take no time that they are loaded ahead, and of hooks of gradients that nothing is called."""
+        which, _, factor = self.argument.rpartition("=")
+        if factor != "0" or type(self) is not Scale:
+            return self
+        if which.startswith(LOADING):
+            return LoadedAhead(self.argument)
+        return WithoutHooks(self.argument) if which.startswith(GRADIENT_READY) else self
 
     def _chosen(self, trace: Trace) -> tuple[I8, float]:
         """Return the instances of the region on those processes, rows, and the factor."""
@@ -139,6 +145,32 @@ class _TakenOver(LoadedAhead):
     def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
         """Return nothing else."""
         return []
+
+
+class WithoutHooks(Scale):
+    """`autograd::engine::evaluate_function: torch::autograd::AccumulateGrad=0`: what is called when a gradient is ready takes no time.
+
+    But for what autograd and DistributedDataParallel do there themselves, which is needed: add it up, copy it and ask for its sum.
+    """
+
+    varied = OWN_WORK
+
+    def changed(self, segments: Segments, length: I8) -> tuple[I8, I8]:
+        """Return the segments of the region that lie in no region of these, of no length."""
+        rows, changed = super().changed(segments, length)
+        own = paths_through(segments.trace, paths_into(segments.trace, ADDS_UP, ASKS, *BUCKETS))
+        kept = ~own[segments.path[rows]]
+        return rows[kept], changed[kept]
+
+    def otherwise(self, weighted: Weighted) -> list[Hypothesis]:
+        """Return that all of it takes no time, as a hook may stand for what they do."""
+        return [_AllOfIt(self.argument)]
+
+
+class _AllOfIt(Scale):
+    """The same, with what autograd and DistributedDataParallel do themselves."""
+
+    varied = OWN_WORK
 
 
 class Speed(OfSegments):

@@ -67,10 +67,10 @@ class _Instants(NamedTuple):
 @remembered(1)
 def needless(trace: Trace) -> Needless | None:
     """Return what sums gradients needlessly; None if nothing does."""
-    forward, backward, step, zero = (_paths(trace, *names) for names in (FORWARD, (BACKWARD,), (OPTIMIZER_STEP,), (ZERO_GRAD,)))
+    forward, backward, step, zero = (paths_into(trace, *names) for names in (FORWARD, (BACKWARD,), (OPTIMIZER_STEP,), (ZERO_GRAD,)))
     if not (forward.any() and backward.any() and step.any()):
         return None
-    row, inside = np.flatnonzero(_SUMS[trace.calls.op]), _inside(trace, backward)
+    row, inside = np.flatnonzero(_SUMS[trace.calls.op]), paths_through(trace, backward)
     asks = _asking(trace, row)
     own = inside[trace.calls.path[asks]]
     row, asks = row[own], asks[own]
@@ -78,7 +78,7 @@ def needless(trace: Trace) -> Needless | None:
     sums = _sums(trace, row, _Instants(_process(trace, trace.calls.location[row]), trace.timeline.calls.enter[asks]), forwards, step, zero)
     if not sums.needless.any():
         return None
-    instances = _instances(trace, _paths(trace, *BUCKETS) | (_paths(trace, ASKS) & inside))
+    instances = _instances(trace, paths_into(trace, *BUCKETS) | (paths_into(trace, ASKS) & inside))
     at = _begins(trace, instances)
     instances = instances[sums.in_needless(at, at.since(forwards))]
     within = selectors.owners(trace, instances) >= 0
@@ -166,13 +166,13 @@ def _asking(trace: Trace, row: I8) -> I8:
     return out
 
 
-def _paths(trace: Trace, *prefixes: str) -> Mask:
+def paths_into(trace: Trace, *prefixes: str) -> Mask:
     """Return which region paths lead into a region whose name begins so, bool per path, and behind them that none does not."""
     named = np.array([name.startswith(prefixes) for name in trace.names], bool)
     return np.append(named[trace.paths.region], False) if len(named) else np.zeros(len(trace.paths) + 1, bool)
 
 
-def _inside(trace: Trace, chosen: Mask) -> Mask:
+def paths_through(trace: Trace, chosen: Mask) -> Mask:
     """Return which region paths lead through chosen ones, at any depth, bool like these."""
     out = chosen.copy()
     for outer, inner in around(trace.paths.parent):

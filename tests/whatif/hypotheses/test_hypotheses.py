@@ -14,6 +14,7 @@ from kinetos import devices_in_stages, put
 from perwiz.engines.sweep import sweep
 from perwiz.errors import ModelError, UsageError
 from perwiz.formats import files
+from perwiz.formats.kineto.names import ADDS_UP, ASKS, BUCKETS, GRADIENT_READY
 from perwiz.graph.graph import MESSAGE
 from perwiz.loggps.weigh import CUT
 from perwiz.trace import operations
@@ -21,7 +22,7 @@ from perwiz.trace.origin import MEASURED, Origin
 from perwiz.trace.parts.pipeline import NO_PIPELINE
 from perwiz.whatif.hypotheses import KINDS
 from perwiz.whatif.hypotheses.base import parse
-from perwiz.whatif.hypotheses.computation import TAKEN_OVER
+from perwiz.whatif.hypotheses.computation import OWN_WORK, TAKEN_OVER
 from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.predict import predict, predicted_trace
@@ -454,6 +455,20 @@ def test_scale__loaded_ahead(factor, predicted, others):
     found = predict(b.trace(), f"scale enumerate(DataLoader)#next={factor}", hand_model(), clock="none")
     assert found.predicted.makespan == predicted
     assert [(*other.changes, other.makespan) for other in found.span.others] == others
+
+
+def test_scale__hooks_of_gradients():
+    """Of 100 when a gradient is ready 20 add it up, 10 copy it and 5 ask for its sum; 65 are of others, and 30 lie behind."""
+    b = Builder(1)
+    with b.region(0, GRADIENT_READY):
+        for name, ns in ((ADDS_UP, 20), (f"{BUCKETS[0]}mul_out", 10), (f"{ASKS}allreduce_", 5)):
+            with b.region(0, name):
+                b.compute(0, ns)
+        b.compute(0, 65)
+    b.compute(0, 30)
+    found = predict(b.trace(), f"scale {GRADIENT_READY}=0", hand_model(), clock="none")
+    assert found.predicted.makespan == 65
+    assert [(*other.changes, other.makespan) for other in found.span.others] == [(OWN_WORK, 30)]
 
 
 @pytest.mark.parametrize(
