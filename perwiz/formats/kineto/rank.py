@@ -241,6 +241,12 @@ class Rank:
         """Return when the last event of the first thread ends: it waits for no stream behind that; the begin, without any."""
         return int(self.leave[self._row_of == 0].max(initial=self.start()))
 
+    def let_go(self) -> None:
+        """Let go of the events: of some ranks they take more than what is made of them."""
+        self.recorded.columns, self.recorded.details, self.filled = {}, {}, Filled.none()
+        self.enter = self.leave = np.empty(0, "i8")
+        self._row_of = np.empty(0, "i4")
+
 
 def numbered(threads: int, streams: Sequence[int]) -> I4:
     """Return the numbers of some threads, and of streams that the profiler gives these numbers, 0 if none.

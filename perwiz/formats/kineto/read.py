@@ -37,7 +37,7 @@ def read(path: str, progress: Callable[[int, int], None] | None = None) -> Trace
 
 
 class _Part:
-    """What is made of one rank: calls in order, links between them, regions."""
+    """What is made of one rank, which then lets go of its events: calls in order, links between them, regions."""
 
     def __init__(self, rank: Rank, groups: Groups, known: Names, locations: int, calls: int, start: int) -> None:
         self.rank, self.first = rank, locations
@@ -53,7 +53,10 @@ class _Part:
         self._regions(device, workers.hidden, known, calls, start)
         for name in ("enter", "leave"):
             self.calls[name] -= start
-        self.count = len(self.calls["op"])
+        self.count, self.unnumbered = len(self.calls["op"]), _unnumbered(self.calls)
+        self.begin, self.end, self.end_of_first = (time - start for time in (rank.start(), rank.end(), rank.end_of_first()))
+        self.events = len(rank.enter)
+        rank.let_go()
 
     def _tie(self, device: Device, workers: Workers, row: I8) -> None:
         parts = [np.empty((3, 0), "i8")]
@@ -77,7 +80,7 @@ class _Part:
         found = instances(self.rank, device, hidden, known)
         location = found.location + np.int32(self.first)
         enter, leave = found.enter.copy(), found.leave.copy()
-        first, end = (np.empty(len(enter), "i8") for _ in range(2))
+        first, end = (np.empty(len(enter), "i4") for _ in range(2))
         mine, call_enter, call_leave = (self.calls[name] for name in ("location", "enter", "leave"))
         for one in np.unique(location).tolist():
             begin, stop = np.searchsorted(mine, (one, one + 1))
@@ -87,7 +90,7 @@ class _Part:
                 before = np.where(place > begin, call_leave[np.maximum(place - 1, 0)] if stop > begin else 0, time[rows])
                 time[rows] = np.maximum(time[rows], before)
                 out[rows] = place
-        self.regions = location, found.name, found.parent, first + calls, end + calls, enter - start, leave - start
+        self.regions = [location, found.name, found.parent, first + calls, end + calls, enter - start, leave - start]
 
 
 def _joined(ends: list[Ends], row: I8, rank: int) -> matching.Ends:
@@ -121,7 +124,7 @@ class _Builder:
         comms = self.groups.communicators()
         locations, nodes = self._locations()
         regions, times_of_regions, above = self._regions()
-        column = {name: np.concatenate([part.calls[name] for part in self.parts]) for name in self.parts[0].calls}
+        column = {name: np.concatenate([part.calls.pop(name) for part in self.parts]) for name in list(self.parts[0].calls)}
         calls = self._calls(column, regions)
         links = self._links(column, locations.process)
         times = Times(column["enter"], column["leave"])
@@ -198,11 +201,11 @@ class _Builder:
 
     def _regions(self) -> tuple[Regions, Times, Paths]:
         count = np.cumsum([0, *(len(part.regions[0]) for part in self.parts)])
-        location, name, parent, first, end, enter, leave = (np.concatenate([part.regions[k] for part in self.parts]) for k in range(7))
+        location, name, parent, first, end, enter, leave = (np.concatenate([part.regions.pop(0) for part in self.parts]) for _ in range(7))
         parent = np.where(parent >= 0, parent + np.repeat(count[:-1], np.diff(count)), NONE).astype("i4")
         path, *above = paths(parent, name.astype("i4"))
         instance = running(location, name) + np.int32(1)
-        table = Regions(location.astype("i4"), path, parent, instance, first.astype("i4"), end.astype("i4"))
+        table = Regions(location.astype("i4"), path, parent, instance, first, end)
         return table, Times(enter, leave), Paths(*above)
 
     def _calls(self, column: dict[str, NDArray[Any]], regions: Regions) -> Calls:
@@ -237,18 +240,15 @@ class _Builder:
 
     def _end_idleness(self, column: dict[str, NDArray[Any]], ends: Links) -> None:
         """Let threads and streams with nothing more to do be there until their first thread comes to its last call, or else no longer."""
-        ranks = self.job.ranks
-        begin, end = (
-            np.repeat([getattr(rank, name)() - self.start for rank in ranks], [rank.locations for rank in ranks])
-            for name in ("start", "end")
-        )
+        count = [rank.locations for rank in self.job.ranks]
+        begin, end = (np.repeat([getattr(part, name) for part in self.parts], count) for name in ("begin", "end"))
         last = np.flatnonzero(np.diff(column["location"], append=-1))
         idle = last[np.isin(column["op"][last], _IDLES)]
         until = column["enter"].copy()
         until[ends.effect] = np.maximum(until[ends.effect], column["enter"][ends.cause])
         column["leave"][idle] = end[column["location"][idle]] = until[idle]
-        threads = np.cumsum([0, *(rank.locations for rank in ranks[:-1])])
-        end[threads] = [rank.end_of_first() - self.start for rank in ranks]
+        threads = np.cumsum([0, *count[:-1]])
+        end[threads] = [part.end_of_first for part in self.parts]
         np.maximum.at(end, column["location"][last], column["leave"][last])
         self.instants = Times(begin, end)
 
@@ -286,7 +286,7 @@ class _Builder:
         instances, recorded = self.roots.instances, [rank.recorded for rank in self.job.ranks]
         return Counts(
             records=sum(one.records for one in recorded),
-            states=sum(len(one.columns["time"]) for one in recorded),
+            states=sum(part.events for part in self.parts),
             single_events=sum(one.left_out for one in recorded),
             sends=self.ends[0],
             receives=self.ends[1],
@@ -309,7 +309,7 @@ class _Builder:
         collective = operations.COLLECTIVE[calls.op] & operations.OF_PROCESSES[calls.op]
         if by_order := int((collective & (sequence < 0)).sum()):
             said.append(f"which {several(by_order, 'part')} of collectives belong together: by {self.by}, as no numbers are recorded")
-            cut = [str(part.rank.rank) for part in self.parts if not part.rank.whole and _unnumbered(part.calls)]
+            cut = [str(part.rank.rank) for part in self.parts if not part.rank.whole and part.unnumbered]
             if cut:
                 said.append(f"those of rank {', '.join(cut)}, cut off, likewise: what is missing in front of others shifts them")
         if self.groups.unnamed:
@@ -334,10 +334,9 @@ def _path_of_calls(location: I4, regions: Regions) -> I4:
     length = regions.end_call - regions.first_call
     rows = np.flatnonzero(length > 0)
     # Regions are in order of entry, inner ones behind outer ones: the last that is written stays.
-    first, size = regions.first_call[rows].astype("i8"), length[rows].astype("i8")
     for begin in range(0, len(rows), 1 << 16):
-        chunk = slice(begin, begin + (1 << 16))
-        many = size[chunk]
-        call = np.repeat(first[chunk] - (np.cumsum(many) - many), many) + np.arange(many.sum())
-        out[call] = np.repeat(regions.path[rows[chunk]], many)
+        some = rows[begin : begin + (1 << 16)]
+        many = length[some].astype("i8")
+        call = np.repeat(regions.first_call[some] - (np.cumsum(many) - many), many) + np.arange(many.sum())
+        out[call] = np.repeat(regions.path[some], many)
     return out
