@@ -492,8 +492,11 @@ def _mean(segments: Segments, length: I8, usual: Mask) -> I8:
     `length` is that of the segments.
     """
     trace = segments.trace
-    own = (segments.path >= 0) & usual[segments.location]
-    took = np.bincount(segments.path[own], length[own], len(trace.paths))
+    took = np.zeros(len(trace.paths))
+    for some in chunks(len(length)):
+        path = segments.path[some]
+        own = (path >= 0) & usual[segments.location[some]]
+        took += np.bincount(path[own], length[some][own], len(took))
     count = np.bincount(trace.regions.path[usual[trace.regions.location]], minlength=len(trace.paths))
     return np.where(count, np.rint(took / np.maximum(count, 1)), -1).astype("i8")
 
