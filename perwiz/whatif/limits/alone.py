@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from perwiz.trace.arrays import F8, I8, Mask
+from perwiz.trace.arrays import F8, I8, Mask, chunks
 from perwiz.trace.numbers import numbered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
@@ -41,18 +43,23 @@ def alone(segments: Segments, most: int) -> list[Alone]:
     """
     trace, share = segments.trace, segments.trace.share
     site_of, sites = selectors.sites(trace)
-    location = segments.location_of_gap
-    call = np.arange(len(location)) - location - 1
-    behind = share.has(location) & (call >= trace.first_calls[location])
-    own = behind[segments.gap] & between_init_and_finalize(segments) & ~for_devices(segments)
-    process, length = trace.locations.process[segments.location[own]].astype("i8"), segments.length[own]
-    path = segments.path[own]
-    region = np.where(path == NONE, len(trace.names), np.append(trace.paths.region, NONE)[path]).astype("i8")
-    regions = _Sums(share, process, region, length, len(trace.names) + 1)
+    bounded, devices, outside = between_init_and_finalize(segments), for_devices(segments), len(trace.names)
+    region_of = np.append(trace.paths.region, outside).astype("i8")
+
+    def behind_calls(some: slice) -> tuple[I8, I8, I8, I8]:
+        """Return of some segments those behind a call: the process, region and site of each, and how long it is."""
+        location = segments.location[some]
+        call = segments.gap[some] - location - 1
+        own = share.has(location) & (call >= trace.first_calls[location]) & bounded[some] & ~devices[some]
+        process = trace.locations.process[location[own]].astype("i8")
+        return process, region_of[segments.path[some][own]], site_of[call[own]].astype("i8"), segments.length[some][own]
+
+    every = list(chunks(len(segments.length)))
+    regions = _Sums(share, ((process, region, took) for process, region, _, took in map(behind_calls, every)), outside + 1)
     named = regions.alone()
-    named[-1] = False  # outside of any
-    site = site_of[call[segments.gap[own]]].astype("i8")
-    found = _Sums(share, process, site, np.where(named[region], 0, length), len(sites))
+    named[outside] = False
+    pieces = ((process, site, np.where(named[region], 0, took)) for process, region, site, took in map(behind_calls, every))
+    found = _Sums(share, pieces, len(sites))
     beyond = np.where(found.alone(), found.longest - found.whole / np.maximum(found.count, 1), 0)
     rank = found.process()
     large = np.flatnonzero(_LEAST * beyond > found.whole.sum())
@@ -61,12 +68,20 @@ def alone(segments: Segments, most: int) -> list[Alone]:
 
 
 class _Sums:
-    """What each process computes per key, and of each key, over all processes: the longest, the sum, and how many there are, float64."""
+    """What each process computes per key, told piece by piece as (process, key, ns), and of each key, over all processes: the longest, the
+    sum, and how many there are, float64.
+    """
 
-    def __init__(self, share: Share, process: I8, key: I8, length: I8, keys: int) -> None:
-        pairs, which = numbered(process * keys + key)
+    def __init__(self, share: Share, pieces: Iterable[tuple[I8, I8, I8]], keys: int) -> None:
+        cells: list[I8] = [np.empty(0, "i8")]
+        sums: list[Any] = [np.empty(0)]
+        for process, key, length in pieces:
+            cell, which = numbered(process * keys + key)
+            cells.append(cell)
+            sums.append(np.bincount(which, length, len(cell)))
+        pairs, which = numbered(np.concatenate(cells))
         self._share, self._key, self._process = share, pairs % keys, pairs // keys
-        self._took = np.bincount(which, length, len(pairs))
+        self._took = np.bincount(which, np.concatenate(sums), len(pairs))
         longest = np.zeros(keys)
         np.maximum.at(longest, self._key, self._took)
         self.longest: F8 = share.reduced(longest, "max")
