@@ -215,7 +215,9 @@ class Asker:
             return change(weighted, in_turn[len(messages) :])  # whose edges are others
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
-            weighted.weight[edges(self.weighted)] = self._computed(computation)
+            edge, now = edges(self.weighted), self._computed(computation)
+            changed = slice(None) if messages else np.flatnonzero(now != self.segments.whole)  # of a copy of what segments are of
+            weighted.weight[edge[changed]] = now[changed]
         for one in computation:
             one.in_calls(weighted)
         for hypothesis in in_turn:

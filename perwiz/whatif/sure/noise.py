@@ -192,7 +192,6 @@ class Noise:
         graph, calls = weighted.graph, len(weighted.trace.calls)
         if graph is self.graph and self._unchanged(weighted):
             return self.stretch, self.more, self.share
-        order: I8 | None = np.argsort(weighted.call) if isinstance(weighted, Reordered) else None
         row, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices), "f4")
 
         def place(vertex: I4, recorded: I4, bounded: bool) -> None:
@@ -204,6 +203,16 @@ class Noise:
             place(graph.entered[some], self.graph.entered[recorded], False)
             place(graph.returned[some], self.graph.returned[recorded], True)
 
+        def place_drawn(some: slice) -> None:
+            vertex = (some.start + np.flatnonzero(self.stretch[some] >= 0)).astype("i4")
+            returns = graph.returning[vertex] != NONE
+            place(vertex[~returns], vertex[~returns], False)
+            place(vertex[returns], vertex[returns], True)
+
+        if graph is self.graph and not isinstance(weighted, Reordered):
+            map_threads(place_drawn, chunks(graph.vertices), thread_count(graph.vertices))
+            return row, more, share
+        order: I8 | None = np.argsort(weighted.call) if isinstance(weighted, Reordered) else None
         place(graph.ended, self.graph.ended, False)
         map_threads(place_calls, chunks(calls), thread_count(calls))
         return row, more, share
