@@ -136,8 +136,9 @@ def _usual(group: I4, value: I8, chosen: Mask, other: I8) -> I8:
     out = np.full(int(group.max(initial=-1)) + 1, _NEVER)
     np.minimum.at(out, group, other)
     rows = np.flatnonzero(chosen)
-    rows = rows[np.argsort(group[rows], kind="stable")]
-    bounds = np.searchsorted(group[rows], np.arange(len(out) + 1))
+    short = group[rows].astype(np.min_scalar_type(len(out)))  # of which numpy sorts one or two bytes by counting
+    order = np.argsort(short, kind="stable")
+    rows, bounds = rows[order], np.searchsorted(short[order], np.arange(len(out) + 1))
     for one in np.flatnonzero(np.diff(bounds)).tolist():
         out[one] = np.median(value[rows[bounds[one] : bounds[one + 1]]])
     return out[group]
