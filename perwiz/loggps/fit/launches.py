@@ -19,6 +19,7 @@ import numpy as np
 from perwiz.graph.graph import ORDER, START, Graph
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, Ints, Mask
+from perwiz.trace.resources import remembered
 from perwiz.trace.tables import EVENT, LAUNCH
 from perwiz.trace.trace import Timeline, Trace
 
@@ -54,48 +55,54 @@ class Begins:
     is less beyond the usual lag than beyond the usual gap.
     """
 
+    def take(self, rows: Mask) -> Begins:
+        """Return some of it."""
+        return Begins(*(getattr(self, field.name)[rows] for field in dataclasses.fields(self)))
+
 
 def bind(trace: Trace, timeline: Timeline, graph: Graph, weight: I8) -> None:
     """Let launches, and what a stream does, bind begins by their lags and gaps: changes the weights of a recorded run, ns per edge, in
     place. A sweep gives back the same times. Where launches are not recorded, as in tables of operations, nothing tells what they take.
     """
-    edge = _edges(trace, graph)
+    edge, found = _late(graph, trace, timeline)
     if not len(edge):
         return
-    row, links = graph.cause[edge], trace.links
-    effect = links.effect[row]
-    found = begins(trace, timeline, row)
-    local, late = graph.start[graph.returned[effect]], found.late
-    weight[edge[late]] = found.lag[late]
-    weight[local[late]] = np.minimum(found.idle, found.usual_gap)[late]
-    gap = np.full(len(trace.calls), np.iinfo("i8").max)
-    gap[effect[late]] = found.usual_gap[late]
+    links, gap = trace.links, np.full(len(trace.calls), np.iinfo("i8").max)
+    effect = links.effect[graph.cause[edge]]
+    weight[edge] = found.lag
+    weight[graph.start[graph.returned[effect]]] = np.minimum(found.idle, found.usual_gap)
+    gap[effect] = found.usual_gap
     awaited = np.flatnonzero(graph.kind == ORDER)
     weight[awaited] = np.minimum(weight[awaited], gap[links.effect[graph.cause[awaited]]])
 
 
 def guesses(trace: Trace, graph: Graph) -> bool:
     """Return whether a gap is a guess: nothing was queued on the streams of a process, and a launch bound something."""
-    edge = _edges(trace, graph)
-    found = begins(trace, trace.timeline, graph.cause[edge]) if len(edge) else None
-    return trace.share.any(found is not None and (found.guessed & found.late).any())
+    return trace.share.any(_late(graph, trace, trace.timeline)[1].guessed.any())
 
 
 def rebind(trace: Trace, timeline: Timeline, graph: Graph, weight: I8, longest: bool) -> None:
     """Let gaps that are guesses be as long as they may be, or nothing: changes weights that `bind` left, ns per edge, in place. What has
     another weight by now stays.
     """
-    edge = _edges(trace, graph)
-    effect = trace.links.effect[graph.cause[edge]]
-    found = begins(trace, timeline, graph.cause[edge])
-    rows = np.flatnonzero(found.guessed & found.late)
+    edge, found = _late(graph, trace, timeline)
+    rows = np.flatnonzero(found.guessed)
+    effect = trace.links.effect[graph.cause[edge[rows]]]
     before, now = (np.full(len(trace.calls), _NEVER) for _ in range(2))
-    before[effect[rows]], now[effect[rows]] = found.usual_gap[rows], found.most_gap[rows] * longest
+    before[effect], now[effect] = found.usual_gap[rows], found.most_gap[rows] * longest
     ordered = np.flatnonzero(graph.kind == ORDER)
-    edges = np.concatenate((graph.start[graph.returned[effect[rows]]], ordered))
-    of = np.concatenate((effect[rows], trace.links.effect[graph.cause[ordered]]))
+    edges = np.concatenate((graph.start[graph.returned[effect]], ordered))
+    of = np.concatenate((effect, trace.links.effect[graph.cause[ordered]]))
     guess = (weight[edges] == before[of]) & (before[of] != _NEVER)
     weight[edges[guess]] = now[of[guess]]
+
+
+@remembered(1)
+def _late(graph: Graph, trace: Trace, timeline: Timeline) -> tuple[I8, Begins]:
+    """Return the edges from launches that bound what they launched, and what that is: found once for all models of a run."""
+    edge = _edges(trace, graph)
+    found = begins(trace, timeline, graph.cause[edge])
+    return edge[found.late], found.take(found.late)
 
 
 def _edges(trace: Trace, graph: Graph) -> I8:
