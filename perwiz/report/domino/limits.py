@@ -12,7 +12,7 @@ from perwiz.report import blocks
 from perwiz.report.domino.records import EVEN, ForDevices, HandedOut, Hidden, Limits, Serving, Spending, StandsOut, Uneven
 from perwiz.report.domino.remedies import remedy
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Mask
+from perwiz.trace.arrays import I8, Mask, chunks
 from perwiz.trace.parts.course import course
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import remembered
@@ -224,12 +224,14 @@ def _computed_between(asker: Asker, stretches: str) -> I8:
 
 def _by_region(segments: Segments, rows: I8) -> I8:
     """Return the sums of some segments, ns, a row per process and a column per region, the last for those outside of any."""
-    trace, path = segments.trace, segments.path[rows]
+    trace, outside = segments.trace, len(segments.trace.names)
     ranks, row = trace.locations.processes()
-    out = np.zeros((len(ranks), len(trace.names) + 1), "i8")
-    region = np.where(path == NONE, len(trace.names), trace.paths.region[path] if len(trace.paths) else len(trace.names))
-    np.add.at(out, (row[segments.location[rows]], region), segments.length[rows])
-    return out
+    out, region_of = np.zeros(len(ranks) * (outside + 1), "i8"), np.append(trace.paths.region, outside)
+    for some in chunks(len(rows)):
+        own = rows[some]
+        cell = row[segments.location[own]] * (outside + 1) + region_of[segments.path[own]]
+        np.add.at(out, cell, segments.length[own])
+    return out.reshape(len(ranks), outside + 1)
 
 
 def _before(trace: Trace, calls: I8, without: int) -> I8:

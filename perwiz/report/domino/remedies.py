@@ -161,10 +161,16 @@ OF_TRAINING = {
 
 def remedy(trace: Trace, situation: str) -> str:
     """Return what to write in a situation, in the words of the library that the trace shows."""
-    if not operations.DIST[trace.calls.op].any():
+    if not _trains(trace):
         return REMEDIES[situation]
     first = straggler(trace) if situation in _OF_ALL else ""
     return f"{first}{OF_TRAINING.get(situation.partition(', ')[0], REMEDIES[situation])}"
+
+
+@remembered(2)
+def _trains(trace: Trace) -> bool:
+    """Return whether the processes of a trace are ranks of torch.distributed."""
+    return bool(operations.DIST[trace.calls.op].any())
 
 
 OF_BARRIERS = (REMEDIES["wait at barrier"], OF_TRAINING["wait at barrier"])
