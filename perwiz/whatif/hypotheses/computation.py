@@ -397,26 +397,22 @@ class Typical(OfSegments):
 
     def in_calls(self, weighted: Weighted) -> None:
         """Let each chosen message and collective call take, beside waiting, the median of its call site."""
-        trace, graph = weighted.trace, weighted.graph
+        trace = weighted.trace
         meets = np.flatnonzero(_MEETS[trace.calls.op])
         if not len(meets):
             return
-        names = self._named(trace)
-        took = _beside_waiting(weighted)
+        names, own = self._named(trace), _Meeting.of(weighted, meets)
         site, sites = selectors.sites(trace)
-        usual = meets[self._usual(trace, names)[trace.calls.location[meets]]]
+        usual = self._usual(trace, names)[trace.calls.location[meets]]
         typical = np.full(len(sites), CUT)
-        typical[site[usual]] = np.rint(medians(site[usual], took[usual])[0])
+        typical[site[meets[usual]]] = np.rint(medians(site[meets[usual]], own.took[usual])[0])
         inside = np.zeros(len(trace.calls), bool)
         for name in names.regions:
             inside |= selectors.inside(trace, selectors.region(trace, name))
-        chosen = self._is_chosen(trace, names, inside, trace.calls.location)
-        median = np.full(len(trace.calls), CUT)
-        median[meets] = typical[site[meets]]
-        median[~chosen] = CUT
-        owner = np.append(median, CUT)[np.repeat(graph.returning, np.diff(graph.start))]
-        edge = np.flatnonzero((owner != CUT) & (weighted.weight != CUT) & (graph.kind != GAP))
-        weighted.weight[edge] = owner[edge]
+        chosen = self._is_chosen(trace, names, inside[meets], trace.calls.location[meets])
+        median = np.where(chosen, typical[site[meets]], CUT)[own.call]
+        changed = (median != CUT) & (weighted.weight[own.edge] != CUT)
+        weighted.weight[own.edge[changed]] = median[changed]
 
     def _named(self, trace: Trace) -> _Named:
         """Return what the argument names."""
@@ -462,19 +458,30 @@ _PLACES = ("rank:", "node:", "group:")
 _MEETS = operations.TALKS & ~np.isin(np.arange(len(operations.OPS)), operations.FINALIZES)
 
 
-def _beside_waiting(weighted: Weighted) -> I8:
-    """Return what calls of the recorded run take behind the last partner they wait for, int64 ns per call, at least 0; no longer than the
-    weights say, which may explain that otherwise, as waiting for ranks whose traces are missing.
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Meeting:
+    """Some calls of the recorded run: the edges into their returns, but gaps, which of the calls each is of, and what calls take."""
+
+    edge: I8
+    call: I8
+    took: I8
+    """Behind the last partner they wait for, ns, at least 0; no longer than the weights say, which may explain that otherwise, as waiting
+    for ranks whose traces are missing.
     """
-    graph, times = weighted.graph, weighted.timeline.calls
-    time = vertex_times(weighted.timeline, graph, np.zeros(graph.edges, "i8"))
-    owner = np.repeat(graph.returning, np.diff(graph.start))
-    edge = np.flatnonzero((owner >= 0) & (graph.kind != GAP))
-    last = times.enter.copy()
-    np.maximum.at(last, owner[edge], time[graph.source[edge]])
-    explained = np.zeros(len(last), "i8")
-    np.maximum.at(explained, owner[edge], weighted.weight[edge])
-    return np.minimum(np.maximum(times.leave - last, 0), explained)
+
+    @classmethod
+    def of(cls, weighted: Weighted, calls: I8) -> _Meeting:
+        """Return it, given rows of calls."""
+        graph, times = weighted.graph, weighted.timeline.calls
+        first, end = (graph.start[graph.returned[calls] + k].astype("i8") for k in range(2))
+        call = np.repeat(np.arange(len(calls)), end - first)
+        edge = np.arange(len(call)) + (end - np.cumsum(end - first))[call]
+        kept = graph.kind[edge] != GAP
+        edge, call = edge[kept], call[kept]
+        last, explained = times.enter[calls], np.zeros(len(calls), "i8")
+        np.maximum.at(last, call, vertex_times(weighted.timeline, graph, np.zeros(graph.edges, "i8"))[graph.source[edge]])
+        np.maximum.at(explained, call, weighted.weight[edge])
+        return cls(edge, call, np.minimum(np.maximum(times.leave[calls] - last, 0), explained))
 
 
 def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
