@@ -216,7 +216,7 @@ class Asker:
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         if computation:
             edge, now = edges(self.weighted), self._computed(computation)
-            changed = slice(None) if messages else np.flatnonzero(now != self.segments.whole)  # of a copy of what segments are of
+            changed = slice(None) if messages else np.flatnonzero(now != self.segments.whole)  # the copy has the rest
             weighted.weight[edge[changed]] = now[changed]
         for one in computation:
             one.in_calls(weighted)
