@@ -29,6 +29,9 @@ Calls that do not wait or take no time, and a network for free, are bounds: nobo
 best, each with the changes that gain a part of it. Hot spots are the regions whose computation is worth most: what the run gains if that
 takes half of its time, nothing where others are waited for.
 
+Of a run of many calls the list is about some of its iterations in a row, if there are any that stand for all, which it says;
+--iterations 1.. asks of all, as --target does.
+
 Most waits are worth nothing, often the longest: their processes would only wait later. A short wait can topple many. Below the list perwiz
 follows the single waits that pay back from process to process (the domino path).
 
@@ -142,7 +145,10 @@ def _alone(args: argparse.Namespace, model: Start) -> int:
     from perwiz.whatif.worth.domino import domino
 
     args.question += f" by {args.block}" if args.block else ""
-    trace, machine = files.part(args.trace, args.iterations, model, command="domino")
+    if args.target is None:
+        trace, machine = files.listed(args, model, "domino")
+    else:  # which is a time of the whole run
+        trace, machine = files.part(args.trace, args.iterations, model, command="domino")
     machine = options.on_topology(args, machine, trace)
     keep_freed()
     with Progress("moving calls", noun="call") as progress:

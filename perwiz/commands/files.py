@@ -258,15 +258,39 @@ def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | Non
     return parts([path], chosen, model, team, command)[0]
 
 
+def listed(args: argparse.Namespace, model: Start, command: str) -> tuple[Trace, Start]:
+    """Return the same of what a list of changes is asked of: unless `args` name iterations, of a large run those that stand for all, if any
+    do. The arguments name them from then on.
+    """
+    from perwiz.trace.parts.cut import undisturbed
+    from perwiz.trace.parts.sample import sample, sampled
+
+    if args.iterations is not None:
+        return part(args.trace, args.iterations, model, command=command)
+    trace, _ = whole(args.trace, model, command=command)
+    end = undisturbed(trace)
+    found = sample(trace, end)
+    if found is None:
+        return _undisturbed([trace], model)[0]
+    args.iterations = found.chosen
+    return _restricted(trace, model, partial(sampled, found=found, end=end))
+
+
 def parts(
     paths: Sequence[str], chosen: Chosen | None, model: Start = None, team: Team | None = None, command: str = ""
 ) -> list[tuple[Trace, Start]]:
     """Return the same of runs that are set beside one another: the last steps that one lacks, others of as many steps lack too."""
-    from perwiz.trace.parts.cut import restricted, steps, undisturbed, without_last
+    from perwiz.trace.parts.cut import restricted
 
     if chosen is not None:
         return [_restricted(read(path, model, team, command), model, partial(restricted, chosen=chosen)) for path in paths]
-    traces = [whole(path, model, team, command)[0] for path in paths]
+    return _undisturbed([whole(path, model, team, command)[0] for path in paths], model)
+
+
+def _undisturbed(traces: Sequence[Trace], model: Start) -> list[tuple[Trace, Start]]:
+    """Return runs without last steps that are disturbed in one of them, and what questions on them start from."""
+    from perwiz.trace.parts.cut import steps, undisturbed, without_last
+
     told = [(steps(trace), undisturbed(trace)) for trace in traces]
     least = [min((end for many, end in told if end and many == own), default=None) for own, _ in told]
     return [

@@ -53,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
 
     hypotheses, model = [parse(text) for text in args.hypotheses], options.machine(args)
     _check(args)
-    (trace, machine), *others = files.parts([args.trace, *filter(None, [args.against])], args.iterations, model, command="report")
+    if hypotheses or args.against:
+        (trace, machine), *others = files.parts([args.trace, *filter(None, [args.against])], args.iterations, model, command="report")
+    else:
+        (trace, machine), others = files.listed(args, model, "report"), []
     against = others[0][0] if others else None
     with Progress("analysing", noun="step") as progress:
         report = gathered(trace, hypotheses, machine, args.clock, against, _command(args), _ask(args), progress)

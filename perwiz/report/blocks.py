@@ -200,6 +200,7 @@ def health(value: whatif.Health) -> Health:
         unreturned=value.unreturned or msgspec.UNSET,
         ends_early=value.ends_early or msgspec.UNSET,
         left_out=value.left_out or msgspec.UNSET,
+        stands_for=value.stands_for or msgspec.UNSET,
         shared=value.shared or msgspec.UNSET,
     )
 
@@ -215,6 +216,11 @@ def recorded(makespan: int, state: Health, *more: str) -> Facts:
 def left_out(state: Health | whatif.Health) -> Facts:
     """Return in words which last steps of a training job were left out, and why; nothing if none was."""
     return [("left out", words.shown(state.left_out, _TOLD))] if state.left_out else []
+
+
+def stands_for(state: Health | whatif.Health) -> Facts:
+    """Return in words what the iterations that are asked stand for, where they were chosen unasked; nothing if none were."""
+    return [("stands for", words.shown(state.stands_for, _TOLD))] if state.stands_for else []
 
 
 def as_recorded(state: Health) -> str:

@@ -333,6 +333,8 @@ class Health(Record):
     """Only if so: where the run is cut, as the records of some processes end there, in words."""
     left_out: str | msgspec.UnsetType = msgspec.UNSET
     """Only if so: which last steps of a training job are left out unasked, and why, in words."""
+    stands_for: str | msgspec.UnsetType = msgspec.UNSET
+    """Only if so: all iterations, which those of the part stand for, unasked, and how far they are alike, in words."""
     shared: str | msgspec.UnsetType = msgspec.UNSET
     """Only if some did: how many processes shared how many processors, in words."""
 

@@ -265,6 +265,8 @@ ENDS_EARLY = "ends early"
 """Property: where a run is cut, as the records of some processes end there, in words."""
 LEFT_OUT = "left out"
 """Property: which last steps of a training job are left out, and why, in words."""
+STANDS_FOR = "stands for"
+"""Property: all iterations, which those of this part stand for, unasked, and how far they are alike, in words."""
 SHARED = "shared processors"
 """Property: how many processes shared how many processors."""
 NEEDS = "dependences"
@@ -297,8 +299,8 @@ class Trace:
     defects: Defects
     counts: Counts
     properties: Mapping[str, str]
-    """What the writer says of the run, in words; UNRETURNED, ENDS_EARLY, LEFT_OUT and SHARED bear on every answer, NEEDS on what may
-    be asked."""
+    """What the writer says of the run, in words; UNRETURNED, ENDS_EARLY, LEFT_OUT, STANDS_FOR and SHARED bear on every answer, NEEDS on
+    what may be asked."""
     faults: tuple[str, ...] = ()
     """What could not be read, and where, in words."""
     offsets_applied: bool = True

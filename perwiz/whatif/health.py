@@ -15,7 +15,7 @@ from perwiz.trace.defects import CUT_OFF, REASONS, UNREADABLE
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.tally import Tally
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import ENDS_EARLY, LEFT_OUT, SHARED, UNRETURNED, Counts, Trace
+from perwiz.trace.trace import ENDS_EARLY, LEFT_OUT, SHARED, STANDS_FOR, UNRETURNED, Counts, Trace
 from perwiz.trace.unrecorded import unrecorded
 
 _STARTS = (operations.OP["MPI_Start"], operations.OP["MPI_Startall"])
@@ -89,6 +89,8 @@ class Health:
     """Where the run is cut, as the records of some processes end there, in words."""
     left_out: str = ""
     """Which last steps of a training job are left out, and why, in words."""
+    stands_for: str = ""
+    """All iterations, which those of the part stand for, unasked, and how far they are alike, in words."""
     shared: str = ""
     """How many processes shared how many processors, in words."""
 
@@ -211,6 +213,7 @@ def state(
         unreturned=trace.properties.get(UNRETURNED, ""),
         ends_early=trace.properties.get(ENDS_EARLY, ""),
         left_out=trace.properties.get(LEFT_OUT, ""),
+        stands_for=trace.properties.get(STANDS_FOR, ""),
         shared=trace.properties.get(SHARED, ""),
         defects={REASONS[reason]: int(number) for reason, number in zip(reasons, numbers, strict=True)},
         violations=remaining,

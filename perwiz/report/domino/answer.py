@@ -62,10 +62,11 @@ def answer(domino: DominoDocument) -> Facts:
 
 
 def _recorded(domino: DominoDocument) -> Facts:
-    """Return how long the run took, of what shares are, and what is left out."""
+    """Return how long the run took, of what shares are, what it stands for, and what is left out."""
     of = blocks.share_notes(domino.shares_of_ns, domino.replayed_ns, domino.part)
     more = [*of, *([] if domino.calls else ["there are no MPI calls to change"])]
-    return [*blocks.recorded(domino.recorded_ns, domino.health, *more), *blocks.left_out(domino.health)]
+    state = domino.health
+    return [*blocks.recorded(domino.recorded_ns, state, *more), *blocks.stands_for(state), *blocks.left_out(state)]
 
 
 def _too_short(domino: DominoDocument) -> Facts:

@@ -63,7 +63,8 @@ def head(report: Report) -> PanelData:
     """Return the top of the page: the answer first."""
     trace, prediction = report.run.trace, report.prediction
     streams = int((trace.locations.kind == STREAM).sum())
-    first = [*best(report.ranked), *goes_to(report.ranked), *blocks.left_out(report.ranked.health)]
+    state = report.ranked.health
+    first = [*best(report.ranked), *goes_to(report.ranked), *blocks.stands_for(state), *blocks.left_out(state)]
     return {
         "trace": words.shown(trace.path, 300),
         "lanes": words.lanes(len(np.unique(trace.locations.process)), len(trace.locations) - streams, streams),

@@ -81,12 +81,16 @@ def _course(trace: Trace) -> Course:
 
 def without_last(trace: Trace, end: int) -> Trace:
     """Return the trace of the first so many steps of a training job, which says what those behind them took, and why it lacks them."""
+    part = restricted(trace, Chosen(1, end))
+    return dataclasses.replace(part, properties={**part.properties, **left_out(trace, end)})
+
+
+def left_out(trace: Trace, end: int) -> dict[str, str]:
+    """Return the property that says what the steps of a training job behind the first so many took, and why a part lacks them."""
     its = _course(trace)
     lasts = {k + 1: round(its.time[k]) for k in range(end, len(its.time))}
     why = "profilers stop there" if undisturbed(trace) else "as in the other run"
-    told = f"{stands_out(lasts, round(its.median))}: {why}; --iterations 1.. asks of all"
-    part = restricted(trace, Chosen(1, end))
-    return dataclasses.replace(part, properties={**part.properties, LEFT_OUT: told})
+    return {LEFT_OUT: f"{stands_out(lasts, round(its.median))}: {why}; --iterations 1.. asks of all"}
 
 
 def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:
@@ -214,11 +218,10 @@ def _within(trace: Trace, span: _Span) -> Trace:
         cut_collectives=_cut_collectives(trace, calls, returned),
         cut_links=share.total(int(released[share.links].sum())),
     )
-    clipped = Timeline(
-        _clipped(times.calls, trace.calls.location, ends), _clipped(times.regions, trace.regions.location, ends), ends, times.origin
-    )
-    without = dataclasses.replace(trace, calls=_alone(trace, ~messages, calls, requests), timeline=clipped, counts=counts)
+    without = dataclasses.replace(trace, calls=_alone(trace, ~messages, calls, requests), counts=counts)
     out = part(without, kept)
+    clipped = [_clipped(table, rows.location, ends) for table, rows in ((out.timeline.calls, out.calls), (out.timeline.regions, out.regions))]
+    out = dataclasses.replace(out, timeline=Timeline(*clipped, ends, times.origin))
     if not isinstance(share, Part):
         return out
     return fewer(trace, out, calls, messages, links, whole_collectives(trace, returned))
@@ -239,10 +242,10 @@ def _from_its_start(trace: Trace) -> Trace:
 def _calls(trace: Trace, first: I8, end: I8, ends: Times) -> tuple[Mask, Mask, Mask]:
     """Return which calls are inside at least in part, which of them are entered inside, and which return there; bool per call."""
     times, location = trace.timeline.calls, trace.calls.location
-    row = np.arange(len(location))
-    inside = (row >= first[location]) & (row < end[location])
-    before = np.flatnonzero((row + 1 == first[location]) & (times.leave > ends.enter[location]))
-    inside[before] = True
+    inside = np.zeros(len(location), bool)
+    for at, (low, high, begin) in enumerate(zip(first.tolist(), end.tolist(), ends.enter.tolist(), strict=True)):
+        lasts = low > 0 and location[low - 1] == at and times.leave[low - 1] > begin
+        inside[low - lasts : high] = True
     return inside, inside & (times.enter >= ends.enter[location]), inside & (times.leave <= ends.leave[location])
 
 

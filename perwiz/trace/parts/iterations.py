@@ -108,7 +108,7 @@ def find(trace: Trace) -> Iterations:
             if isinstance(result, Iterations):
                 return result
     most = max(lasts for lasts, *_ in found)
-    if most <= _MATTERS * _computed(trace, where):
+    if most <= _MATTERS * computed(trace, where):
         return _none(trace, f"nothing that lasts repeats {LEAST} times or more")
     *others, steps = found
     best = max(lasts for lasts, *_ in others)
@@ -173,7 +173,7 @@ def _finest(trace: Trace, whole: Folded, where: I8, chosen: dict[int, Loop]) -> 
     return dataclasses.replace(result, others=_others(trace, kind, whole.loops[at], taken))
 
 
-def _computed(trace: Trace, where: I8) -> int:
+def computed(trace: Trace, where: I8) -> int:
     """Return how long processes are not in MPI_Init and MPI_Finalize, all together, ns."""
     times, ends, own = trace.timeline.calls, trace.timeline.locations, trace.share.calls
     edge = np.isin(trace.calls.op[own], _EDGES) & np.isin(trace.calls.location[own], where)
