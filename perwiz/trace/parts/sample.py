@@ -23,7 +23,7 @@ _ENOUGH, _LEAST = 1 << 18, 16
 """Calls and iterations that the part has at least: so many tell how much iterations vary."""
 _ALL = 0.95
 """Part of the time between MPI_Init and MPI_Finalize that iterations last at least."""
-_ALIKE = 0.03
+_ALIKE = 0.01
 """Part of an iteration by which a process may be longer or shorter in one of the part than in one of all, or its calls."""
 
 
@@ -47,21 +47,23 @@ class Sample:
 def sample(trace: Trace, end: int | None = None) -> Sample | None:
     """Return which iterations in a row stand for all of a run, or for its first `end`; None of a run of few calls, and if none do.
 
-    As many as make up enough calls, of those the most alike.
+    As many as make up enough calls, or twice as many and so on, at most half of all, until some are alike; of as many those that are most.
     """
     if len(trace.calls) < MANY:
         return None
     its = find(trace)
     count = its.told if end is None else end
-    if count < 2 * _LEAST or not _nearly_all(trace, its):
+    if not count or not _nearly_all(trace, its):
         return None
     size = max(_LEAST, -(-_ENOUGH * count // len(trace.calls)))
-    differs = _differs(trace, its, count, size) if 2 * size <= count else np.ones(1)
-    at = int(differs.argmin())
-    if differs[at] > _ALIKE:
-        return None
-    lasts = int(its.stop[count - 1].max() - its.begin[0].min())
-    return Sample(Chosen(at + 1, at + size), count, lasts, float(differs[at]))
+    while 2 * size <= count:
+        differs = _differs(trace, its, count, size)
+        at = int(differs.argmin())
+        if differs[at] <= _ALIKE:
+            lasts = int(its.stop[count - 1].max() - its.begin[0].min())
+            return Sample(Chosen(at + 1, at + size), count, lasts, float(differs[at]))
+        size *= 2
+    return None
 
 
 def sampled(trace: Trace, found: Sample, end: int | None = None) -> Trace:
