@@ -325,8 +325,11 @@ class _Pairs:
         """Return whether two changes, of which the second gains no more, say the same; False where that is no longer asked.
 
         Who moves layers from one stage of a pipeline to another does what nothing else does; and what may need receives that it passes does
-        not stand for what needs no such thing.
+        not stand for what needs no such thing; nor does another eager limit, which may be that of the library already, for messages that hold
+        nobody, unless these gain about as much.
         """
+        if (top.kind, top.by, other.kind, other.by) == ("protocol", "setting", "protocol", "program") and not self._close(top, other):
+            return False
         if any(change.by == "program" and change.question == OF_STAGES for change in (top, other)):
             return False
         if top.receives_passed and not other.bound and other.kind != "order":
@@ -343,6 +346,10 @@ class _Pairs:
         except UsageError:
             return False  # they do not go together
         return top.makespan - together < _SAME * (self.now - other.makespan)
+
+    def _close(self, top: Change, other: Change) -> bool:
+        """Return whether the second gains about as much as the first."""
+        return self.now - other.makespan >= CLOSE * (self.now - top.makespan)
 
 
 def _grouped(pairs: _Pairs, changes: Sequence[Change]) -> list[Line]:
