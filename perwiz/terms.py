@@ -503,7 +503,10 @@ TERMS = (
     Term("records", "how many records of the file were read, and how many could not be used", plain=True),
     Term("other records", "what a trace keeps beside calls, messages, regions and counters, such as those of files", plain=True),
     Term("left out", "last steps of a training job, which ranks that are done disturb; records that tell nothing of calls or regions"),
-    Term("stands for", "of a large run the list is about some iterations in a row, in each of which all processes are as long as in all others"),
+    Term(
+        "stands for",
+        "of a large run the list is about some iterations in a row, in each of which all processes are as long as in all others",
+    ),
     Term("missing", "what the trace does not hold of its calls: their ends, partners or waits", ("inferred",)),
     Term("clocks", "whether anything is received before it was sent; if so the times are corrected", ("corrected",), plain=True),
     Term("INCOMPLETE", "a part of the trace is missing or cannot be used; what is missing waits for nobody and delays nobody"),

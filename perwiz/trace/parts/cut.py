@@ -220,8 +220,9 @@ def _within(trace: Trace, span: _Span) -> Trace:
     )
     without = dataclasses.replace(trace, calls=_alone(trace, ~messages, calls, requests), counts=counts)
     out = part(without, kept)
-    clipped = [_clipped(table, rows.location, ends) for table, rows in ((out.timeline.calls, out.calls), (out.timeline.regions, out.regions))]
-    out = dataclasses.replace(out, timeline=Timeline(*clipped, ends, times.origin))
+    own = out.timeline
+    inside = Timeline(_clipped(own.calls, out.calls.location, ends), _clipped(own.regions, out.regions.location, ends), ends, own.origin)
+    out = dataclasses.replace(out, timeline=inside)
     if not isinstance(share, Part):
         return out
     return fewer(trace, out, calls, messages, links, whole_collectives(trace, returned))

@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 
 from perwiz import words
-from perwiz.trace.arrays import I8
+from perwiz.trace.arrays import F8
 from perwiz.trace.parts.cut import Chosen, left_out, restricted
 from perwiz.trace.parts.iterations import Iterations, computed, find
 from perwiz.trace.trace import STANDS_FOR, Trace
@@ -79,17 +79,17 @@ def _nearly_all(trace: Trace, its: Iterations) -> bool:
     return int(lasts.sum()) >= _ALL * computed(trace, its.processes)
 
 
-def _differs(trace: Trace, its: Iterations, count: int, size: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _differs(trace: Trace, its: Iterations, count: int, size: int) -> F8:
     """Return by how much of an iteration any location differs at most in one of so many iterations in a row from one of all, beginning
     with each that they can begin with.
     """
     times = trace.timeline.calls
     before = np.concatenate([np.zeros(1, "i8"), np.cumsum(times.leave - times.enter)])
 
-    def means(begin: slice, stop: slice, among: int) -> tuple[I8, I8]:
+    def means(begin: slice, stop: slice, among: int) -> tuple[F8, F8]:
         return (its.stop[stop] - its.begin[begin]) / among, (before[its.end[stop]] - before[its.first[begin]]) / among
 
     whole = means(slice(0, 1), slice(count - 1, count), count)
     parts = means(slice(0, count - size + 1), slice(size - 1, count), size)
     far = [np.abs(part - all_).max(axis=1) for part, all_ in zip(parts, whole, strict=True)]
-    return np.maximum(*far) / whole[0][0, its.processes].mean()
+    return np.asarray(np.maximum(*far) / whole[0][0, its.processes].mean())

@@ -325,8 +325,8 @@ class _Pairs:
         """Return whether two changes, of which the second gains no more, say the same; False where that is no longer asked.
 
         Who moves layers from one stage of a pipeline to another does what nothing else does; and what may need receives that it passes does
-        not stand for what needs no such thing; nor does another eager limit, which may be that of the library already, for messages that hold
-        nobody, unless these gain about as much.
+        not stand for what needs no such thing; nor does another eager limit, which may be that of the library already, for messages that
+        hold nobody, unless these gain about as much.
         """
         if (top.kind, top.by, other.kind, other.by) == ("protocol", "setting", "protocol", "program") and not self._close(top, other):
             return False
