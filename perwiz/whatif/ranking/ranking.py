@@ -328,7 +328,7 @@ class _Pairs:
         not stand for what needs no such thing; nor does another eager limit, which may be that of the library already, for messages that
         hold nobody, unless these gain about as much.
         """
-        if (top.kind, top.by, other.kind, other.by) == ("protocol", "setting", "protocol", "program") and not self._close(top, other):
+        if top.kind == other.kind == "protocol" and top.by == "setting" != other.by and not self._close(top, other):
             return False
         if any(change.by == "program" and change.question == OF_STAGES for change in (top, other)):
             return False

@@ -158,6 +158,22 @@ def test_held_senders():
     assert [change.question for change in found.lines[0].includes] == ["eager site:MPI_Send", "eager all"]
 
 
+def test_held_senders__that_gain_less_than_an_eager_limit():
+    """Held, rank 0 goes on at 1000 and computes 2000. Not held it ends first: rank 1 has the message 600 later, and computes 1200. Only
+    eager it is there before rank 1 is; but the library may have that limit already.
+    """
+    b = Builder(2, latency=600, per_byte=0, eager=100, work=0)
+    b.compute(1, 1000)
+    b.send(0, 1, 200)
+    b.compute(0, 2000)
+    b.recv(1, 0)
+    b.compute(1, 1200)
+    found = ranked(b.trace(), hand_model(L=598), kinds=["protocol"])
+    told = [(line.change.question, line.change.makespan) for line in found.lines]
+    assert (found.run.makespan, told) == (3000, [("eager 256", 2201), ("eager site:MPI_Send", 2800)])
+    assert [change.question for change in found.lines[1].includes] == ["eager all"]
+
+
 def test_slow_neighbours():
     """Of 300, 700, 600, 200 and 200 the second and third take 650 in the mean, all 400: 1.625 times as fast the second takes 430.77."""
     b = Builder(5)
