@@ -197,6 +197,8 @@ class Varies(Record):
     """Of the run, or blocks of its iterations, that tell it: the fewer, the wider the span."""
     iterations: Natural
     """Of the program, 0 if it has none; fewer than 8 tell no gain."""
+    differ: Cost = 0.02
+    """Part by which another recording takes longer or less, though nothing that repeats tells it: assumed."""
 
 
 class Unusual(Location):

@@ -20,14 +20,11 @@ from perwiz.whatif.hypotheses.waits import SLOWED
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.chance import Chance
 from perwiz.whatif.sure.first import Worth
-from perwiz.whatif.sure.noise import DIFFER
 from perwiz.whatif.sure.parts import BLOCKS, FEW
 from perwiz.whatif.sure.variations import AWAITED, GAPS, HELD, LATE
 
 OWN = "if each process had a processor of its own"
 """What a gain is told for where processes shared processors."""
-RUNS_DIFFER = f"another recording may take {words.percent(DIFFER, 1)} more or less (assumed; --runs tells)"
-"""What one recording does not tell."""
 _WORDS = {
     "progress": {"in calls": "long messages move on only in MPI calls", "always": "long messages move on without MPI calls"},
     "gap": {"none": "nothing keeps sends apart", "sending call": "sends are kept apart"},
@@ -57,7 +54,7 @@ def span(value: whatif.Span) -> Span:
         sooner_ns=value.around.sooner,
         later_ns=value.around.later,
         runs_ns=value.around.runs,
-        varies=Varies(varies.what, round(varies.relative, 6), varies.stretches, varies.iterations) if varies else None,
+        varies=Varies(varies.what, round(varies.relative, 6), varies.stretches, varies.iterations, varies.differ) if varies else None,
         others=[Possible(changes=list(other.changes), makespan_ns=other.makespan) for other in value.others],
         stops=list(value.stops),
         gain=_gain(value.gain) if value.gain else None,
@@ -90,7 +87,7 @@ def worth(span: Span, recorded: int, answer: int) -> Worth:
     if gain is not None:
         least, most = min(gain.least_ns, gain.least_open_ns) - span.costs_ns, max(gain.most_ns, gain.most_open_ns) + span.costs_ns
     else:
-        runs = DIFFER * now if span.runs_ns else 0
+        runs = span.varies.differ * now if span.runs_ns and span.varies else 0
         sooner, later = (round(math.hypot(end, span.runs_ns)) - round(math.hypot(end, runs)) for end in (span.sooner_ns, span.later_ns))
         times = [span.least_ns + sooner, span.most_ns - later, *(other.makespan_ns for other in span.others)]
         least, most = recorded - max(times), recorded - min(times)
@@ -120,6 +117,20 @@ def beside(span: Span, recorded: int, answer: int) -> str:
     if least:
         return f", {'a gain ' if loses and found.gain < 0 else ''}between {least} and {most}"
     return "" if span.varies else "; how much it varies is not known"
+
+
+def once(span: Span | None, recorded: int, answer: int) -> str:
+    """Return what one recording of the changed program may show beside the recorded makespan, ns, where chance hides what it gains or
+    loses: a gain is that of the same run with and without the change, but two recordings differ by more. Empty where they do not hide it,
+    and where the range of the gain is half as wide or more: it says so.
+    """
+    if span is None or not span.runs_ns or says_nothing(span, answer) or answer == recorded:
+        return ""
+    least, most = recorded - span.most_ns, recorded - span.least_ns
+    found = worth(span, recorded, answer)
+    if least >= 0 or most <= 0 or 2 * (found.most - found.least) >= most - least:
+        return ""
+    return f"; one recording may show a loss of {words.duration(-least)} to a gain of {words.duration(most)}"
 
 
 def short(span: Span | None, answer: int) -> str:
@@ -287,8 +298,13 @@ def _cause(span: Span, answer: int) -> str:
     assert span.varies is not None
     few = f", judged by {_told(span.varies)}" if span.varies.stretches < BLOCKS else ""
     much = f" by {words.percent(span.varies.part, 1)}" if span.varies.part < _MOST else ""
-    runs = f"{RUNS_DIFFER}; " if span.runs_ns > max(span.sooner_ns, span.later_ns) else ""
+    runs = f"{_runs_differ(span.varies)}; " if span.runs_ns > max(span.sooner_ns, span.later_ns) else ""
     return f"{runs}{_REPEATS[span.varies.what]} varies{much}{few}"
+
+
+def _runs_differ(varies: Varies) -> str:
+    """Return what one recording does not tell."""
+    return f"another recording may take {words.percent(varies.differ, 1)} more or less (assumed; --runs tells)"
 
 
 def _told(varies: Varies) -> str:

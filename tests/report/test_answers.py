@@ -136,6 +136,32 @@ def test_gain(gain, words):
     assert spans.texts(span([], 1_000_000, COMPUTATION, gain=gain), 1_380_000_000) == [TOLD, words]
 
 
+@pytest.mark.parametrize(
+    ("recorded", "runs", "said"),
+    [
+        (1_400_000_000, 30_000_000, "; one recording may show a loss of 10.04 ms to a gain of 50.04 ms"),
+        (1_340_000_000, 30_000_000, ""),
+        (1_380_000_000, 30_000_000, ""),
+        (1_400_000_000, 0, ""),
+    ],
+)
+def test_once(recorded, runs, said):
+    """Of an answer of 1.38 s: where two recordings differ by more than it gains; nothing where nothing changes, or one recording tells."""
+    assert spans.once(span([], 1_500_000, COMPUTATION, runs=runs), recorded, 1_380_000_000) == said
+
+
+@pytest.mark.parametrize(("least", "said"), [(-10_000_000, True), (-11_000_000, False)])
+def test_once__where_the_range_of_the_gain_says_it(least, said):
+    """A recording is between -10 and 50 ms: a gain of -10 to 20 ms is half as wide."""
+    gain = GainBetween(least, 20_000_000, 200, 20_000_000, 20_000_000, 20_000_000, 0, None)
+    told = spans.once(span([], 1_500_000, COMPUTATION, runs=30_000_000, gain=gain), 1_400_000_000, 1_380_000_000)
+    assert bool(told) == said
+
+
+def test_once__range_that_says_nothing():
+    assert spans.once(span([], 690_000_001, COMPUTATION, runs=1), 1_400_000_000, 1_380_000_000) == ""
+
+
 def test_gain__of_too_few():
     """Seven repetitions tell nothing; without runs drawn nothing is said."""
     few = f"{TOLD}, judged by 7 parts of the run; too few repetitions to tell how much the gain varies"

@@ -101,7 +101,7 @@ def _predicted(verdict: Verdict) -> Predicted:
 
 
 def _apart(found: Apart | None) -> records.Apart | None:
-    return records.Apart(found.difference, found.most, found.within) if found else None
+    return records.Apart(found.difference, found.most, found.differ, found.within) if found else None
 
 
 def unasked(comparison: Comparison, other: Unasked) -> records.Unasked:

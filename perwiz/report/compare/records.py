@@ -78,6 +78,8 @@ class Apart(Record):
     """By how much the second lasts longer there."""
     most_ns: Natural
     """By so much two runs of the same differ at most, as far as what repeats in these tells."""
+    differ: Cost
+    """Part by which recordings differ though nothing that repeats tells it: assumed."""
     within: bool
     """Whether the difference is no larger: then chance may be all of it, and nothing need have changed."""
 

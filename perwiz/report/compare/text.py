@@ -13,7 +13,6 @@ from perwiz.report import machine as machines
 from perwiz.report.blocks import Facts
 from perwiz.report.compare.records import Calls, CompareDocument, FurthestCall, OtherCalls, PlaceReason, Reason, Run, Unasked
 from perwiz.whatif.compare.compare import share
-from perwiz.whatif.sure.noise import DIFFER
 
 _CALL = re.compile("e[0-9]+")
 _MUCH = 0.5
@@ -221,7 +220,7 @@ def _chance(comparison: CompareDocument, said: _Words) -> Facts:
     most = f"runs of the same lie up to {words.duration(found.most_ns)} ({words.percent(found.most_ns, whole)}) apart"
     shared = comparison.first.health.shared or comparison.second.health.shared
     more = ", more where processes share processors" if shared else ""
-    apart = f"by what repeats in these, and {words.percent(DIFFER, 1)} between recordings (assumed)"
+    apart = f"by what repeats in these, and {words.percent(found.differ, 1)} between recordings (assumed)"
     told = [f"{'may be all of it' if found.within else 'not all of it'}: {most} {apart}{more}"]
     off = comparison.difference_ns
     if abs(off - found.difference_ns) > found.most_ns or (abs(off) <= found.most_ns) != found.within:

@@ -345,7 +345,8 @@ def _promised(domino: DominoDocument, line: Line) -> str:
     least, most = between(domino, line)
     ends = f", between {least} and {most}" if least else ""
     takes = f"{words.duration(line.head.makespan_ns)}{spans.in_another(line.span, line.head.makespan_ns)}"
-    return f"{_asked(line)}: {gains_of(domino, line)}{ends}; the run then takes {takes}"
+    once = spans.once(line.span, domino.replayed_ns, line.head.makespan_ns)
+    return f"{_asked(line)}: {gains_of(domino, line)}{ends}{once}; the run then takes {takes}"
 
 
 def _asked(line: Line) -> str:

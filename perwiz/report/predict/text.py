@@ -74,7 +74,9 @@ def _answer(predict: PredictDocument) -> Facts:
         change += ", not sure to gain"
     own = predict.predicted_span.alone_ns
     change += "" if own is None else f", {words.duration(own)} {spans.OWN}"
-    change += spans.beside(predict.predicted_span, recorded, predict.predicted_ns) if asked else ""
+    if asked:
+        change += spans.beside(predict.predicted_span, recorded, predict.predicted_ns)
+        change += spans.once(predict.predicted_span, recorded, predict.predicted_ns)
     change = "nothing changes" if asked and _still(predict) else change
     of = blocks.share_notes(predict.shares_of_ns, recorded, predict.part) if asked else []
     of += ["percentages are of the whole run, as the change moves the end of MPI_Init"] if asked and predict.init_moves else []

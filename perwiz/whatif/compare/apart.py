@@ -26,6 +26,8 @@ class Apart:
     """By how much the second lasts longer there."""
     most: int
     """By so much two runs of the same program differ at most, 99 times of 100, as far as what repeats tells."""
+    differ: float
+    """By which part recordings differ, as is assumed."""
 
     @property
     def within(self) -> bool:
@@ -47,7 +49,7 @@ def apart(comparison: Comparison, runs: Sequence[Run]) -> Apart | None:
     one, other = (stop - start for start, stop in parts)
     later = other > one
     ends = [end.most if later == (run is runs[0]) else end.least for run, end in zip(runs, around, strict=True) if end]
-    return Apart(other - one, round(math.hypot(*ends) / math.sqrt(2)))
+    return Apart(other - one, round(math.hypot(*ends) / math.sqrt(2)), max(noise_of(run, draws_of(run)).differ for run in runs))
 
 
 def _around(run: Run) -> Around | None:

@@ -49,10 +49,6 @@ from perwiz.whatif.sure.swept import TOGETHER, Sweeps, passed
 
 DRAWS, FEWEST = 200, 20
 """Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
-DIFFER = 0.02
-"""Part of a run by which another recording of the program takes longer or less, 19 times of 20, though nothing that repeats tells it: a
-core's clock, where memory lies, what else the node does. Assumed, as one recording cannot tell; three of them do (`--runs`).
-"""
 EDGES = 730_000_000
 """A hundred runs tell a deviation to 7 %, which is small beside the 13 % to which thirty parts of one run do."""
 _ROOM = 1 << 19
@@ -133,7 +129,7 @@ class Noise:
     @property
     def differ(self) -> float:
         """By which part another recording takes longer or less, see DIFFER: 0 where nothing repeats, or all that does repeats exactly."""
-        return DIFFER if self.varies is not None and self.varies.relative > 0 else 0.0
+        return self.varies.differ if self.varies is not None and self.varies.relative > 0 else 0.0
 
     @property
     def told(self) -> Noise:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import perwiz
+from build import hand_model
 from kinetos import Rank, hiding, put, two_ranks
 from perwiz.cli import main
 from perwiz.errors import DONE, INCOMPLETE, TraceError, UsageError
@@ -17,6 +18,7 @@ from perwiz.formats.kineto.rank import numbered
 from perwiz.trace import operations, tables
 from perwiz.trace.tied import processors
 from perwiz.whatif.health import health
+from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import computation, devices, instant
 from perwiz.whatif.ranking.change import Asker, NoneThereError
 from perwiz.whatif.ranking.plan import plan
@@ -263,6 +265,20 @@ def test_read__gloo(tmp_path):
     assert calls(trace, 1) == [("thread_idle", 0, 18), ("dist_all_reduce", 18, 80), ("thread_idle", 80, 80)]
     assert (len(trace.collectives), trace.calls.bytes_sent[trace.members.call].tolist()) == (1, [100, 100])
     assert trace.properties["inferred"].endswith("; the process group of 2 operations: taken to be all ranks")
+
+
+@pytest.mark.parametrize(("work", "turns", "gain"), [(20, 1, 6), (2, 0, 2)])
+def test_read__gloo_in_turn(tmp_path, work, turns, gain):
+    """Of two sums of 20 us on two threads, the second asked for behind 20 us of work: without that it begins 6 us sooner, at 37, for two at
+    once share the network: the first is done at 32, and 5 us are between. Behind 2 us of work they are at once as recorded, and stay so.
+    """
+    ranks = [Rank(0), Rank(1)]
+    for one in ranks:
+        one.note("ProfilerStep#0", 0, 120).op("c10d::allreduce_", 10, 5).note("gloo:all_reduce", 12, 20, 2).op("aten::mm", 16, work)
+        one.op("c10d::allreduce_", 18 + work, 5).note("gloo:all_reduce", 23 + work, 20, 3).op("aten::add", 70, 5)
+    trace = read(tmp_path, *ranks)
+    assert (trace.links.kind == tables.EVENT).sum() == 2 * turns
+    assert predict(trace, "scale aten::mm=0", hand_model(), clock="none").gain == gain * 1000
 
 
 @pytest.mark.parametrize(

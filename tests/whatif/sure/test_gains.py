@@ -18,6 +18,7 @@ from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import parts
 from perwiz.whatif.sure.first import Worth
 from perwiz.whatif.sure.noise import Around, noise_of
+from perwiz.whatif.sure.pieces import Varies
 from perwiz.whatif.sure.places import Place, places
 from perwiz.whatif.sure.span import CLEAR, Answer, Answers, Span, answered, clear_ends, paired
 
@@ -220,5 +221,6 @@ def test_few_is_what_the_report_says():
 def test_too_few_repetitions_to_draw_runs(runs, least, most):
     """What repeats puts the answer of 1000 off by 30, and recordings differ by 2 % of the gain of 2000 to it, 40: 50 by both in squares."""
     around = Around(30, 30, runs)
-    told = spans.span(Span(1000 - around.least, 1000 + around.most, around, None, (), ()))
+    varies = Varies("computation", 0.1, 5, 5)
+    told = spans.span(Span(1000 - around.least, 1000 + around.most, around, varies, (), ()))
     assert spans.worth(told, 3000, 1000) == Worth(2000, least, most)

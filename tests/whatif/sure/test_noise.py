@@ -12,6 +12,7 @@ from hypothesis import given
 import build
 from build import Builder, hand_model
 from perwiz.graph.slots import slots
+from perwiz.trace import tables
 from perwiz.whatif.hypotheses.base import apply, parse
 from perwiz.whatif.hypotheses.computation import Speed
 from perwiz.whatif.predict import predict
@@ -68,6 +69,19 @@ def test_around__recordings_differ():
     assert (alike.least, alike.most, alike.runs) == (alike.sooner, alike.later, 0)
     assert around == Around(alike.sooner, alike.later, 100)
     assert (around.least, around.most) == (round(math.hypot(alike.sooner, 100)), round(math.hypot(alike.later, 100)))
+
+
+@pytest.mark.parametrize(("kind", "runs"), [(tables.THREAD, 250), (tables.STREAM, 100)])
+def test_around__collectives_on_processors_differ_more(kind, runs):
+    """Sums of gradients that processors make, as those of Gloo, and those of a device."""
+    b = Builder(1, work=0)
+    other = b.thread(0, kind)
+    for length in (6, 10, 14, 12, 10, 14):
+        b.compute(0, length)
+        b.link("fork", b.barrier()[0], b.call(other, "dist_all_reduce", comm=0))
+    run = replayed(b.trace(), hand_model())
+    noise = noise_of(run)
+    assert noise.around(noise.drawn(run.weighted), 5100, 100).runs == runs
 
 
 def test_around__what_repeats_exactly_does_not_differ():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from perwiz.formats.kineto import names
-from perwiz.formats.kineto.book import Book, idle
+from perwiz.formats.kineto.book import Between, Book, idle
 from perwiz.formats.kineto.comms import RECV, SEND, Ends
 from perwiz.formats.kineto.events import ANNOTATION, DRIVER, OPERATOR, RUNTIME
 from perwiz.formats.kineto.groups import Groups
@@ -157,7 +157,18 @@ class Workers:
         made = self._book.add(0, _START, start[good], start[good], turn=-1)
         self._link(tables.FORK, made, did.before[good])
         self.untied += int((~good).sum())
+        self._in_turn(did, at.location, order[operations.KIND[op[order]] == operations.N_TO_N])
         self._waits(did.end, did.behind)
+
+    def _in_turn(self, did: Between, location: I4, order: I8) -> None:
+        """Tie collectives, given in the order in which they begin, that do not begin before another thread has done the one before.
+
+        Of two at once each would take longer, for they share the network, and the processors that copy and add: together they take as
+        long as one behind the other.
+        """
+        earlier, later = order[:-1], order[1:]
+        apart = (location[earlier] != location[later]) & (did.end[earlier] <= did.begin[later])
+        self._link(tables.EVENT, did.behind[earlier[apart]], did.before[later[apart]])
 
     def _pauses(self, since: I8) -> Mask:
         """Return behind which bounds the first thread is in no operator and no call."""
