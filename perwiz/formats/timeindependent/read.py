@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from perwiz.errors import TraceError
 from perwiz.formats.format import Progress
-from perwiz.formats.source import content
+from perwiz.formats.source import Source
 from perwiz.formats.timeindependent import files
 from perwiz.formats.timeindependent.actions import MOST_RANKS, NO_CALL, POSTS, TESTS, WAITS, WAITS_ALL, Action, Line, action
 from perwiz.formats.timeindependent.platform import Platform
@@ -24,7 +25,6 @@ from perwiz.words import shown
 
 _LONGEST = 2.0**60
 """ns."""
-_LARGEST_FILE, _WHAT = 1 << 33, "a file of actions"
 _TEST_NS = 100_000
 """What SMPI lets a test take at least (smpi/test)."""
 _COLUMNS = {
@@ -55,39 +55,55 @@ def read(entry: str, platform: Platform, progress: Progress | None = None) -> Tr
 
 def _lines(entry: str, progress: Progress | None) -> _Lines:
     numbers: dict[bytes, int] = {}
+    distinct: list[bytes] = []
     places: list[str] = []
     found: list[I4] = [np.empty(0, "i4")]
-    done = 0
+    before = 0
     for path in files.parts(entry):
-        text = content(path, _LARGEST_FILE, _WHAT)
-        rows = text.split(b"\n")
-        for row in dict.fromkeys(rows):
-            if row not in numbers:
-                numbers[row] = len(numbers)
-                places.append(path)
-        found.append(np.fromiter(map(numbers.__getitem__, rows), "i4", len(rows)))
-        done += len(text)
-        if progress:
-            progress(done, 0)
-    number = np.concatenate(found)
-    silent = np.array([not row.strip() or row.lstrip().startswith(b"#") for row in numbers], bool)
-    return _Lines(list(numbers), places, number[~silent[number]] if len(number) else number)
+        done = 0
+        for text in _texts(path):
+            rows = text.split(b"\n")
+            for row in dict.fromkeys(rows):
+                if row not in numbers:
+                    numbers[row] = len(distinct) if _says(row) else NONE
+                    if _says(row):
+                        distinct.append(row)
+                        places.append(path)
+            number = np.fromiter(map(numbers.__getitem__, rows), "i4", len(rows))
+            found.append(number[number != NONE])
+            done += len(text)
+            if progress:
+                progress(before + done, 0)
+        before += done
+    return _Lines(distinct, places, np.concatenate(found))
+
+
+def _texts(path: str) -> Iterator[bytes]:
+    """Yield a file of actions in pieces of whole lines. Raises TraceError if it cannot be read, or its packing is damaged."""
+    with Source(path) as source:
+        yield from source.chunks()
+        if source.cut_off:
+            raise TraceError(f"{path}: packed data is damaged or cut off, must be whole")
+
+
+def _says(line: bytes) -> bool:
+    """Return whether a line is neither empty nor a comment."""
+    return line.strip()[:1] not in (b"", b"#")
 
 
 def _parsed(entry: str, lines: _Lines) -> list[Action]:
-    """Return the action of each distinct line; of one that says nothing one without meaning."""
-    used = np.unique(lines.number)
-    if not len(used):
+    """Return the action of each distinct line."""
+    said = lines.distinct
+    if not said:
         raise TraceError(f"{entry}: no action, must have some")
-    said = [lines.distinct[row] for row in used.tolist()]
-    ranks = [_rank(lines, row, text) for row, text in zip(used.tolist(), said, strict=True)]
+    ranks = [_rank(lines, row, text) for row, text in enumerate(said)]
     count = max(ranks) + 1
     heads = [text.split()[1:3] for text in said]
     default = 8 if any(head and head[0] == b"init" and len(head) > 1 for head in heads) else 1
-    out = [Action(0)] * len(lines.distinct)
-    for row, text, rank in zip(used.tolist(), said, ranks, strict=True):
+    out = list[Action]()
+    for row, (text, rank) in enumerate(zip(said, ranks, strict=True)):
         try:
-            out[row] = action(Line("", text, count, default), rank)
+            out.append(action(Line("", text, count, default), rank))
         except TraceError as error:
             raise TraceError(f"{_place(lines, row)}{error}") from None
     return out
@@ -103,9 +119,13 @@ def _rank(lines: _Lines, row: int, text: bytes) -> int:
 
 def _place(lines: _Lines, row: int) -> str:
     """Return `file:line` of the first occurrence of a distinct line."""
-    path, text = lines.place[row], lines.distinct[row]
-    number = content(path, _LARGEST_FILE, _WHAT).split(b"\n").index(text) + 1
-    return f"{path}:{number}"
+    path, text, before = lines.place[row], lines.distinct[row], 0
+    for piece in _texts(path):
+        rows = piece.split(b"\n")
+        if text in rows:
+            return f"{path}:{before + rows.index(text) + 1}"
+        before += len(rows) - 1
+    raise TraceError(f"{path}: became another file while it was read")
 
 
 class _Builder:

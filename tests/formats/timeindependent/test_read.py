@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -133,6 +134,24 @@ def test_files__packed_and_cut_off(tmp_path):
     with pytest.raises(TraceError) as refused:
         files.read(str(tmp_path / "one.txt.gz"))
     assert str(refused.value) == f"{tmp_path}/one.txt.gz: packed data is damaged or cut off, must be whole"
+
+
+@pytest.mark.slow
+def test_empty_lines_take_no_memory(tmp_path):
+    """Two actions with eight million empty lines between them, 8 kB packed; what is wrong behind them has its line."""
+    (tmp_path / "p.xml").write_text(small.CLUSTER, encoding="utf-8")
+    bomb = tmp_path / "bomb.txt.gz"
+    bomb.write_bytes(gzip.compress(b"0 init\n" + b"\n" * 8_000_000 + b"1 init\n"))
+    tracemalloc.start()
+    try:
+        assert len(files.read(str(bomb)).calls) == 2
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+    bomb.write_bytes(gzip.compress(b"0 init\n" + b"\n" * 2_000_000 + b"1 nothing\n"))
+    with pytest.raises(TraceError) as refused:
+        files.read(str(bomb))
+    assert str(refused.value).startswith(f"{bomb}:2000002: ")
 
 
 def test_files__standard_input_is_refused(monkeypatch):
