@@ -7,6 +7,7 @@ from typing import Protocol
 
 from perwiz import words
 from perwiz.report import spans
+from perwiz.report.blocks import negligible
 from perwiz.report.domino.records import Change, DominoDocument, HotSpot, Line, Ranked, Worth
 from perwiz.report.records import Span
 
@@ -43,9 +44,11 @@ def parts_of(line: Line) -> list[Ranked]:
 
 
 def if_shared(domino: DominoDocument, line: Line) -> str:
-    """Return what it gains to share with the others what a slow process has more of, of a line that says so; empty of others."""
+    """Return what it gains to share with the others what a slow process has more of, of a line that says so; empty of others, and if it
+    gains hardly anything.
+    """
     shared = next((row for row in (*line.more, *line.includes) if row.kind == "balance"), None)
-    if line.head.kind != "slowest" or shared is None:
+    if line.head.kind != "slowest" or shared is None or negligible(shared.gain_ns, domino.shares_of_ns):
         return ""
     gain = f"{words.duration(shared.gain_ns)} ({words.percent(shared.gain_ns, domino.shares_of_ns)})"
     return f"if it has more work than others, sharing that gains {gain}: {shown(shared)}"

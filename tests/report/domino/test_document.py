@@ -160,6 +160,8 @@ def test_slow_process__what_sharing_its_work_gains():
     slow = replace(even, head=replace(even.head, kind="slowest"), includes=[even.head], more=[])
     assert if_shared(block, slow) == "if it has more work than others, sharing that gains 200 ns (33.3 %): --balance-time all"
     assert if_shared(block, replace(slow, includes=[])) == ""
+    block.shares_of_ns = 200_001  # of which a thousandth is more
+    assert if_shared(block, slow) == ""
 
 
 def test_text__by_hand():
