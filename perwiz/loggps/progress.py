@@ -16,11 +16,11 @@ from perwiz.kernels.names import FREE
 from perwiz.loggps.keys import ALL_PAIRS
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, U1, Mask
 from perwiz.trace.operations import PROGRESSES
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import Part
-from perwiz.trace.tables import NONE
+from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 
 _SCALE = 2
@@ -70,14 +70,15 @@ def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | No
     """Return the same; of a part of a trace for the messages that are received there."""
     table, times = trace.messages, timeline.calls
     seen = _seen(trace, timeline)
-    receiver, least, calls = trace.calls.location[table.receive_done], seen.least, seen.calls
+    receiver, calls = trace.calls.location[table.receive_done], seen.calls
     messages = sent(trace, model, np.arange(len(table)), size)
     in_place = model.is_in_place(messages)
     otherwise = _otherwise(trace, model, messages, recorded)
     there = times.enter[table.send] + model.request(messages)
     there = np.where(in_place, there, np.maximum(there, times.enter[table.receive]))
     within = np.minimum(calls.first_left_after(receiver, there), len(calls.row) - 1)
-    stays = (calls.location[within] == receiver) & (calls.enter[within] <= there) & (calls.leave[within] - there >= least)
+    enter, leave = (side[calls.row[within]] for side in (times.enter, times.leave))
+    stays = (calls.location[within] == receiver) & (enter <= there) & (leave - there >= seen.least.waits)
     last = trace.share.most(int(times.leave[trace.share.calls].max(initial=0)))
     done = np.where(table.send_done == NONE, last, times.leave[table.send_done])
     mover = np.where(stays, calls.row[within], _came_back(trace, seen, receiver, there, done))
@@ -91,10 +92,9 @@ def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | No
 class _Seen:
     """What tells of a recording which calls let its messages move, whatever a model says."""
 
-    least: I8
-    """From what length on a wait of its receiver is seen, ns per message."""
-    calls: Progressing
-    back: I8
+    least: Visible
+    calls: Letting
+    back: I4
     """Of these calls the positions of those with which a process comes back from computing."""
     before: I4
     """How many of those there are before each of these calls, and before the end."""
@@ -105,14 +105,14 @@ class _Seen:
 @remembered(1)
 def _seen(trace: Trace, timeline: Timeline) -> _Seen:
     table, least = trace.messages, visible_waits(trace, timeline)
-    shortest = trace.share.least(int(least.min(initial=FREE)))
-    calls = progressing(trace, timeline, shortest)
+    shortest = trace.share.least(int(least.waits.min(initial=FREE)))
+    found = progressing(trace, timeline, shortest)
     waits = np.bincount(table.send_done[table.send_done != NONE], minlength=len(trace.calls))
     waits += np.bincount(table.receive_done, minlength=len(trace.calls))
-    comes = calls.outside >= shortest
+    comes = found.outside >= shortest
     before = np.append(np.int32(0), comes.cumsum(dtype="i4"))
     alone = trace.share.told_by_senders((table.send_done != NONE) & (waits[table.send_done] == 1))
-    return _Seen(least, calls, np.flatnonzero(comes), before, alone)
+    return _Seen(least, found.calls, np.flatnonzero(comes).astype("i4"), before, alone)
 
 
 def _otherwise(trace: Trace, model: Model, messages: Sent, recorded: Model | None) -> Mask:
@@ -126,7 +126,7 @@ def _otherwise(trace: Trace, model: Model, messages: Sent, recorded: Model | Non
     return other | (model.is_in_place(messages) != recorded.is_in_place(before))
 
 
-def _first(calls: Progressing, receiver: I4, there: I8) -> I8:
+def _first(calls: Letting, receiver: I4, there: I8) -> I8:
     """Return the first call that each of some receivers leaves after its message is there, -1 if there is none."""
     row = np.minimum(calls.first_left_after(receiver, there), len(calls.row) - 1)
     return np.where((calls.location[row] == receiver) & (calls.leave[row] > there), calls.row[row], NONE)
@@ -146,21 +146,25 @@ def _came_back(trace: Trace, seen: _Seen, receiver: I4, there: I8, done: I8) -> 
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Progressing:
+class Letting:
     """The calls that let messages of their process move, in the order of rows: those that wait, test or probe, no others."""
 
-    row: I8
+    times: Times
+    """Of all calls."""
+    row: I4
     location: I4
-    enter: I8
-    """ns."""
-    leave: I8
-    outside: I8
-    """How long the location was last outside of any calls for as long as a wait is seen, since the one before; if it was not, the longest
-    that it was, ns. FREE before its first call."""
-    back: I8
-    """When that ended, ns."""
     first: I8
     """Per location: the position of its first, and one more."""
+
+    @property
+    def enter(self) -> I8:
+        """When each is entered, ns."""
+        return self.times.enter[self.row]
+
+    @property
+    def leave(self) -> I8:
+        """When each is left, ns."""
+        return self.times.leave[self.row]
 
     def first_entered_after(self, location: I4, time: I8) -> I8:
         """Return the position of the first of them that each of some locations enters later than a time.
@@ -174,6 +178,18 @@ class Progressing:
         return first_after(self.first, self.leave, location, time)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Progressing:
+    """The calls that let messages of their process move, and how long it computed before; arrays as long."""
+
+    calls: Letting
+    outside: I8
+    """How long the location was last outside of any calls for as long as a wait is seen, since the one before; if it was not, the longest
+    that it was, ns. FREE before its first call."""
+    back: I8
+    """When that ended, ns."""
+
+
 def progressing(trace: Trace, timeline: Timeline, least: int) -> Progressing:
     """Return the calls of a trace that let messages move; those that complete a receive do, whatever they are.
 
@@ -185,28 +201,43 @@ def progressing(trace: Trace, timeline: Timeline, least: int) -> Progressing:
     times, location = timeline.calls, trace.calls.location
     lets = PROGRESSES[trace.calls.op]
     lets[trace.messages.receive_done] = True
-    row = np.flatnonzero(lets)
+    row = np.flatnonzero(lets).astype("i4")
     outside = np.full(len(location), FREE)
     outside[1:] = np.where(location[1:] == location[:-1], times.enter[1:] - times.leave[:-1], FREE)
     last = np.empty(len(row), "i8")
     kernel.came_back(location, lets.view("u1"), np.where(outside < FREE, outside, 0), least, last)
     first = np.append(0, np.cumsum(np.bincount(location[row], minlength=len(trace.locations))))
-    return Progressing(row, location[row], times.enter[row], times.leave[row], outside[last], times.enter[last], first)
+    return Progressing(Letting(times, row, location[row], first), outside[last], times.enter[last])
 
 
-def visible_waits(trace: Trace, timeline: Timeline) -> I8:
-    """Return from what length on a wait for a process is told from what messages cost, ns per message.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Visible:
+    """From what length on a wait for a process is told from what messages cost."""
+
+    pairs: U1
+    """Class of pairs of each message."""
+    least: I8
+    """Of each class, ns."""
+
+    @property
+    def waits(self) -> I8:
+        """Of each message, ns."""
+        return self.least[self.pairs]
+
+
+def visible_waits(trace: Trace, timeline: Timeline) -> Visible:
+    """Return from what length on a wait of the receiver of each message is seen.
 
     A multiple of what short receipts of its class of pairs last once the message and the receiver are there.
     """
     table, times, location = trace.messages, timeline.calls, trace.calls.location
     pairs = distance(trace.locations, location[table.send], location[table.receive_done])
     lasts = times.leave[table.receive_done] - np.maximum(times.enter[table.receive_done], times.enter[table.send])
-    out, here, share = np.ones(len(table), "i8"), np.zeros(len(table), bool), trace.share
+    least, here, share = np.ones(ALL_PAIRS + 1, "i8"), np.zeros(len(table), bool), trace.share
     here[share.messages] = True
     for pair in np.flatnonzero(share.reduced(np.bincount(pairs, minlength=ALL_PAIRS + 1), "sum")).tolist():
-        out[pairs == pair] = max(1, int(_SCALE * share.quantile(lasts[here & (pairs == pair)], SHORT)))
-    return out
+        least[pair] = max(1, int(_SCALE * share.quantile(lasts[here & (pairs == pair)], SHORT)))
+    return Visible(pairs, least)
 
 
 def first_after(first: I8, column: I8, location: I4, time: I8) -> I8:

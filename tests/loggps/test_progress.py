@@ -87,9 +87,9 @@ def test_calls_that_let_move():
     """Rank 0's Isend and rank 1's Irecv do not; rank 1 computes before each of its others, 0 a little."""
     trace = computing(150).trace()
     inside = progressing(trace, trace.timeline, 80)
-    assert inside.row.tolist() == [1, 3, 4]
+    assert inside.calls.row.tolist() == [1, 3, 4]
     assert (inside.outside.tolist(), inside.back.tolist()) == ([10, 4990, 4990], [120, 5000, 10_000])
-    assert visible_waits(trace, trace.timeline).tolist() == [80]
+    assert visible_waits(trace, trace.timeline).waits.tolist() == [80]
 
 
 def test_calls_that_let_move__the_last_time_outside():
@@ -102,9 +102,9 @@ def test_calls_that_let_move__the_last_time_outside():
     trace = b.trace()
     for least, outside, back in ((100, 90, 100), (20, 90, 100), (10, 10, 120)):
         inside = progressing(trace, trace.timeline, least)
-        assert (inside.row.tolist(), inside.outside.tolist()[2], inside.back.tolist()[2]) == ([0, 1, 3], outside, back)
+        assert (inside.calls.row.tolist(), inside.outside.tolist()[2], inside.back.tolist()[2]) == ([0, 1, 3], outside, back)
     unknown = dataclasses.replace(trace.calls, op=np.zeros(4, "u2"))
-    assert progressing(dataclasses.replace(trace, calls=unknown), trace.timeline, 1).row.tolist() == [3]
+    assert progressing(dataclasses.replace(trace, calls=unknown), trace.timeline, 1).calls.row.tolist() == [3]
 
 
 def test_posting_lets_nothing_move():

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from perwiz.clock.latency import distance
 from perwiz.kernels.names import FREE, SAME
 from perwiz.loggps.pairs import SENDS_OF
-from perwiz.loggps.progress import Progressing, progressing, visible_waits
+from perwiz.loggps.progress import Letting, Progressing, progressing, visible_waits
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE, STANDARD
@@ -126,19 +126,19 @@ def senders(trace: Trace) -> Senders:
     row = np.flatnonzero((table.mode == STANDARD) & (pairs != SAME) & (table.send_done != NONE) & (table.receive >= 0))
     mine = trace.share.has(calls.location[table.receive_done[row]])
     here = _Table(trace.share, row, len(table), slice(None) if mine.all() else np.flatnonzero(mine))
-    every = _waits(trace, row, visible_waits(trace, trace.timeline)[row])
+    every = _waits(trace, row, visible_waits(trace, trace.timeline).waits[row])
     row, waits = row[here.received], dataclasses.replace(every.take(here.received), tested=here.by_senders(every.tested))
     posted, receiver, sent = times.enter[table.receive[row]], calls.location[table.receive_done[row]], waits.sent
     late = posted - sent >= waits.least
-    inside = progressing(trace, trace.timeline, waits.shortest)
-    call = _came_back(inside, receiver, waits)
-    back, outside = inside.enter[call], np.where(inside.outside[call] < FREE, inside.outside[call], 0)
+    found = progressing(trace, trace.timeline, waits.shortest)
+    inside, call = found.calls, _came_back(found, receiver, waits)
+    back, outside = inside.enter[call], np.where(found.outside[call] < FREE, found.outside[call], 0)
     ready = _next_entered(inside, receiver, posted)
     last = _last_cause(trace, every, here.by_receivers(back), here.by_receivers(ready))
     last = _Last(*(here.by_senders(column) for column in last))
     returned = _held_until(waits, back, last) & (outside >= _WELL * (back - waits.asked))
     before = late & returned & (posted - waits.done >= waits.least)
-    moved = returned & (inside.back[call] - np.maximum(sent, posted) >= waits.least)
+    moved = returned & (found.back[call] - np.maximum(sent, posted) >= waits.least)
     kept = late & ~moved & (_held_until(waits, ready, last) | (returned & (waits.done >= posted)))
     held = late & (kept | moved)
     usual = _delay(trace.share, (waits.done - np.where(moved, back, ready))[held])
@@ -176,7 +176,7 @@ def _tested(trace: Trace, send: I4) -> I8:
     return np.where(alone, last, -FREE)[send]
 
 
-def _next_entered(inside: Progressing, location: I4, time: I8) -> I8:
+def _next_entered(inside: Letting, location: I4, time: I8) -> I8:
     """Return when each of some locations next enters a call that lets messages move, ns, or the time itself if it is in one; else FREE.
 
     calls of the location     10 to 20, 50 to 60
@@ -188,8 +188,8 @@ def _next_entered(inside: Progressing, location: I4, time: I8) -> I8:
     return np.where(there, np.maximum(np.append(inside.enter, FREE)[call], time), FREE)
 
 
-def _came_back(inside: Progressing, location: I4, waits: _Waits) -> I8:
-    """Return with which call, a position in `inside`, each of some receivers last came back to MPI before its sender was let go.
+def _came_back(found: Progressing, location: I4, waits: _Waits) -> I8:
+    """Return with which call that lets messages move, by its position, each of some receivers last came back before its sender was let go.
 
     That is one before which it was outside of calls for as long as a wait is seen, else its first.
 
@@ -197,8 +197,8 @@ def _came_back(inside: Progressing, location: I4, waits: _Waits) -> I8:
         let go                    15  55  95, least 5
         came back at              10  50  50
     """
-    last = np.maximum.accumulate(np.where(inside.outside >= waits.shortest, np.arange(len(inside.row)), 0))
-    return last[np.maximum(inside.first_entered_after(location, waits.done) - 1, inside.first[location])]
+    last = np.maximum.accumulate(np.where(found.outside >= waits.shortest, np.arange(len(found.outside)), 0))
+    return last[np.maximum(found.calls.first_entered_after(location, waits.done) - 1, found.calls.first[location])]
 
 
 def _delay(share: Share, delays: I8) -> float:
@@ -206,7 +206,7 @@ def _delay(share: Share, delays: I8) -> float:
     return share.quantile(delays, _USUAL) if share.any(len(delays)) else 0.0
 
 
-def _waited(inside: Progressing, location: I4, time: I8, waits: _Waits) -> I8:
+def _waited(inside: Letting, location: I4, time: I8, waits: _Waits) -> I8:
     """Return how long each of some locations was in calls that let messages move until a time, ns, but for what all have in common.
 
     Calls that are shorter than any wait that is seen do not count: one that finds all it needs may return without letting anything move.

@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.graph.build import probes
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, Mask
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.wildcards import CHOOSING, found_by, possible
@@ -31,7 +31,7 @@ class Choices:
     """Location that its receive asks for, or ANY."""
     tag: I4
     """Tag that its receive asks for, or ANY."""
-    probe: I8
+    probe: I4
     """Blocking probe that finds it, row of calls, or NONE."""
 
 
@@ -39,7 +39,7 @@ def choices(trace: Trace) -> Choices:
     """Return how messages are matched anew. Where the trace does not tell which receives are wildcards, those that may have been are."""
     calls, table = trace.calls, trace.messages
     peer, tag = (np.where(_RECEIVES[calls.op], column, NONE)[table.receive] for column in (calls.peer, calls.tag))
-    found = np.full(len(table), NONE)
+    found = np.full(len(table), NONE, "i4")
     probe, message = probes(trace)
     asks = (calls.peer[probe] == ANY) | (calls.tag[probe] == ANY)
     probe, message = probe[asks], message[asks]
