@@ -37,11 +37,10 @@ def place(
     stretch: cython.const[cython.int][::1],
     more: cython.const[cython.float][::1],
     share: cython.const[cython.float][::1],
-    row: cython.int[::1],
     later: cython.float[::1],
     part: cython.float[::1],
 ) -> None:
-    """Write per listed vertex what `sweep` takes: the `stretch`, `more` and `share` of the vertex that it is in the `recorded` run.
+    """Write per listed vertex what `sweep` takes: the `more` and `share` of the vertex that it is in the `recorded` run, if that is drawn.
 
     They are in proportion to the weight of the first edge into it, which was `whole` then, ns; if `bounded` not more than recorded. Where
     that was 0 nothing is later.
@@ -50,7 +49,6 @@ def place(
         for i in range(len(vertex)):
             v = vertex[i]
             p = recorded[i]
-            row[v] = stretch[p]
             if stretch[p] >= 0 and whole[p] != 0:
                 w: cython.double = weight[start[v]]
                 scale: cython.double = w / max(whole[p], 1)

@@ -52,6 +52,11 @@ def element(kind: Any) -> Any:
     return next(iter(get_args(last)), last)
 
 
+def shortest(numbers: Ints) -> Ints:
+    """Return numbers from 0 on in the narrowest unsigned integers that hold them all: 0 7 300 in 16 bits each."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
 def chunks(rows: int) -> Iterator[slice]:
     """Yield slices that together are so many rows, for work on columns with small intermediate arrays, which stay in the cache."""
     for begin in range(0, rows, _CHUNK):

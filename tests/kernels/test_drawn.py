@@ -86,9 +86,9 @@ def test_place__worked_by_hand():
     vertex, piece, stretch = np.array([1, 2, 3], "i4"), np.array([1, 0, 2], "i4"), np.array([4, 5, 6], "i4")
     more, share = np.array([1, 2, 3], "f4"), np.array([5, 6, 7], "f4")
     for bounded, three, two in ((False, 3, 2), (True, 1, 1)):
-        row, later, part = np.full(4, -1, "i4"), np.zeros(4, "f4"), np.zeros(4, "f4")
-        drawn.place(start, weight, vertex, piece, bounded, whole, stretch, more, share, row, later, part)
-        assert (row.tolist(), later.tolist(), part.tolist()) == ([-1, 5, 4, 6], [0, 2 * three, 0, 3 * two], [0, 6 * three, 0, 7 * two])
+        later, part = np.zeros(4, "f4"), np.zeros(4, "f4")
+        drawn.place(start, weight, vertex, piece, bounded, whole, stretch, more, share, later, part)
+        assert (later.tolist(), part.tolist()) == ([0, 2 * three, 0, 3 * two], [0, 6 * three, 0, 7 * two])
 
 
 def test_unchanged__worked_by_hand():
@@ -100,7 +100,7 @@ def test_unchanged__worked_by_hand():
 
 
 def test_place__not_drawn():
-    row, later, vertex, piece = np.full(2, -1, "i4"), np.zeros(2, "f4"), np.ones(1, "i4"), np.zeros(1, "i4")
+    later, vertex, piece = np.zeros(2, "f4"), np.ones(1, "i4"), np.zeros(1, "i4")
     one, none, start = np.ones(1, "f4"), np.full(1, -1, "i4"), np.array([0, 0, 1], "i4")
-    drawn.place(start, np.array([9]), vertex, piece, False, np.ones(1, "i8"), none, one, one, row, later, later)
-    assert (row.tolist(), later.tolist()) == ([-1, -1], [0, 0])
+    drawn.place(start, np.array([9]), vertex, piece, False, np.ones(1, "i8"), none, one, one, later, later)
+    assert later.tolist() == [0, 0]

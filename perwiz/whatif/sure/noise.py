@@ -43,7 +43,7 @@ from perwiz.trace.tables import NONE
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import LEAST
-from perwiz.whatif.sure.pieces import ANY, Varies, found_pieces, vertices
+from perwiz.whatif.sure.pieces import ANY, Varies, Whole, found_pieces, vertices
 from perwiz.whatif.sure.stretches import Stretches, mixed
 from perwiz.whatif.sure.swept import TOGETHER, Sweeps, passed
 
@@ -188,16 +188,17 @@ class Noise:
         graph, calls = weighted.graph, len(weighted.trace.calls)
         if graph is self.graph and self._unchanged(weighted):
             return self.stretch, self.more, self.share
-        row, (more, share) = np.full(graph.vertices, NONE, "i4"), np.zeros((2, graph.vertices), "f4")
+        more, share = np.zeros((2, graph.vertices), "f4")
 
         def place(vertex: I4, recorded: I4, bounded: bool) -> None:
             known = self.whole, self.stretch, self.more, self.share
-            kernel.place(graph.start, weighted.weight, vertex, recorded, bounded, *known, row, more, share)
+            kernel.place(graph.start, weighted.weight, vertex, recorded, bounded, *known, more, share)
 
         def place_calls(some: slice) -> None:
             recorded = some if order is None else order[some]
-            place(graph.entered[some], self.graph.entered[recorded], False)
-            place(graph.returned[some], self.graph.returned[recorded], True)
+            for side, before, bounded in ((graph.entered, self.graph.entered, False), (graph.returned, self.graph.returned, True)):
+                row[side[some]] = self.stretch[before[recorded]]
+                place(side[some], before[recorded], bounded)
 
         def place_drawn(some: slice) -> None:
             vertex = (some.start + np.flatnonzero(self.stretch[some] >= 0)).astype("i4")
@@ -207,8 +208,10 @@ class Noise:
 
         if graph is self.graph and not isinstance(weighted, Reordered):
             map_threads(place_drawn, chunks(graph.vertices), thread_count(graph.vertices))
-            return row, more, share
+            return self.stretch, more, share
         order: I8 | None = np.argsort(weighted.call) if isinstance(weighted, Reordered) else None
+        row = np.full(graph.vertices, NONE, "i4")
+        row[graph.ended] = self.stretch[self.graph.ended]
         place(graph.ended, self.graph.ended, False)
         map_threads(place_calls, chunks(calls), thread_count(calls))
         return row, more, share
@@ -296,7 +299,7 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     return dataclasses.replace(noise, whole=whole)
 
 
-def _noise(run: Run, iterations: Iterations | None) -> tuple[Noise, I8]:
+def _noise(run: Run, iterations: Iterations | None) -> tuple[Noise, Whole]:
     """Return the noise of a run without the `whole` of its vertices, and that of its pieces."""
     found = found_pieces(run, iterations)
     give_back(run.graph.edges)

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from perwiz.trace.arrays import F8, I4, I8, Mask, Rows, chunks
+from perwiz.trace.arrays import F8, I4, I8, Ints, Mask, Rows, chunks, shortest
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.tables import NONE
@@ -37,7 +37,7 @@ class Parts:
     number: int
     block: int
     """So many in a row are drawn together."""
-    of: I4
+    of: Ints
     """Per piece of a run: its part, outside of all the nearest; all 0 if there are no iterations."""
     inside: Mask
     """Per piece of a run: whether it is in an iteration."""
@@ -45,14 +45,14 @@ class Parts:
     """Of the program, 0 if it has none."""
 
 
-def parts_of(trace: Trace, process: I4, varied: Rows, pools: int, found: Iterations) -> Parts:
+def parts_of(trace: Trace, process: Ints, varied: Rows, pools: int, found: Iterations) -> Parts:
     """Return the parts of a run, given per piece of a run its location and how much longer than usual it took, ns; of so many pools.
 
     Fewer than FEW iterations are none. `found` are those of the trace.
     """
     many, rows = len(found), len(process)
     if many < FEW:
-        return Parts(BLOCKS, 1, np.zeros(rows, "i4"), np.zeros(rows, bool), many)
+        return Parts(BLOCKS, 1, np.zeros(rows, "u1"), np.zeros(rows, bool), many)
     of, inside = _iteration(found, trace)
     low, end, _ = trace.share.locations.indices(len(trace.locations))
     longer = np.zeros((end - low, many))
@@ -62,7 +62,7 @@ def parts_of(trace: Trace, process: I4, varied: Rows, pools: int, found: Iterati
     number = min(many, max(CELLS // max(pools, 1), BLOCKS))
     block = max(round(block_length(longer, trace.share) * number / many), 1)
     number_of = np.arange(many) * number // many
-    return Parts(number, block, number_of.astype("i4")[of], inside, many)
+    return Parts(number, block, shortest(number_of)[of], inside, many)
 
 
 def _iteration(found: Iterations, trace: Trace) -> tuple[I4, Mask]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from perwiz.loggps.weigh import work
 from perwiz.trace import operations
-from perwiz.trace.arrays import F8, I4, I8, U8, Mask, chunks
+from perwiz.trace.arrays import F8, I4, I8, U8, Ints, Mask, chunks, shortest
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.resources import give_back
 from perwiz.trace.spread.share import Share
@@ -63,18 +63,28 @@ class Varies:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Length:
-    """How much of each piece the model does not explain, ns: of computation, and behind it of what calls work; made some at a time."""
+    """How much of each piece the model does not explain, ns: of computation, and behind it of what calls work."""
 
-    whole: I8
-    """Per piece, ns, as recorded."""
-    explained: I8
-    """Per call, ns."""
+    of: I8
 
     def __getitem__(self, some: slice) -> F8:
-        out, gaps = self.whole[some].astype("f8"), len(self.whole) - len(self.explained)
-        calls = out[max(gaps - some.start, 0) :]
-        calls -= self.explained[max(some.start - gaps, 0) :][: len(calls)]
-        np.maximum(calls, 0, out=calls)
+        return self.of[some].astype("f8")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Whole:
+    """How long each piece took, ns, as recorded: made some at a time of the weights of a run."""
+
+    run: Run
+    length: I8
+    """Per piece: of computation it is as long."""
+    gaps: int
+    """How many of them compute."""
+
+    def __getitem__(self, some: slice) -> I8:
+        out, graph = self.length[some].copy(), self.run.graph
+        calls = slice(max(some.start - self.gaps, 0), max(some.start + len(out) - self.gaps, 0))
+        out[len(out) - (calls.stop - calls.start) :] = self.run.weighted.weight[graph.start[graph.returned[calls]]]
         return out
 
 
@@ -94,7 +104,7 @@ class _OfGroup:
 class Pieces:
     """The pieces of a run, in the order of `vertices`, and how long they usually are."""
 
-    whole: I8
+    whole: Whole
     length: _Length
     usual: _OfGroup
     """ns, 0 if it is not repeated often enough."""
@@ -106,7 +116,7 @@ class Pieces:
     """How many of them compute."""
 
     def __len__(self) -> int:
-        return len(self.whole)
+        return len(self.told)
 
     def computes(self, some: slice) -> Mask:
         """Return which of some pieces are computation."""
@@ -167,23 +177,24 @@ class Found:
 def found_pieces(run: Run, iterations: Iterations | None) -> Found:
     """Return what repeats in a run."""
     trace, process = run.trace, _processes(run.trace)
-    whole, gaps = _whole(run), len(process) - len(trace.calls)
+    length, gaps = np.empty(len(process), "i8"), len(process) - len(trace.calls)
+    length[:gaps] = lengths(trace)
     here = trace.share.has(process)
     here[gaps + _idle_to_the_end(trace)] = False
-    its, same = repeating(trace, whole[:gaps], here, iterations)
-    give_back(len(whole))
-    pieces = _pieces(run, same, whole, here)
-    give_back(len(whole))
+    its, same = repeating(trace, length[:gaps], here, iterations)
+    give_back(len(length))
+    pieces = _pieces(run, same, length, here)
+    give_back(len(length))
     any_, common = _of_any(pieces, process, trace)
     stretches, stretch, varies = _stretches(pieces, process, same, its, trace)
     del process, same
     seldom = np.flatnonzero(here[:gaps] & (stretch[:gaps] < 0)) if len(any_) else np.zeros(0, "i8")
     stretch[seldom] = len(stretches.times) + np.arange(len(seldom))
     last = last_calls(its, varies.stretches if varies and varies.iterations else 0, trace)
-    return Found(pieces, stretches, stretch, _keys(trace, whole, seldom), any_, common, varies, last)
+    return Found(pieces, stretches, stretch, _keys(trace, length, seldom), any_, common, varies, last)
 
 
-def _stretches(pieces: Pieces, process: I4, same: Same, its: Iterations, trace: Trace) -> tuple[Stretches, I4, Varies | None]:
+def _stretches(pieces: Pieces, process: Ints, same: Same, its: Iterations, trace: Trace) -> tuple[Stretches, I4, Varies | None]:
     """Return the stretches, which one each piece is in, and what varies most, given the location of each piece and what is the same."""
     parts = parts_of(trace, process, _Longer(pieces), same.kinds * len(trace.locations), its)
     stretches, stretch = stretches_of(same.like, process, pieces.told, pieces.length, pieces.usual, parts)
@@ -191,20 +202,19 @@ def _stretches(pieces: Pieces, process: I4, same: Same, its: Iterations, trace: 
     return stretches, stretch, _varies(pieces, process, stretches, stretch, parts, trace)
 
 
-def _whole(run: Run) -> I8:
-    """Return how long each piece of a run took, ns."""
-    graph, gaps = run.graph, len(run.trace.calls) + len(run.trace.locations)
-    out = np.empty(gaps + len(run.trace.calls), "i8")
-    out[:gaps] = lengths(run.trace)
-    for some in chunks(len(run.trace.calls)):
-        out[gaps:][some] = run.weighted.weight[graph.start[graph.returned[some]]]
-    return out
+def _unexplained(run: Run, whole: Whole) -> None:
+    """Fill in how much of what each call took the model does not explain, ns."""
+    explained = work(run.trace, run.weighted.model)
+    for some in chunks(len(explained)):
+        rows = slice(whole.gaps + some.start, whole.gaps + some.stop)
+        np.maximum(whole[rows] - explained[some], 0, out=whole.length[rows])
 
 
-def _pieces(run: Run, same: Same, whole: I8, here: Mask) -> Pieces:
-    """Return the pieces of a run, given what is the same, how long each took, ns, and what is here."""
-    trace, gaps = run.trace, len(whole) - len(run.trace.calls)
-    length = _Length(whole, work(trace, run.weighted.model))
+def _pieces(run: Run, same: Same, lasted: I8, here: Mask) -> Pieces:
+    """Return the pieces of a run, given what is the same, how long each lasted, ns, of calls not filled in yet, and what is here."""
+    trace, gaps = run.trace, len(lasted) - len(run.trace.calls)
+    whole, length = Whole(run, lasted, gaps), _Length(lasted)
+    _unexplained(run, whole)
     count, usual = _usual(same, length, here, trace.share)
     origin = trace.timeline.origin
     told, repeats = here.copy(), usual > 0
@@ -233,10 +243,11 @@ def vertices(run: Run) -> I4:
     return np.concatenate([np.insert(run.graph.entered, run.trace.first_calls[1:], run.graph.ended), run.graph.returned])
 
 
-def _processes(trace: Trace) -> I4:
+def _processes(trace: Trace) -> Ints:
     """Return the location of each row."""
-    locations = np.arange(len(trace.locations), dtype="i4")
-    return np.concatenate([np.repeat(locations, np.diff(trace.first_calls) + 1), trace.calls.location])
+    locations = shortest(np.arange(len(trace.locations)))
+    calls = np.diff(trace.first_calls)
+    return np.concatenate([np.repeat(locations, calls + 1), np.repeat(locations, calls)])
 
 
 def _usual(same: Same, length: _Length, here: Mask, share: Share) -> tuple[I8, F8]:
@@ -270,7 +281,7 @@ class _Sum:
     def __init__(self, trace: Trace) -> None:
         self._trace, self._of_location = trace, np.zeros(len(trace.locations))
 
-    def add(self, values: F8, process: I4) -> None:
+    def add(self, values: F8, process: Ints) -> None:
         """Add values, the location of each given, in the order of rows."""
         np.add.at(self._of_location, process, values)
 
@@ -279,7 +290,7 @@ class _Sum:
         return float(self._trace.share.of_locations(self._of_location).sum())
 
 
-def _varies(pieces: Pieces, process: I4, stretches: Stretches, stretch: I4, parts: Parts, trace: Trace) -> Varies | None:
+def _varies(pieces: Pieces, process: Ints, stretches: Stretches, stretch: I4, parts: Parts, trace: Trace) -> Varies | None:
     """Return what varies most, given the location of each piece and the stretch that it is in."""
     share, often = trace.share, np.diff(stretches.first)[stretches.pool]
     if not share.any(np.count_nonzero(pieces.told)):
@@ -311,7 +322,7 @@ def _differ(trace: Trace) -> float:
     return ON_PROCESSORS if trace.share.any(on_processors.any()) else DIFFER
 
 
-def _of_any(pieces: Pieces, process: I4, trace: Trace) -> tuple[F8, float]:
+def _of_any(pieces: Pieces, process: Ints, trace: Trace) -> tuple[F8, float]:
     """Return deviations of computation of any kind, each as often as it takes time, and how long it usually is: by time, too."""
     told = np.count_nonzero(pieces.told[: pieces.gaps])
     deviation, weight, done = np.empty(told), np.empty(told, "i8"), 0

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from perwiz.kernels import drawn as kernel
-from perwiz.trace.arrays import F8, I4, I8, U8, Mask, Rows, chunks
+from perwiz.trace.arrays import F8, I4, I8, U8, Ints, Mask, Rows, chunks
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE
 from perwiz.whatif.sure.parts import BLOCKS, Parts
@@ -60,7 +60,7 @@ class Stretches:
         kernel.turn(*self._turned, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
 
 
-def stretches_of(like: I4, process: I4, told: Mask, length: Rows, usual: Rows, parts: Parts) -> tuple[Stretches, I4]:
+def stretches_of(like: I4, process: Ints, told: Mask, length: Rows, usual: Rows, parts: Parts) -> tuple[Stretches, I4]:
     """Return the stretches of what is told, and in which one each row is, -1 if nothing like it is told on its process.
 
     Rows that are `like` on one process are in the order of time. Lengths 10 14 12 10 14, 12 usual: of a run without iterations five
@@ -93,7 +93,7 @@ def stretches_of(like: I4, process: I4, told: Mask, length: Rows, usual: Rows, p
     ), stretch
 
 
-def _part(like: I4, process: I4, told: Mask, pool: I4, count: I8, within: I8, parts: Parts) -> I4:
+def _part(like: I4, process: Ints, told: Mask, pool: I4, count: I8, within: I8, parts: Parts) -> Ints:
     """Return the part of each row: if its pool is mostly outside of the iterations, as `_spread` says."""
     outside = 2 * within < count
     if not outside.any():
@@ -103,7 +103,7 @@ def _part(like: I4, process: I4, told: Mask, pool: I4, count: I8, within: I8, pa
     return part
 
 
-def _spread(like: I4, process: I4, told: Mask, pool: I4, count: I8, parts: int) -> I8:
+def _spread(like: I4, process: Ints, told: Mask, pool: I4, count: I8, parts: int) -> I8:
     """Return the part of each row if its pool is spread over the run evenly, in BLOCKS stretches or as many as it repeats."""
     place, of = running(like, process).astype("i8"), np.bincount(pool)[pool]
     place[told], of[told] = running(like[told], process[told]), count[pool[told]]
