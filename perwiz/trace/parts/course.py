@@ -112,8 +112,8 @@ def course(iterations: Iterations) -> Course:
     return Course(time, lasts.min(axis=1), lasts.max(axis=1), most_of, warm, usual, trend(time[usual]), far)
 
 
-def exceptions(time: F8) -> list[int]:
-    """Return which times are far above the others, along their trend if they have one; at least four.
+def exceptions(time: F8, part: float = _QUARTER) -> list[int]:
+    """Return which times are far above the others, by at least this part of them, along their trend if they have one; at least four.
 
     9 9 10 900 10: the fourth.
     """
@@ -122,7 +122,7 @@ def exceptions(time: F8) -> list[int]:
         return []
     line = time - found.slope * np.arange(len(time)) if found.p < SURE else time
     middle = float(np.median(line))
-    far = max(APART * float(np.median(np.abs(line - middle))), _QUARTER * float(np.median(time)))
+    far = max(APART * float(np.median(np.abs(line - middle))), part * float(np.median(time)))
     return [int(k) for k in np.flatnonzero(line > middle + far)]
 
 

@@ -194,14 +194,22 @@ def test_cut__what_else_was_recorded():
         ([100] * 8 + [300], "ProfilerStep", 8),
         ([100] * 9 + [300, 200], "ProfilerStep", 9),
         ([100] * 9, "ProfilerStep", None),
+        ([100] * 9 + [111], "ProfilerStep", 9),
+        ([100] * 9 + [109], "ProfilerStep", None),
+        ([100] * 9 + [111, 111], "ProfilerStep", None),
         ([100] * 7 + [300], "ProfilerStep", None),
+        ([100] * 6 + [300], "ProfilerStep", 6),
+        ([100] * 4 + [300], "ProfilerStep", 4),
+        ([100] * 3 + [300], "ProfilerStep", None),
+        ([100, 100, 300, 100, 300], "ProfilerStep", None),
         ([100] * 3 + [300] + [100] * 8, "ProfilerStep", None),
         ([100] * 3 + [300] + [100] * 8 + [300], "ProfilerStep", None),
         ([100] * 8 + [300], "step", None),
     ],
 )
 def test_undisturbed(times, name, end):
-    """The last steps are left out if they alone stand out, of those that the profiler of PyTorch names, and eight are left."""
+    """The last steps are left out if they alone stand out, of those that the profiler of PyTorch names, and eight are left, or four
+    of a job of fewer than eight."""
     b = Builder(2, work=0)
     for ns in times:
         for process in range(2):
