@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from perwiz.whatif.run import Run
 
 HELP = "find wait states: late senders, waits in collectives, idle threads and devices, and what each is worth"
+_ROWS = 10
 _ENDING = """
 Patterns and their names are those of Scalasca 2.6. `gain` is how much shorter the run would be, replayed, if no call waited at the call
 sites where a pattern occurs: what `perwiz predict` prints for the option beside it. The delay cost of a call path is the waiting of
@@ -39,7 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `perwiz patterns`."""
     options.trace(parser)
     parser.add_argument("--of", metavar="PATTERN", help="only this pattern and its special cases, such as mpi_latesender")
-    options.rows(parser, 10, "call paths and instances")
+    options.rows(parser, _ROWS, "call paths and instances; if not given, of causes those that matter, and the longest waits")
+    parser.set_defaults(rows=None)
     parser.add_argument("--locations", action="store_true", help="list the waiting of every process")
     parser.add_argument(
         "--statistics", action="store_true", help="list how severe the instances of each pattern are: mean, median, quartiles"
@@ -106,10 +108,10 @@ def run(args: argparse.Namespace, team: Team | None = None) -> int:
         explained = None if args.no_causes else explain(findings, progress)
     with Progress("what the waits are worth", noun="set of call sites") as progress:
         gains = worth(replay, findings, progress)
-    document = report.document(replay, findings, gains, pattern, args.rows, explained)
+    document = report.document(replay, findings, gains, pattern, _ROWS if args.rows is None else args.rows, explained)
     if compared is not None and document.efficiencies:
         document.reference = reference(replay, document.efficiencies, compared.path, computation(compared), work(compared))
-    shown = partial(text, locations=args.locations, statistics=args.statistics, regions=args.efficiencies)
+    shown = partial(text, locations=args.locations, statistics=args.statistics, regions=args.efficiencies, short=args.rows is None)
     return files.finish(
         args,
         document,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from perwiz import words
 from perwiz.patterns.analysis import counters, efficiency
@@ -27,6 +28,8 @@ _MOST_LEFT = 0.001
 """Share of the waiting that need not be explained."""
 _MOSTLY = 2 / 3
 """Part of a cost from which on the location that has most of it is named."""
+_LITTLE, _FEW = 0.02, 3
+"""Share of the waiting below which a cause is listed only if more rows are asked for, and how many are listed in any case."""
 _OF_TEAMS = "omp_idle_threads"
 _IDLE = (_OF_TEAMS, "device_idle")
 _SHORT = 0.01
@@ -118,6 +121,13 @@ def answer(causes: Causes | None, who: str) -> Facts:
     most = ", mostly" if row.worst_ns < row.cost_ns else ""
     where = f"{most} on rank {words.rank(row.worst.rank, row.worst.thread)}" if row.worst_ns >= _MOSTLY * row.cost_ns else ""
     return [("main cause", f"{words.shown(row.call_path, _PATH)}{where}: {cost} is for a {who} that spends more time there than others")]
+
+
+def shortened(causes: Causes) -> Causes:
+    """Return causes without those that cost little, but for the first; how many are left out is told."""
+    count = sum(row.cost_ns >= _LITTLE * causes.waiting_ns for row in causes.call_paths)
+    kept = causes.call_paths[: max(count, _FEW)]
+    return replace(causes, call_paths=kept, more_call_paths=causes.more_call_paths + len(causes.call_paths) - len(kept))
 
 
 def more(left: int, shown: int) -> list[str]:

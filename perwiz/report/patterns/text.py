@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from perwiz import words
 from perwiz.patterns.analysis.causes import NAMES
 from perwiz.patterns.metrics import NS
@@ -15,12 +17,18 @@ _PATH = 50
 _OPTION = 80
 """Columns of an option."""
 _UNTOLD = "asked by several processes together, a run does not tell how sure this is"
+_WAITS = 3
+"""Longest waits that are listed if not more are asked for."""
 _PROCESSES = 16
 """Rows of the table of processes."""
 
 
-def text(document: PatternsDocument, locations: bool, statistics: bool = False, regions: bool = False) -> str:
-    """Return the document as text: the answer, the tree of metrics, gains, causes, efficiencies, the longest waits, what was asked for."""
+def text(document: PatternsDocument, locations: bool, statistics: bool = False, regions: bool = False, short: bool = False) -> str:
+    """Return the document as text: the answer, the tree of metrics, gains, causes, efficiencies, the longest waits, what was asked for.
+
+    A `short` one lists causes that matter and few waits, for a screen or two.
+    """
+    document = _shortened(document) if short else document
     lines = [*blocks.title(document.trace, "wait states", document.health), "", *words.facts(_answer(document)), ""]
     lines += _metric_lines(document)
     if document.call_paths:
@@ -40,6 +48,14 @@ def text(document: PatternsDocument, locations: bool, statistics: bool = False, 
     if locations:
         lines += ["", *_location_lines(document)]
     return "\n".join([*lines, *misfit.sure(document, document.shares_of_ns), "", *misfit.closing(document)])
+
+
+def _shortened(document: PatternsDocument) -> PatternsDocument:
+    """Return a document without causes that cost little, but for the first, and all but the longest waits; how many they are is told."""
+    kept = document.instances[:_WAITS]
+    more = document.more_instances + len(document.instances) - len(kept)
+    of_waits = causes.shortened(document.causes) if document.causes else None
+    return replace(document, instances=kept, more_instances=more, causes=of_waits)
 
 
 def _answer(document: PatternsDocument) -> Facts:
@@ -68,7 +84,8 @@ def _answer(document: PatternsDocument) -> Facts:
         there = best.sites_wait_ns or 0
         every = f", of {words.duration(there)} that all calls there wait" if there > best.severity_ns else ""
         facts.append(("best pattern", f"{name}: {_gain(document, best.gain_ns)} if no call there waited; {waits}{every}"))
-        facts += spans.facts(document.best_span, document.makespan_ns - best.gain_ns)
+        if document.best_span != document.bound_span:
+            facts += spans.facts(document.best_span, document.makespan_ns - best.gain_ns)
     facts += causes.answer(document.causes, _who(document))
     return [*misfit.beside(facts, document, document.shares_of_ns), *_eager(document)]
 

@@ -221,3 +221,21 @@ def test_what_lists_leave_out():
     assert (made.more_call_paths, made.more_instances) == (1, 1)
     assert shown(made).count("and 1 more (-n 2 lists all)") >= 2
     assert not any("lists all)" in line for line in shown(document(b.trace(), hand_model(), rows=4)))
+
+
+@pytest.mark.parametrize(("waits", "causes"), [((1000, 1000, 1000, 1000, 20, 20), 4), ((4000, 20, 20, 20, 20, 20), 3)])
+def test_short(waits, causes):
+    """Six causes, of which one in 50 of the waiting matters, and six waits: three are listed of either, or the causes that matter."""
+    b = Builder(2, latency=12, per_byte=0, work=0)
+    for row, ns in enumerate(waits):
+        with b.region(0, f"work {row}"):
+            b.compute(0, ns)
+        b.send(0, 1)
+        b.recv(1, 0)
+    made = document(b.trace(), hand_model())
+    lines = patterns_text.text(made, False, short=True).splitlines()
+    row = next(k for k, line in enumerate(lines) if line.startswith("call path, on the late side"))
+    assert lines[row + causes + 1] == f"and {len(made.causes.call_paths) - causes} more (-n {len(made.causes.call_paths)} lists all)"
+    row = lines.index("longest waits")
+    assert lines[row + 5] == f"and {len(made.instances) - 3} more (-n {len(made.instances)} lists all)"
+    assert not any("lists all" in line for line in shown(made))
