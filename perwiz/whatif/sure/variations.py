@@ -42,7 +42,7 @@ class Variation:
     def alike(self, run: Run) -> bool:
         """Return whether all weights are those of the run, in all of its parts: only what asks the model once more is another there."""
         own, other = run.weighted, self.weighted
-        same = other.graph is own.graph and not rounds.share(own) and np.array_equal(other.weight, own.weight)
+        same = other.graph is own.graph and (unpriced(run) or (not rounds.share(own) and np.array_equal(other.weight, own.weight)))
         return not run.trace.share.any(not same)
 
 
@@ -59,6 +59,11 @@ def single(machine: Machine, more: Iterable[str] = ()) -> list[Unknown]:
 def weighed(run: Run, model: Model) -> Weighted:
     """Return the recorded run under another model that asks for the same edges."""
     return weigh(run.trace, run.trace.timeline, run.graph, model)
+
+
+def unpriced(run: Run) -> bool:
+    """Return whether no weight of a run is by a model: it has no messages, nor any inside of collectives."""
+    return not (run.trace.share.most(len(run.trace.messages)) or run.weighted.rounds or rounds.share(run.weighted))
 
 
 def held(run: Run) -> Variation | None:
@@ -113,7 +118,11 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
     explained = _explained(trace, old, changes, hypotheses)
     if explained.anew:
         return _anew(explained, changes, hypotheses)
-    return _as_measured(trace, run.graph, explained.model, changes) if explained.otherwise else None
+    if not explained.otherwise:
+        return None
+    if unpriced(run):
+        return _kept(changes, dataclasses.replace(_as_recorded(run.graph, explained.trace, old), model=explained.model, network=explained.model))
+    return _as_measured(trace, run.graph, explained.model, changes)
 
 
 def varied_anew(trace: Trace, old: Model, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis]) -> Variation | None:
@@ -155,9 +164,18 @@ def _anew(explained: _Explained, changes: tuple[str, ...], hypotheses: Sequence[
 
 
 def _as_measured(trace: Trace, graph: Graph, model: Model, changes: tuple[str, ...]) -> Variation:
-    weighted = weigh(trace, trace.timeline, graph, model)
+    return _kept(changes, weigh(trace, trace.timeline, graph, model))
+
+
+def _kept(changes: tuple[str, ...], weighted: Weighted) -> Variation:
     keep_as_measured(weighted)
     return Variation(changes, weighted)
+
+
+@remembered(1)
+def _as_recorded(graph: Graph, trace: Trace, model: Model) -> Weighted:
+    """Return the weights of a run that are by no model, which many variations share."""
+    return weigh(trace, trace.timeline, graph, model)
 
 
 @remembered(1)
