@@ -121,7 +121,9 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
     if not explained.otherwise:
         return None
     if unpriced(run):
-        return _kept(changes, dataclasses.replace(_as_recorded(run.graph, explained.trace, old), model=explained.model, network=explained.model))
+        return _kept(
+            changes, dataclasses.replace(_as_recorded(run.graph, explained.trace, old), model=explained.model, network=explained.model)
+        )
     return _as_measured(trace, run.graph, explained.model, changes)
 
 

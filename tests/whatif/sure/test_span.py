@@ -189,6 +189,26 @@ def test_variations__only_what_concerns_a_message():
     assert told == [":S_bytes"]  # its receive is posted by the call that waits for it
 
 
+def test_variations__weights_by_no_model():
+    """Without messages weights are those of the recording: all that is otherwise has the same, whatever was asked of those of the run."""
+    b = Builder(2)
+    for _ in range(3):
+        b.compute(0, 1000)
+        b.barrier()
+    run = replayed(b.trace(), None, clock="none")
+    latency, overhead = (varied(run, (change,)) for change in ("L_ns=7", "o_s_ns=5"))
+    assert (latency.weighted.network.costs[0].L, overhead.weighted.network.costs[0].o_s) == (7, 5)
+    assert latency.weighted.weight is overhead.weighted.weight
+    assert latency.weighted.weight.tolist() == run.weighted.weight.tolist()
+    run.weighted.weight[:] += 1
+    assert latency.alike(run)
+    b.send(0, 1)
+    b.recv(1, 0)
+    run = replayed(b.trace(), None, clock="none")
+    latency, overhead = (varied(run, (change,)) for change in ("L_ns=7", "o_s_ns=5"))
+    assert latency.weighted.weight is not overhead.weighted.weight
+
+
 def test_found_ahead__what_has_a_graph_of_its_own():
     """Only with S = 0 does the message hold its sender, until 400 if rank 1 is slower; latency changes no edge."""
 
