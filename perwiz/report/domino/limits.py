@@ -33,10 +33,11 @@ from perwiz.whatif.ranking.serving import sites_of
 from perwiz.whatif.ranking.situations import SERVING
 from perwiz.whatif.rematch.rematched import handed_out
 from perwiz.whatif.run import Run
-from perwiz.whatif.sure.parts import FEW
 
 _OF_PROCESSES = ("balance-time", "speed", "typical")
 """What is asked that evens out what processes compute."""
+_ALIKE = 4
+"""Iterations that are alike from which on they can be asked about alone: fewer than eight tell no gain, but none among them is disturbed."""
 _SITES, _MUCH = 3, 0.05
 """Call sites of which is told how much time is spent there; part of what shares are of from which on imbalance is much."""
 
@@ -140,7 +141,7 @@ def stands_out(trace: Trace) -> StandsOut | None:
         times_ns=[round(its.time[k]) for k in its.exceptions],
         median_ns=round(its.median),
         excess_ns=round(its.excess),
-        alike=f"{alike.start + 1}..{alike.stop}" if alike.stop - alike.start >= FEW else None,
+        alike=f"{alike.start + 1}..{alike.stop}" if alike.stop - alike.start >= _ALIKE else None,
     )
 
 

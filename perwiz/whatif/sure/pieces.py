@@ -34,8 +34,8 @@ core's clock, where memory lies, what else the node does. Assumed, as one record
 """
 ON_PROCESSORS = 0.05
 """The same of training jobs whose collectives are made on processors, as by Gloo: threads that move and add gradients share these with what
-computes, and who gets one when is otherwise in each recording. Of 29 jobs of four ranks on two cores, each recorded two to five times, the
-steps of one recording took so much more or less than those of another: 106 of 128 lay within what is told with 2 %, 119 with 5 %.
+computes, and who gets one when is otherwise in each recording. Of 22 jobs of four ranks on two cores, each recorded two to five times, one
+recording said of 106 of 128 others what they take with 2 %, of 119 with 5 %.
 """
 _IDLE = [operations.OP[name] for name in ("omp_idle", "pthread_idle", "thread_idle", "device_idle")]
 

@@ -1071,10 +1071,10 @@ def test_launches():
     assert told.endswith("(100.0 %)")
 
 
-def steps(fourth):
-    """Two processes compute 100 in each of 14 steps and meet; in the fourth both take another time."""
+def steps(fourth, count=14):
+    """Two processes compute 100 in each of so many steps and meet; in the fourth both take another time."""
     b = Builder(2, work=0)
-    for step in range(14):
+    for step in range(count):
         for process in range(2):
             with b.region(process, "step"):
                 b.compute(process, fourth if step == 3 else 100)
@@ -1094,6 +1094,12 @@ def test_stands_out():
     assert sure(replace(block, stands_out=replace(found, alike=None)), "stands out") == advice
     assert not lines(replace(block, stands_out=replace(found, excess_ns=114)), "stands out"), "less than a twentieth of 2300"
     assert document(steps(100)).stands_out is None
+
+
+@pytest.mark.parametrize(("count", "alike"), [(9, "5..8"), (8, None)])
+def test_stands_out__few(count, alike):
+    """The last has no known end: of nine four are alike behind the fourth."""
+    assert document(steps(1000, count)).stands_out.alike == alike
 
 
 def test_hot_spots():
