@@ -37,7 +37,7 @@ from perwiz.whatif.run import Run
 _OF_PROCESSES = ("balance-time", "speed", "typical")
 """What is asked that evens out what processes compute."""
 _ALIKE = 4
-"""Iterations that are alike from which on they can be asked about alone: fewer than eight tell no gain, but none among them is disturbed."""
+"""Iterations that are alike from which on they can be asked about alone: fewer than eight tell no gain, but none of them is disturbed."""
 _SITES, _MUCH = 3, 0.05
 """Call sites of which is told how much time is spent there; part of what shares are of from which on imbalance is much."""
 
