@@ -11,7 +11,7 @@ HELP = "which parallel step to balance: the run predicted for each of them"
 _ENDING = """
 A step is the k-th instance of a region on every process. Regions are the parallel ones; --region names others. Where none is marked: all,
 the whole program; between-collectives, each stretch between two collectives in which all processes wait for each other; and the regions
-whose processes differ most.
+whose processes differ most, of at most 16384 steps each.
 Each step is asked what perwiz predict --balance-time REGION#K and --balance-messages REGION#K answer, and steps are sorted by the
 predicted gain: the step whose processes differ most (largest sigma) is often not the one that pays. A step that holds 95 % of all
 computation is the whole program: it stands apart.

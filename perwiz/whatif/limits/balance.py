@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,8 +35,10 @@ from perwiz.whatif.worth.local_changes import Changes, Report, ranges
 
 MOST_OF_ALL = 0.95
 """Part of all computation from which on a step is the whole program."""
-_REGIONS = 4
-"""Regions that are balanced where none is marked: those whose slowest processes compute longest beyond the mean."""
+_REGIONS, _STEPS = 4, 1 << 14
+"""Regions that are balanced where none is marked: those whose slowest processes compute longest beyond the mean; their steps, at most."""
+_SEGMENTS = 1 << 20
+"""Pieces of computation that are levelled at a time."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -142,7 +145,9 @@ def span(balance: Balance, asked: Sequence[Hypothesis] = ()) -> Sure:
 
 def chosen(trace: Trace, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the words (WHOLE, STRETCHES) and the regions to balance: those named, or else all parallel regions, or if none is marked so
-    the whole program, its stretches, and the regions that differ most. Raises UsageError for an unknown name and a trace without processes.
+    the whole program, its stretches, and the regions that differ most, but for those of very many steps.
+
+    Raises UsageError for an unknown name and a trace without processes.
     """
     if not len(trace.locations):
         raise UsageError(f"{trace.path}: no processes, so there is nothing to balance")
@@ -157,7 +162,10 @@ def chosen(trace: Trace, names: Sequence[str]) -> tuple[list[str], list[str]]:
     if marked:
         return [], list(dict.fromkeys(marked))
     words = [WHOLE, *([STRETCHES] if len(np.unique(trace.locations.process)) > 1 and len(synchronisations(trace)) else [])]
-    return [word for word in words if word not in trace.names], uneven(trace).regions(_REGIONS)
+    steps = np.zeros(len(trace.names), "i8")
+    np.maximum.at(steps, trace.region_names, trace.regions.instance)
+    few = [name for name in uneven(trace).regions(len(trace.names)) if steps[trace.names.index(name)] <= _STEPS]
+    return [word for word in words if word not in trace.names], few[:_REGIONS]
 
 
 class Stretches:
@@ -268,23 +276,24 @@ def _messages(asker: _Asker, sizes: Sizes, progress: _Progress) -> I8:
 
 
 def _levelled_steps(segments: Segments, weight: I8, sizes: Sizes | Stretches) -> tuple[I8, Changes]:
-    """Return the ns computed in each instance, and the changed weights of balanced computation, step by step."""
-    computation, columns = np.empty(len(sizes.location), "i8"), []
+    """Return the ns computed in each instance, and the changed weights of balanced computation, step by step; of some steps at a time."""
+    computation, columns = np.zeros(len(sizes.location), "i8"), []
     entered, left = sizes.within(segments)
-    for step in range(sizes.count):
-        rows = slice(sizes.first[step], sizes.first[step + 1])
-        count = left[rows] - entered[rows]
-        group, segment = ranges(np.arange(len(count)), entered[rows], left[rows])
+    step = np.repeat(np.arange(sizes.count), np.diff(sizes.first))
+    behind = np.cumsum(left - entered)[sizes.first[1:] - 1]
+    cuts = [0, *(np.flatnonzero(np.diff(behind // _SEGMENTS)) + 1).tolist(), sizes.count]
+    for begin, end in pairwise(cuts):
+        rows = slice(sizes.first[begin], sizes.first[end])
+        group, segment = ranges(np.arange(rows.start, rows.stop), entered[rows], left[rows])
         if isinstance(sizes, Stretches):
             kept = sizes.chosen(segment)
             group, segment = group[kept], segment[kept]
-        part = segments.length[segment]
-        computation[rows] = np.add.reduceat(part, np.searchsorted(group, np.arange(len(count))))
-        more = level(part, group, np.zeros(len(count), "i8")) - part
-        gap = segments.gap[segment]
-        fresh = np.flatnonzero(np.concatenate(([True], gap[1:] != gap[:-1])))
+        part, gap, which = segments.length[segment], segments.gap[segment], step[group]
+        np.add.at(computation, group, part)
+        more = level(part, group - rows.start, step[rows] - begin) - part
+        fresh = np.flatnonzero(np.concatenate(([True], (gap[1:] != gap[:-1]) | (which[1:] != which[:-1]))))
         edge, more = segments.edge[gap[fresh]].astype("i8"), np.add.reduceat(more, fresh)
         differs = more != 0
-        columns.append((np.full(int(differs.sum()), step), edge[differs], weight[edge[differs]] + more[differs]))
+        columns.append((which[fresh][differs], edge[differs], weight[edge[differs]] + more[differs]))
     which, edge, value = (np.concatenate(column) for column in zip(*columns, strict=True))
     return computation, Changes(which, edge, value)

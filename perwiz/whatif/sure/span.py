@@ -279,6 +279,8 @@ def _unchanged(weighted: Weighted) -> Weighted:
 def span_under(run: Run, hypotheses: Sequence[Hypothesis], draws: int = DRAWS) -> Span:
     """Return the span of the makespan of a run under hypotheses."""
     answers = answered(run, [lambda weighted: apply(weighted, hypotheses)], draws)
+    priced = any(one.priced for one in hypotheses)
+    answers = dataclasses.replace(answers, of=tuple(dataclasses.replace(one, priced=priced) for one in answers.of))
     return spans(run, answers, hypotheses)[0]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import build
 from build import Builder, hand_model
 from perwiz.errors import UsageError
+from perwiz.whatif.limits import balance as module
 from perwiz.whatif.limits.balance import balance
 from questions import Questions
 
@@ -44,6 +45,18 @@ def test_compositing():
     assert spread.sigma.tolist() == [pytest.approx(1200**0.5), pytest.approx(7500**0.5)]
     assert step.sent.tolist() == [1] * 8
     assert repr(found) == "<Balance of step in built: 340 ns recorded, 130 ns if all were balanced>"
+
+
+def test_a_step_at_a_time(monkeypatch):
+    """Where a step has as many pieces of computation as are levelled at a time, the next begins anew."""
+    monkeypatch.setattr(module, "_SEGMENTS", 1)
+    for trace, names in ((compositing(), ["step"]), (sigma_misleads(), ["a", "b"]), (build.all_collectives(), ["between-collectives"])):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "_SEGMENTS", 1 << 20)
+            whole = balance(trace, names, hand_model())
+        found = balance(trace, names, hand_model())
+        for one, other in zip(found.regions, whole.regions, strict=True):
+            assert (one.time.tolist(), one.computation.tolist()) == (other.time.tolist(), other.computation.tolist())
 
 
 def test_all__of_those_that_logged_anything():
@@ -263,6 +276,20 @@ def test_default__without_marked_regions():
     assert [region.computation.tolist() for region in found.regions] == [[60, 40], [10, 30, 50, 10], [50, 10]]
     assert found.whole().tolist() == [True, False, False, False]
     assert [region.name for region in balance(b.trace(), ["between-collectives"], hand_model()).regions] == ["between-collectives"]
+
+
+def test_default__no_region_of_very_many_steps(monkeypatch):
+    """Two regions differ; one has three steps, the other one."""
+    b = Builder(2)
+    for name in ("often", "often", "often", "once"):
+        for rank in range(2):
+            with b.region(rank, name):
+                b.compute(rank, 100 + 100 * rank)
+        b.barrier()
+    assert [region.name for region in balance(b.trace(), (), hand_model()).regions][2:] == ["often", "once"]
+    monkeypatch.setattr(module, "_STEPS", 2)
+    assert [region.name for region in balance(b.trace(), (), hand_model()).regions][2:] == ["once"]
+    assert [region.name for region in balance(b.trace(), ("often",), hand_model()).regions] == ["often"]
 
 
 def test_default__parallel_regions():
