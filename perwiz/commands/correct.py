@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from perwiz.commands import files, options
 
 if TYPE_CHECKING:
     from perwiz.clock.logical import Correction
+    from perwiz.report.correct.document import CorrectDocument
     from perwiz.trace.spread.team import Team
-    from perwiz.trace.trace import Trace
+    from perwiz.trace.trace import Timeline, Trace
 
 HELP = "correct clocks that disagree, and say how far they did"
 _ENDING = """
@@ -74,23 +76,35 @@ def _rate(text: str) -> float:
 
 def run(args: argparse.Namespace, team: Team | None = None) -> int:
     """Return the exit code, after writing what was asked for and printing the figures; each process of a team takes part."""
-    from perwiz.clock import offsets
-    from perwiz.clock.figures import figures
     from perwiz.clock.schemes import chosen
-    from perwiz.report.correct import document as report
     from perwiz.report.correct.text import text
-    from perwiz.trace.tied import tied_part
+    from perwiz.trace.resources import give_back
 
     files.refuse({"--output": args.output, "--plot": args.plot}, team)
     _check(args)
     whole = chosen(files.read(args.trace, team=team, command="correct"), args.offsets)
+    document, incomplete, outputs = _answered(whole, args)
+    give_back(len(whole.calls))
+    return files.finish(args, document, text, incomplete, outputs, team)
+
+
+def _answered(whole: Trace, args: argparse.Namespace) -> tuple[CorrectDocument, bool, dict[str | None, Callable[[str], None]]]:
+    """Return what is told of a trace, whether it is incomplete, and what writes: a trace without the graph that corrected it."""
+    from perwiz.clock import offsets
+    from perwiz.clock.figures import figures
+    from perwiz.report.correct import document as report
+    from perwiz.trace.tied import tied_part
+
     trace = tied_part(whole)
     correction = _corrected(trace, args)
     fixed, state = report.examined(trace, correction)
     document = report.document(trace, correction, figures(correction), args.clock, state)
-    writing = partial(_write, offsets.apply(whole), correction, args.output)
-    outputs = {args.output: writing, args.plot: partial(_plot, fixed, correction, args.size)}
-    return files.finish(args, document, text, state.incomplete, outputs, team)
+    outputs: dict[str | None, Callable[[str], None]] = {
+        args.output: partial(_write, offsets.apply(whole), (correction.before, correction.timeline), args.output)
+    }
+    if args.plot is not None:
+        outputs[args.plot] = partial(_plot, fixed, correction, args.size)
+    return document, state.incomplete, outputs
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -120,13 +134,13 @@ def _corrected(trace: Trace, args: argparse.Namespace) -> Correction:
     return dataclasses.replace(correction, passes=0, by_message=0, by_collective=0, by_link=0, slope=0.0)
 
 
-def _write(whole: Trace, correction: Correction, name: str, path: str) -> None:
-    """Write the corrected run with all locations of the trace, its offsets applied; those that nothing ties keep their times."""
+def _write(whole: Trace, timelines: tuple[Timeline, Timeline], name: str, path: str) -> None:
+    """Write a run, recorded and corrected, with all locations of its trace, offsets applied; those that nothing ties keep their times."""
     from perwiz.formats import files as formats
     from perwiz.report.perfetto.write import View, write
     from perwiz.trace.tied import widened
 
-    before, after = (widened(whole, timeline) for timeline in (correction.before, correction.timeline))
+    before, after = (widened(whole, timeline) for timeline in timelines)
     if formats.is_view(name):
         write(whole, [View("recorded", before), View(str(after.origin), after)], path)
     else:

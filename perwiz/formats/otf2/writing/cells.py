@@ -14,7 +14,7 @@ from perwiz.formats.otf2.writing.definitions import OPERATION, Definitions
 from perwiz.formats.otf2.writing.partners import Partners, Side
 from perwiz.formats.otf2.writing.plain import extras, known_root
 from perwiz.kernels import records
-from perwiz.trace.arrays import Ints
+from perwiz.trace.arrays import I8, Ints
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
@@ -30,7 +30,7 @@ class Cells:
         """Times are written later by `shift`."""
         self._trace, self._definitions, self._shift = trace, definitions, shift
         self._name = trace.region_names
-        self._enter, self._leave = timeline.calls.enter + shift, timeline.calls.leave + shift
+        self._times = timeline.calls
         self.partners = Partners(trace, timeline)
         self.gaps = gaps.Gaps(trace, timeline)
         self.extras = extras(self.partners, timeline)
@@ -62,27 +62,35 @@ class Cells:
             )
         return cells[which.ravel()]
 
+    def _entered(self, calls: Ints | slice) -> I8:
+        """Return when calls are entered as it is written, ns."""
+        return self._times.enter[calls] + self._shift
+
+    def _left(self, calls: Ints | slice) -> I8:
+        """Return when they are left."""
+        return self._times.leave[calls] + self._shift
+
     def enter(self, rows: Events, places: Ints, which: slice) -> None:
         """Enter of calls."""
-        rows["kind"][places], rows["time"][places] = records.ENTER, self._enter[which]
+        rows["kind"][places], rows["time"][places] = records.ENTER, self._entered(which)
         rows["reference"][places] = self._definitions.routine[self._trace.calls.op[which]]
 
     def leave(self, rows: Events, places: Ints, which: slice) -> None:
         """Leave of calls."""
-        rows["kind"][places], rows["time"][places] = records.LEAVE, self._leave[which]
+        rows["kind"][places], rows["time"][places] = records.LEAVE, self._left(which)
         rows["reference"][places] = self._definitions.routine[self._trace.calls.op[which]]
 
     def counters_before(self, rows: Events, places: Ints, which: slice) -> None:
         """Values of counters before the Enter of calls."""
         table = self._trace.counters
         self._metrics(rows, places, table.counter[which], table.entered[which])
-        rows["time"][places] = self._enter[table.call[which]]
+        rows["time"][places] = self._entered(table.call[which])
 
     def counters_behind(self, rows: Events, places: Ints, which: slice) -> None:
         """Values of counters before the Leave of calls."""
         table = self._trace.counters
         self._metrics(rows, places, table.counter[which], table.returned[which])
-        rows["time"][places] = self._leave[table.call[which]]
+        rows["time"][places] = self._left(table.call[which])
 
     def _metrics(self, rows: Events, places: Ints, counter: Ints, values: NDArray[np.float64]) -> None:
         kind = self._definitions.counter_types[counter]
@@ -94,7 +102,7 @@ class Cells:
         """Extras of calls, behind their Enter."""
         rows["kind"][places], rows["reference"][places] = records.PARAMETER_INT, self._extra_refs[self.extras.name[which]]
         rows["amount"][places] = self.extras.value[which]
-        rows["time"][places] = self._enter[self.extras.call[which]]
+        rows["time"][places] = self._entered(self.extras.call[which])
 
     def _message(self, rows: Events, places: Ints, side: Side, record: Ints) -> None:
         rows["reference"][places], rows["communicator"][places], rows["tag"][places] = (
@@ -109,14 +117,14 @@ class Cells:
         """Sends, and requests that calls post."""
         items = self.partners.posts
         kind, record = items.kind[which], items.row[which]
-        rows["kind"][places], rows["time"][places] = kind, self._enter[items.call[which]]
+        rows["kind"][places], rows["time"][places] = kind, self._entered(items.call[which])
         sends = (kind == records.SEND) | (kind == records.ISEND)
         self._message(rows, places[sends], self.partners.sends, record[sends])
         rows["request"][places[~sends]] = record[~sends] + 1
 
     def begins(self, rows: Events, places: Ints, which: slice) -> None:
         """Begins of collectives."""
-        rows["kind"][places], rows["time"][places] = records.COLLECTIVE_BEGIN, self._enter[self.collective[which]]
+        rows["kind"][places], rows["time"][places] = records.COLLECTIVE_BEGIN, self._entered(self.collective[which])
 
     def _collectives(self, rows: Events, places: Ints, call: Ints) -> None:
         calls = self._trace.calls
@@ -127,7 +135,7 @@ class Cells:
     def ends(self, rows: Events, places: Ints, which: slice) -> None:
         """Ends of collectives."""
         call = self.collective[which]
-        rows["kind"][places], rows["time"][places] = records.COLLECTIVE_END, self._leave[call]
+        rows["kind"][places], rows["time"][places] = records.COLLECTIVE_END, self._left(call)
         self._collectives(rows, places, call)
 
     def tests(self, rows: Events, places: Ints, which: slice) -> None:
@@ -136,14 +144,14 @@ class Cells:
         rows["kind"][places], rows["request"][places], rows["time"][places] = (
             records.REQUEST_TEST,
             items.row[which] + 1,
-            self._enter[items.call[which]],
+            self._entered(items.call[which]),
         )
 
     def dones(self, rows: Events, places: Ints, which: slice) -> None:
         """Receives, and requests that calls complete."""
         items = self.partners.dones
         kind, record = items.kind[which], items.row[which]
-        rows["kind"][places], rows["time"][places] = kind, self._leave[items.call[which]]
+        rows["kind"][places], rows["time"][places] = kind, self._left(items.call[which])
         receives, collectives = (kind == records.RECV) | (kind == records.IRECV), kind == records.NONBLOCKING_COMPLETE
         rows["request"][places[~receives]] = record[~receives] + 1
         self._message(rows, places[receives], self.partners.receives, record[receives])
