@@ -149,8 +149,8 @@ def holding(trace: Trace, model: Model, size: I8 | None = None) -> Mask:
     return out
 
 
-def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
-    """Return the time of every vertex in a timeline, int64 ns by position; hubs have that of the last to arrive."""
+def location_times(timeline: Timeline, graph: Graph) -> I8:
+    """Return the time of every vertex of a location in a timeline, int64 ns by position; that of hubs is 0."""
     time = np.zeros(graph.vertices, "i8")
     sides = (
         (graph.entered, timeline.calls.enter),
@@ -159,7 +159,12 @@ def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
         (graph.ended, timeline.locations.leave),
     )
     at_once([partial(reading.put_times, vertex, values, time) for vertex, values in sides], graph.vertices)
-    hub = hubs(graph)
+    return time
+
+
+def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
+    """Return the time of every vertex in a timeline, int64 ns by position; hubs have that of the last to arrive."""
+    time, hub = location_times(timeline, graph), hubs(graph)
 
     def through(first: int, end: int) -> None:
         begin, stop = np.searchsorted(hub, (first, end)).tolist()

@@ -319,7 +319,7 @@ def span_between(
         drawn,
         others,
         any(one.priced for one in hypotheses),
-        answers.noise.ends(changed.weighted, changed.time),
+        answers.noise.ends(changed.weighted, changed.left),
         ahead or {},
     )
     (span,) = spans(base, dataclasses.replace(answers, of=(found,)), hypotheses, doubts, tasks)

@@ -14,7 +14,7 @@ from perwiz.engines.replay import replay
 from perwiz.engines.sweep import ends, sweep
 from perwiz.errors import NotInWindowsError, TraceError, UsageError
 from perwiz.graph.build import BLOCKING_PROBES, build
-from perwiz.graph.graph import RENDEZVOUS, Graph, calls_at
+from perwiz.graph.graph import RENDEZVOUS, Graph, calls_at, hubs
 from perwiz.graph.slots import slots
 from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.inner import inner_waits, with_awaited
@@ -23,8 +23,8 @@ from perwiz.loggps.machine import Estimate, Machine, Unknown
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.progress import movers, moving
-from perwiz.loggps.weigh import Weighted, holding, timeline_of, weigh
-from perwiz.trace.arrays import I4, I8, Ints, Mask
+from perwiz.loggps.weigh import Weighted, holding, location_times, timeline_of, weigh
+from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
 from perwiz.trace.numbers import distinct
 from perwiz.trace.origin import Origin
 from perwiz.trace.parts.iterations import find
@@ -61,11 +61,13 @@ class Run:
     machine: Machine
     """What the question started from: its model split the recording."""
     weighted: Weighted
-    time: I8
-    """Per vertex, by position."""
+    swept: I8
+    """When vertices are, by position: all, or if it is `as_recorded` hubs alone."""
     waits: Waits
     """Of the recorded calls, in their order."""
     origin: Origin
+    as_recorded: bool
+    """Whether calls and locations have the times of the trace."""
 
     def __repr__(self) -> str:
         return f"<Run of {self.trace.path}: {self.makespan} ns under model {self.weighted.model.name}>"
@@ -81,9 +83,22 @@ class Run:
         return self.weighted.graph
 
     @property
+    def time(self) -> I8:
+        """When each vertex is, by position: made anew each time of what is as recorded."""
+        if not self.as_recorded:
+            return self.swept
+        out = location_times(self.trace.timeline, self.graph)
+        out[hubs(self.graph)] = self.swept
+        return out
+
+    def left(self, calls: I8) -> I8:
+        """Return when some calls are left, ns, given their rows in the order of the run."""
+        return self.trace.timeline.calls.leave[calls] if self.as_recorded else self.swept[self.graph.returned[calls]]
+
+    @property
     def makespan(self) -> int:
         """From the first instant of any process to the last of any, ns."""
-        return makespan(self.graph, self.time, self.trace.share)
+        return self.trace.timeline.makespan if self.as_recorded else makespan(self.graph, self.swept, self.trace.share)
 
     @property
     def replay_error(self) -> int:
@@ -108,6 +123,8 @@ class Run:
 @remembered(2)
 def replay_error(run: Run) -> int:
     """Return the largest distance, ns, of a run from the timeline of its trace, over all calls."""
+    if run.as_recorded:
+        return 0
     graph, recorded, own = run.graph, run.trace.timeline.calls, run.trace.share.calls
     sides = ((graph.entered, recorded.enter), (graph.returned, recorded.leave))
     return run.trace.share.most(max(int(np.abs(run.time[vertex[own]] - times[own]).max(initial=0)) for vertex, times in sides))
@@ -348,7 +365,24 @@ def run_of(clocks: Treated, machine: Machine, weighted: Weighted, origin: Origin
     time = ENGINES[engine](weighted.graph, weighted.weight)
     waits = waiting(weighted, time)
     give_back(len(time))
-    return Run(clocks, machine, weighted, time, recorded_waits(waits, weighted.call) if isinstance(weighted, Reordered) else waits, origin)
+    if isinstance(weighted, Reordered):
+        return Run(clocks, machine, weighted, time, recorded_waits(waits, weighted.call), origin, False)
+    same = _as_recorded(weighted, time, origin)
+    return Run(clocks, machine, weighted, time[hubs(weighted.graph)] if same else time, waits, origin, same)
+
+
+def _as_recorded(weighted: Weighted, time: I8, origin: Origin) -> bool:
+    """Return whether a run is the recorded one, whole, and its calls and locations have the times of the trace."""
+    graph, timeline = weighted.graph, weighted.trace.timeline
+    if graph.border is not None or origin is not timeline.origin:
+        return False
+    sides = (
+        (graph.entered, timeline.calls.enter),
+        (graph.returned, timeline.calls.leave),
+        (graph.begun, timeline.locations.enter),
+        (graph.ended, timeline.locations.leave),
+    )
+    return all(np.array_equal(time[vertex[some]], values[some]) for vertex, values in sides for some in chunks(len(vertex)))
 
 
 def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Graph:

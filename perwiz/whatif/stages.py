@@ -235,7 +235,7 @@ def _check(trace: Trace, stages: Stages) -> None:
             check_timeline(correction.trace, timeline)
     calls = len(own.calls)
     lengths: list[tuple[str, Ints, int]] = [
-        ("time", run.time, run.graph.vertices),
+        ("swept", run.swept, len(stages.hubs) if run.as_recorded else run.graph.vertices),
         ("waits.time", run.waits.time, calls),
         ("waits.partner", run.waits.partner, calls),
         *((f"wrong.{word}", wrong, calls) for word, wrong in stages.doubts.wrong.items()),

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from build import Builder, hand_model
+from build import CATALOGUE, Builder, hand_model
+from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError
 from perwiz.graph.graph import RENDEZVOUS
 from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.limits.balance import balance
-from perwiz.whatif.run import based, replayed
+from perwiz.whatif.run import based, changed, replayed
 
 
 def lasting(ns):
@@ -48,6 +49,25 @@ def test_check__a_message_of_less_than_no_bytes():
     with pytest.raises(TraceError) as caught:
         b.trace()
     assert str(caught.value) == "built: e0 (rank 0) sends -7 bytes, must be at least 0"
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_time__of_what_is_as_recorded_made_anew(name):
+    """Calls and locations have the times of the trace, hubs those that were swept; they stay so when the weights are another run's."""
+    run = replayed(CATALOGUE[name](), hand_model())
+    expected, calls = sweep(run.graph, run.weighted.weight), np.arange(len(run.trace.calls))
+    run.weighted.weight[:] = 0
+    assert (run.as_recorded, run.makespan, run.replay_error) == (True, run.trace.timeline.makespan, 0)
+    assert np.array_equal(run.time, expected)
+    assert np.array_equal(run.left(calls), expected[run.graph.returned])
+
+
+def test_time__of_a_changed_run():
+    run = replayed(lasting(100), hand_model())
+    other = changed(run, parse_all(["zero-wait all"], run.trace))
+    assert not other.as_recorded
+    assert np.array_equal(other.time, sweep(other.graph, other.weighted.weight))
+    assert other.left(np.array([1])) == other.time[other.graph.returned[1]] < run.left(np.array([1]))
 
 
 def test_based__another_graph_only_where_edges_are_missing():

@@ -13,7 +13,7 @@ from perwiz.graph.graph import GAP, LINK, ORDER, RENDEZVOUS, START
 from perwiz.kernels import weigh as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.arrays import I8, Ints, Mask, chunks
 from perwiz.trace.numbers import distinct_pairs
 from perwiz.trace.tables import EVENT, JOIN, LAUNCH, NONE, STREAM
 from perwiz.trace.trace import Trace
@@ -28,7 +28,8 @@ SLOWED = "beside=slowed"
 def release(weighted: Weighted, calls: Mask, spared: int) -> None:
     """Let no partner bind the return of these calls any more, in place; edges of kind `spared` and behind it stay."""
     graph = weighted.graph
-    kernel.cut_incoming(graph.start, graph.kind, graph.returned[calls], spared, CUT, weighted.weight)
+    for some in chunks(len(calls)):
+        kernel.cut_incoming(graph.start, graph.kind, graph.returned[some][calls[some]], spared, CUT, weighted.weight)
 
 
 class ZeroWait(Hypothesis):

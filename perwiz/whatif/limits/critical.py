@@ -111,11 +111,11 @@ def critical_of(run: Run) -> Critical:
 
 def pieces_between(run: Run, start: int, stop: int, location: int) -> Pieces:
     """Return what holds a location until `stop`, back to `start`: pieces of a longest path to there, which add up to stop - start."""
-    graph, first = run.graph, run.trace.first_calls[location : location + 2]
+    graph, time, first = run.graph, run.time, run.trace.first_calls[location : location + 2]
     calls = slice(*first.tolist())
     own = np.append(np.stack((graph.entered[calls], graph.returned[calls]), 1), graph.ended[location])
-    last = own[min(int(np.searchsorted(run.time[own], stop)), len(own) - 1)]
-    edges = critical_path(graph, run.weighted.weight, run.time, int(last))
+    last = own[min(int(np.searchsorted(time[own], stop)), len(own) - 1)]
+    edges = critical_path(graph, run.weighted.weight, time, int(last))
     return _pieces(run, edges, _locations(run, edges)).between(start, stop)
 
 
@@ -129,9 +129,9 @@ def computation_between(run: Run, start: int, stop: int) -> Pieces:
 
 def slack(run: Run) -> I8:
     """Return how much later each call may return without delaying the end of the run, int64 ns."""
-    returned = run.graph.returned
+    returned, time = run.graph.returned, run.time
     left = to_end(run.graph, run.weighted.weight)
-    return np.asarray(run.time[run.graph.ended].max(initial=0) - run.time[returned] - left[returned])
+    return np.asarray(time[run.graph.ended].max(initial=0) - time[returned] - left[returned])
 
 
 def _locations(run: Run, edges: I4) -> I4:
@@ -170,11 +170,11 @@ def _part(step: I8, *columns: Ints | int) -> tuple[Ints, ...]:
 
 def _start(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, ...]:
     """Return the piece from the first instant of any process to that of the one on which the path begins."""
-    graph = run.graph
+    graph, time = run.graph, run.time
     step = np.zeros(min(1, len(edges)), "i8")
     first = np.where(np.isin(target[step], graph.begun), target[step], graph.source[edges[step]])
-    least = run.time[graph.begun].min(initial=_LAST)
-    return _part(step, _START, least, run.time[first] - least, location[step], NONE, NONE)
+    least = time[graph.begun].min(initial=_LAST)
+    return _part(step, _START, least, time[first] - least, location[step], NONE, NONE)
 
 
 def _inside(run: Run, edges: I4, target: I8, location: I4) -> list[tuple[Ints, ...]]:

@@ -49,7 +49,7 @@ def changes(asker: Asker) -> list[Change]:
 def _single(run: Run, value: I8) -> list[tuple[int, int, int, int, str]]:
     """Return the calls here that are worth most, each with what tells it from others: makespan, wait, when it returns, number, and name."""
     calls = ranked(run, value, _SINGLE)
-    numbers, returned = run.trace.share.named(calls).tolist(), run.time[run.graph.returned[calls]].tolist()
+    numbers, returned = run.trace.share.named(calls).tolist(), run.left(calls).tolist()
     names = [f"{named_call(run.trace, call)}, {operations.OPS[run.trace.calls.op[call]]}" for call in calls.tolist()]
     return list(zip(value[calls].tolist(), run.waits.time[calls].tolist(), returned, numbers, names, strict=True))
 

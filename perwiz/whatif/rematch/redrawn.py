@@ -43,8 +43,9 @@ class Again:
         if noise.varies is None or not noise.draws:
             return np.zeros(0)
         recorded = dataclasses.replace(base.weighted, weight=measured(base.weighted).weight)
-        recorded, changed = (self.handed.waiting(each, base.time, recorded.weight) for each in (recorded, apply(recorded, self.hypotheses)))
-        found = self.handed.opened(recorded, changed, base.time, self.hypotheses)
+        time, both = base.time, (recorded, apply(recorded, self.hypotheses))
+        recorded, changed = (self.handed.waiting(each, time, recorded.weight) for each in both)
+        found = self.handed.opened(recorded, changed, time, self.hypotheses)
         count = min(noise.draws, max(VERTICES // changed.graph.vertices, FEWEST))
         there = self.handed.elsewhere(recorded, changed, self.hypotheses)[0]
         runs = zip(noise.weights(changed, count), noise.weights(dataclasses.replace(changed, weight=there), count), strict=True)

@@ -111,8 +111,9 @@ def rematched(base: Run, changed: Run, hypotheses: Sequence[Hypothesis], engine:
         return changed, Rematched(changed.makespan, "calls come in another order", none, 0, 0, 0, none, none)
     of = handed_out(base.trace)
     handed, before = of.tasks, dataclasses.replace(base.weighted, weight=measured(base.weighted).weight)
-    before, waits = (of.waiting(weighted, base.time, before.weight) for weighted in (before, changed.weighted))
-    found = of.opened(before, waits, base.time, hypotheses)
+    time = base.time
+    before, waits = (of.waiting(weighted, time, before.weight) for weighted in (before, changed.weighted))
+    found = of.opened(before, waits, time, hypotheses)
     masters = np.array([farm.master for farm in handed.farms], "i8")
     fetched = int((~handed.counters.ends).sum())
     serving = of.turns.serving

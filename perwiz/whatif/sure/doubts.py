@@ -111,7 +111,8 @@ def doubts_of(run: Run) -> Doubts:
         counts["free"], changes["free"] = (share.total(len(cut)), share.total(int(limited[share.messages].sum()))), f"S_bytes={most}"
     seen = {what: count for what, count in counts.items() if count[0]}
     wrong = {what: wrong[what] for what in seen}
-    return Doubts(seen, changes, wrong, {what: _on_path(wrong[what], what, weighted, run.time) for what in seen}, run.makespan, held)
+    time = run.time
+    return Doubts(seen, changes, wrong, {what: _on_path(wrong[what], what, weighted, time) for what in seen}, run.makespan, held)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -110,10 +110,10 @@ class Noise:
     As many groups as most of what is drawn is told; no rows without iterations.
     """
 
-    def ends(self, weighted: Weighted, time: I8) -> I8:
-        """Return when the last location has done what each row of `last` ends with, ns, given the times of the vertices of a graph."""
+    def ends(self, weighted: Weighted, left: Callable[[I8], I8]) -> I8:
+        """Return when the last location has done what each row of `last` ends with, ns, given what tells when calls of a graph are left."""
         calls = weighted.call[self.last] if isinstance(weighted, Reordered) else self.last
-        there = np.where(self.last == NONE, 0, time[weighted.graph.returned[calls]]) if len(weighted.trace.calls) else np.zeros_like(calls)
+        there = np.where(self.last == NONE, 0, left(calls)) if len(weighted.trace.calls) else np.zeros_like(calls)
         return weighted.trace.share.reduced(there.max(axis=1, initial=0), "max")
 
     def around(self, ends: F8, answer: int, before: int) -> Around:

@@ -239,7 +239,7 @@ def paired(before: F8, after: F8) -> F8:
 def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Answers:
     """Return the answers of a run, with so many runs drawn of each: fewer, but FEWEST, where all pass more than EDGES_OF_ALL edges."""
     noise = noise_of(run, draws_of(run, len(questions), draws))
-    recorded = Answer(_unchanged, run.makespan, drawn_as_recorded(run.weighted, noise), ends=noise.ends(run.weighted, run.time))
+    recorded = Answer(_unchanged, run.makespan, drawn_as_recorded(run.weighted, noise), ends=noise.ends(run.weighted, run.left))
     found = list[Answer]()
     together = max(_ROOM // (_BYTES * max(run.graph.edges, 1)), 1)
     for begin in range(0, len(questions), together):
@@ -257,8 +257,9 @@ def _answer(noise: Noise, question: Question, weighted: Weighted, drawn: F8) -> 
     """Return the answer to a question that made a graph, of which runs are drawn."""
     if not len(noise.last):
         return Answer(question, swept_makespan(weighted), drawn)
-    time = sweep(weighted.graph, weighted.weight)
-    return Answer(question, makespan(weighted.graph, time, weighted.trace.share), drawn, ends=noise.ends(weighted, time))
+    graph, time = weighted.graph, sweep(weighted.graph, weighted.weight)
+    ends = noise.ends(weighted, lambda calls: time[graph.returned[calls]])
+    return Answer(question, makespan(graph, time, weighted.trace.share), drawn, ends=ends)
 
 
 def draws_of(run: Run, questions: int = 0, draws: int = DRAWS) -> int:

@@ -134,7 +134,7 @@ def ranked(run: Run, value: I8, most: int) -> I8:
     calls = np.flatnonzero(value < run.makespan)
     if 0 < most < len(calls):
         calls = calls[value[calls] <= np.partition(value[calls], most - 1)[most - 1]]
-    return calls[np.lexsort((run.time[run.graph.returned[calls]], run.waits.time[calls], value[calls]))][:most]
+    return calls[np.lexsort((run.left(calls), run.waits.time[calls], value[calls]))][:most]
 
 
 def paths(run: Run, value: I8, most: int = LISTED) -> Paths:
