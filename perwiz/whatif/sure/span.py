@@ -243,14 +243,17 @@ def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Ans
     found = list[Answer]()
     together = max(_ROOM // (_BYTES * max(run.graph.edges, 1)), 1)
     for begin in range(0, len(questions), together):
-        some = questions[begin : begin + together]
         give_back(run.graph.edges)
-        weighted = [question(run.weighted) for question in some]
-        drawn = noise.drawn_of(weighted)
-        found += [_answer(noise, *one) for one in zip(some, weighted, drawn, strict=True)]
+        found += _answers(noise, run.weighted, questions[begin : begin + together])
     after = selectors.after_init(run.trace)
     part = after if after is not None and 0 < after < recorded.makespan else recorded.makespan
     return Answers(noise.told, recorded, tuple(found), part)
+
+
+def _answers(noise: Noise, recorded: Weighted, questions: Sequence[Question]) -> list[Answer]:
+    """Return the answers to questions about a recorded run whose graphs are there at once, which then are let go of."""
+    weighted = [question(recorded) for question in questions]
+    return [_answer(noise, *one) for one in zip(questions, weighted, noise.drawn_of(weighted), strict=True)]
 
 
 def _answer(noise: Noise, question: Question, weighted: Weighted, drawn: F8) -> Answer:
@@ -377,6 +380,7 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
         alike = variation.alike(run)
         if len(found) > 1:
             slots(variation.weighted.graph)  # several sweeps at once keep few times each
+        give_back(run.graph.edges)
         return at_once([partial(one.under, variation, alike) for one in found], few)
 
     def cheaper(model: Model) -> list[int | None]:

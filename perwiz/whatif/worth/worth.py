@@ -114,9 +114,9 @@ def change(weighted: Weighted, question: str, calls: Ints | Sequence[int]) -> We
     return settled(QUESTIONS[question].of(dataclasses.replace(weighted, weight=weighted.weight.copy()), chosen))
 
 
-def _of_graph(weighted: Weighted, calls: Ints | Sequence[int]) -> I8:
+def _of_graph(weighted: Weighted, calls: Ints | Sequence[int]) -> Ints:
     """Return the calls of a graph that are these recorded ones."""
-    rows = np.asarray(calls, "i8")
+    rows = calls if isinstance(calls, np.ndarray) else np.asarray(calls, "i8")
     return weighted.call[rows] if isinstance(weighted, Reordered) else rows
 
 
