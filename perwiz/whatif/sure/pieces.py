@@ -19,7 +19,7 @@ from perwiz.trace.arrays import F8, I4, I8, U8, Ints, Mask, chunks, shortest
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.resources import give_back
 from perwiz.trace.spread.share import Share
-from perwiz.trace.tables import NONE, STREAM
+from perwiz.trace.tables import NONE, THREAD
 from perwiz.trace.trace import Trace
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import BLOCKS, FEW, LEAST, Parts, last_calls, parts_of
@@ -316,9 +316,9 @@ def _varies(pieces: Pieces, process: Ints, stretches: Stretches, stretch: I4, pa
 
 
 def _differ(trace: Trace) -> float:
-    """Return by which part another recording takes longer or less, assumed."""
+    """Return by which part another recording takes longer or less, assumed; tables of operations do not tell on what these are made."""
     collective = operations.DIST & operations.COLLECTIVE
-    on_processors = collective[trace.calls.op] & (trace.locations.kind[trace.calls.location] != STREAM)
+    on_processors = collective[trace.calls.op] & (trace.locations.kind[trace.calls.location] == THREAD)
     return ON_PROCESSORS if trace.share.any(on_processors.any()) else DIFFER
 
 
