@@ -90,7 +90,7 @@ def on_topology(args: argparse.Namespace, model: Start, trace: Trace) -> Start:
     if args.topology is None:
         return model
     from perwiz.loggps.links.topology import load
-    from perwiz.whatif.hypotheses.links import on_links
+    from perwiz.whatif.hypotheses.placement import on_links
     from perwiz.whatif.run import machine_of
 
     links = load(args.topology)

@@ -22,8 +22,8 @@ from perwiz.whatif import selectors
 from perwiz.whatif.health import Health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, apply, change, join, parse, parse_all
 from perwiz.whatif.hypotheses.collectives import Collective
-from perwiz.whatif.hypotheses.computation import Typical
 from perwiz.whatif.hypotheses.threads import Threads, taken_away
+from perwiz.whatif.hypotheses.usual import Typical
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import Matching, matching
 from perwiz.whatif.order.reorder import Reordered

@@ -38,7 +38,7 @@ from perwiz.trace.windows.window import Window
 from perwiz.whatif import rounds
 from perwiz.whatif.health import Health, health
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis, change, in_order, parse_all
-from perwiz.whatif.hypotheses.links import where_recorded
+from perwiz.whatif.hypotheses.placement import where_recorded
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.waits import Waits, recorded_waits, waiting
 

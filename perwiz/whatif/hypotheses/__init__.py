@@ -156,14 +156,14 @@ KINDS = (
     ),
     Kind(
         "typical",
-        "computation:Typical",
+        "usual:Typical",
         "all|REGION|rank:R|'all but ...'",
         "each instance of a region takes the mean of all of its path, and each message and collective call, beside waiting, the median of"
         " its call site: all, those in a region, of ranks (rank:R, node:NAME, group:NAME), or all but these",
     ),
     Kind(
         "usual",
-        "computation:Usual",
+        "usual:Usual",
         "iterations|REGION[@rank:R]",
         "in each iteration, or instance of the region, in which a process computes far longer than it usually does and most others do not,"
         " it computes for the median of its own: no garbage collection, no checkpoint of one rank, no other program on its core now and"
@@ -191,7 +191,7 @@ KINDS = (
     ),
     Kind(
         "links",
-        "links:Links",
+        "placement:Links",
         "FILE|full",
         "messages between nodes share the links of this topology (fat tree, dragonfly or torus) where these are overloaded, in place of"
         " those of --topology, or of none but the links of nodes; full: of those of --topology none but these is ever overloaded",

@@ -1,4 +1,4 @@
-"""Ranks on other nodes."""
+"""Ranks on other nodes, and other links between nodes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ import numpy as np
 from perwiz import words
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats.source import content
+from perwiz.loggps.links.topology import Topology, load
+from perwiz.loggps.machine import Machine
+from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted
+from perwiz.trace.arrays import I8
 from perwiz.trace.trace import Trace, listed_ranks
 from perwiz.whatif.hypotheses.base import PLACES, Hypothesis
-from perwiz.whatif.hypotheses.network import changed_weights
+from perwiz.whatif.hypotheses.network import Messages, changed_weights
 
 _DEALT = re.compile(r"(block|cyclic)(?::([1-9][0-9]{0,6})x([1-9][0-9]{0,6}))?")
 _SWAP = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _RANKFILE = re.compile(r"rank\s+([0-9]{1,9})\s*=\s*(\S+?)(?:\s+slots?\s*=\s*([0-9]{1,9}))?")
 _PLAIN = re.compile(r"(\S+)(?:\s+([0-9]{1,9}))?")
 _LARGEST_FILE = 1 << 26
+_FULL = "full"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,3 +187,39 @@ def _places(path: str) -> list[_Place]:
             must = "must be a node, perhaps with a core, or rank R=NODE slot=CORE"
             raise UsageError(f"{path}:{number}: {words.shown(line, 40)!r}, {must}")
     return out
+
+
+def on_links(machine: Machine, topology: Topology) -> Machine:
+    """Return a machine with these links between its nodes."""
+    return dataclasses.replace(machine, model=machine.model.on(topology), off=tuple(other.on(topology) for other in machine.off))
+
+
+def where_recorded(machine: Machine, trace: Trace) -> Machine:
+    """Return a machine whose links lead to the nodes of a recorded run as they came there, if nothing else says where these are."""
+    topology = machine.model.topology
+    return machine if topology is None else on_links(machine, topology.of(nodes_of(trace)))
+
+
+class Links(Messages):
+    """A topology file, or `full`: full bisection, where only the links of nodes are ever overloaded.
+
+    Of a run whose machine has no topology the recorded one has the same with full bisection.
+    """
+
+    word, keeps_calls = "links", True
+
+    def starting(self, machine: Machine) -> Machine:
+        """Return the machine with full bisection, if nothing is said of its links. Raises UsageError for `full` then."""
+        if machine.model.topology is not None:
+            return machine
+        if self.argument == _FULL:
+            raise UsageError(f"{self}: the run has that if nothing else is said, must be asked with --topology")
+        return on_links(machine, load(self.argument).without_contention)
+
+    def protocol(self, trace: Trace, network: Model, size: I8) -> tuple[Model, I8]:
+        """Return the network with the other links, and the sizes as they are. Raises ModelError for a file that cannot be used."""
+        if self.argument != _FULL:
+            return network.on(load(self.argument).of(nodes_of(trace))), size
+        if network.topology is None:
+            raise UsageError(f"{self}: the run has that if nothing else is said, must be asked with --topology")
+        return network.on(network.topology.without_contention), size

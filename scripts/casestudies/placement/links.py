@@ -27,8 +27,7 @@ from perwiz.loggps.model import Model
 from perwiz.record import build
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.links import Links
-from perwiz.whatif.hypotheses.placement import Placement
+from perwiz.whatif.hypotheses.placement import Links, Placement
 from perwiz.whatif.run import replayed, under
 
 OVER = {"full": 1, "over": 4}
