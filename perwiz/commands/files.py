@@ -55,12 +55,12 @@ class Takes(NamedTuple):
 
 _IN_WINDOWS, _SEVERAL = "a store, asked about in windows of time (perwiz convert)", "parts on several machines (mpiexec)"
 OF_COMMANDS = {
-    "info": Takes(260, (_IN_WINDOWS, _SEVERAL)),
-    "predict": Takes(345, (_IN_WINDOWS, _SEVERAL)),
+    "info": Takes(210, (_IN_WINDOWS, _SEVERAL)),
+    "predict": Takes(270, (_IN_WINDOWS, _SEVERAL)),
     "correct": Takes(205, (_SEVERAL,)),
-    "patterns": Takes(330, (_SEVERAL,)),
-    "domino": Takes(485, (_SEVERAL,)),
-    "report": Takes(640),
+    "patterns": Takes(265, (_SEVERAL,)),
+    "domino": Takes(400, (_SEVERAL,)),
+    "report": Takes(430),
 }
 """By command."""
 _OTHERS = Takes(550)
