@@ -505,7 +505,7 @@ TERMS = (
     Term("left out", "last steps of a training job, which ranks that are done disturb; records that tell nothing of calls or regions"),
     Term(
         "stands for",
-        "of a large run the list is about some iterations in a row, in each of which all processes are as long as in all others",
+        "iterations in a row that a list on a large run is about: of each process their mean is that of all",
     ),
     Term("missing", "what the trace does not hold of its calls: their ends, partners or waits", ("inferred",)),
     Term("clocks", "whether anything is received before it was sent; if so the times are corrected", ("corrected",), plain=True),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from perwiz import words
 from perwiz.report import spans
 from perwiz.report.blocks import negligible
-from perwiz.report.domino.answer import below, far_bound, in_short
+from perwiz.report.domino.answer import below, far_bound, in_short, sure_to_gain
 from perwiz.report.domino.change import (
     CURE,
     INDENT,
@@ -137,7 +138,9 @@ def order(domino: DominoDocument, lines: Sequence[Line]) -> list[str]:
     told = [f"unshared: what it gains {spans.OWN}, as far as what repeats tells"] if shared else []
     if len(lines) > 1 and any(between(domino, line)[0] for line in lines):
         by = "the largest unshared gain" if shared else "the largest gain"
-        told.append(f"order: {by}; where each of two lies between least and most of the other, the larger least")
+        behind = any(counted(line) > counted(before) and not sure_to_gain(domino, line) for before, line in pairwise(lines))
+        unsure = "; what may gain nothing behind what surely gains" if behind else ""
+        told.append(f"order: {by}; where each of two lies between least and most of the other, the larger least{unsure}")
     if any(line.place and line.place.tied for line in lines):
         told.append("=: it may gain more than the line before it, in more than one of twenty resampled runs")
     return told

@@ -77,6 +77,7 @@ def head(report: Report) -> PanelData:
         "by": _by(report),
         "untold": f"which change pays is not known {blocks.before(report.ranked.health)}" if untold(report.ranked) else None,
         "recorded": report.run.trace.timeline.makespan,
+        "part": report.run.trace.part,
         "shares_of": (whole := blocks.shares_of(trace, report.run.makespan)),
         "shares": blocks.share_notes(whole, report.run.makespan, report.run.trace.part),
         "predicted": prediction.predicted.makespan if prediction else None,

@@ -203,7 +203,7 @@ const page = window.perwiz = (function () {
 
   function headline(head) {
     document.getElementById("old").remove();
-    const asked = head.asked.length > 0, answer = node("p", {class: "answer"}, node("b", {}, time(head.recorded)), " recorded");
+    const asked = head.asked.length > 0, answer = node("p", {class: "answer"}, node("b", {}, time(head.recorded)), " recorded" + (head.part ? " in " + head.part : ""));
     const compared = head.comparison;
     if (compared && !asked) answer.append(" \u2192 ", node("b", {}, time(compared.whole)), " re-measured, ", ...differs(compared));
     else if (head.predicted !== null) {

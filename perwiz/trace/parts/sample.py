@@ -36,12 +36,15 @@ class Sample:
     """Iterations of the run."""
     lasts: int
     """How long these last, ns."""
+    calls: int
+    """Of the run."""
     differs: float
     """By how much of an iteration a process, or its calls, takes longer or shorter in one of the part than in one of all, at most."""
 
     def __str__(self) -> str:
-        alike = f"each process is as long in calls and between them as in all, within {words.percent(self.differs, 1)} of an iteration"
-        return f"all {self.count} ({words.duration(self.lasts)}): {alike}; --iterations 1.. asks of all"
+        whole = f"all {self.count} ({words.duration(self.lasts)}), whose {self.calls} calls take long to ask about"
+        alike = f"the mean of each process is that of all, in calls and between them, within {words.percent(self.differs, 1)}"
+        return f"{whole}: {alike}; calls (e12) are numbered in these alone; --iterations 1.. asks of all"
 
 
 def sample(trace: Trace, end: int | None = None) -> Sample | None:
@@ -60,8 +63,9 @@ def sample(trace: Trace, end: int | None = None) -> Sample | None:
         differs = _differs(trace, its, count, size)
         at = int(differs.argmin())
         if differs[at] <= _ALIKE:
-            lasts = int(its.stop[count - 1].max() - its.begin[0].min())
-            return Sample(Chosen(at + 1, at + size), count, lasts, float(differs[at]))
+            all_ = len(its) if end is None else end
+            lasts = int(its.stop[all_ - 1].max() - its.begin[0].min())
+            return Sample(Chosen(at + 1, at + size), all_, lasts, len(trace.calls), float(differs[at]))
         size *= 2
     return None
 

@@ -15,6 +15,8 @@ from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import distinct
 from perwiz.trace.resources import give_back, remembered
 from perwiz.trace.tables import NONE
+from perwiz.trace.trace import Trace
+from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, synchronisations
 from perwiz.whatif.order.ordering_rules import why_fixed
@@ -50,12 +52,20 @@ def instead(run: Run, text: str, calls: I8) -> Instead:
     waited = np.zeros(len(trace.locations), "i8")
     np.add.at(waited, trace.calls.location[waits.partner[calls]], waits.time[calls])
     asker = Asker(run, once=True)
-    found = [*_earlier(asker, text, calls), *_asked(asker, "protocol", f"eager {text}", "their messages hold nobody"), *balanced(run)]
+    held = _asked(asker, "protocol", f"eager {_senders(trace, calls) or text}", "their messages hold nobody")
+    found = [*_earlier(asker, text, calls), *held, *balanced(run)]
     best: dict[str, Change] = {}
     for change in sorted(found, key=lambda change: change.makespan):
         if change.makespan < run.makespan:
             best.setdefault(BALANCE if change.kind == SLOWEST else change.kind, change)
     return Instead(int(waited.argmax()), int(waited.max()), tuple(best.values()))
+
+
+def _senders(trace: Trace, calls: I8) -> str:
+    """Return what selects the call sites that post the sends that others of these calls complete; empty if none do, or it has no text."""
+    table, (which, sites) = trace.messages, selectors.sites(trace)
+    posts = distinct(which[table.send[np.isin(table.send_done, calls) & (table.send_done != table.send)]])
+    return selectors.joined([f"site:{selectors.site(*sites[site])}" for site in posts.tolist()]) if len(posts) else ""
 
 
 @remembered(1)

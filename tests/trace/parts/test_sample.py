@@ -11,8 +11,9 @@ from perwiz.trace.parts import sample as module
 from perwiz.trace.parts.cut import Chosen, undisturbed
 from perwiz.trace.parts.sample import sample, sampled
 
-ALIKE = "each process is as long in calls and between them as in all, within 0.0 % of an iteration"
-TOLD = f"all 40 (4.000 us): {ALIKE}; --iterations 1.. asks of all"
+LONG = "all 40 (4.000 us), whose 80 calls take long to ask about"
+ALIKE = "the mean of each process is that of all, in calls and between them, within 0.0 %"
+TOLD = f"{LONG}: {ALIKE}; calls (e12) are numbered in these alone; --iterations 1.. asks of all"
 
 
 @pytest.fixture(autouse=True)
@@ -116,5 +117,5 @@ def test_disturbed_last_step(tmp_path):
     found = sample(trace, end)
     assert (end, found.count, found.lasts) == (39, 39, 3_890_000)
     told = sampled(trace, found, end).properties
-    assert told["stands for"].startswith("all 39 (3.890 ms): ")
+    assert told["stands for"].startswith("all 39 (3.890 ms), ")
     assert told["left out"].startswith("iteration 40 (400.0 us); ")

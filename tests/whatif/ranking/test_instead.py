@@ -50,6 +50,20 @@ def test_the_sender_comes_earlier():
         assert changes == {"speed rank:0=1.714": 462, f"advance {'e2' if text == 'rank:1' else text}": 600}
 
 
+def test_a_wait_for_the_send_of_another_call():
+    """Rank 0 posts a send of 200 bytes, waits for rank 1 until 1000, and computes 1000: held by nobody it would wait for nothing."""
+    b = Builder(2, latency=12, per_byte=0, eager=100, work=0)
+    b.compute(1, 1000)
+    b.wait(0, b.isend(0, 1, 200))
+    b.compute(0, 1000)
+    b.recv(1, 0)
+    for text in ("e1", "site:MPI_Wait"):
+        at, _, changes = asked(b.trace(), text)
+        assert (at, changes["eager site:MPI_Isend"]) == (1, 1012)
+    at, _, changes = asked(b.trace(), "all")
+    assert changes["eager site:MPI_Isend"] == 1012
+
+
 def test_a_sender_that_is_late_for_others_too():
     """Ranks 1 and 2 wait for 600 alike: without one wait the other ends as late, and the run with it; faster, rank 0 is soon enough."""
     b = Builder(3, latency=12, per_byte=0, work=0)
