@@ -61,11 +61,11 @@ def instead(run: Run, text: str, calls: I8) -> Instead:
     return Instead(int(waited.argmax()), int(waited.max()), tuple(best.values()))
 
 
-def _senders(trace: Trace, calls: I8) -> str:
-    """Return what selects the call sites that post the sends that others of these calls complete; empty if none do, or it has no text."""
+def _senders(trace: Trace, calls: I8) -> str | None:
+    """Return what selects the call sites that post the sends that others of these calls complete; None if none do, or it has no text."""
     table, (which, sites) = trace.messages, selectors.sites(trace)
     posts = distinct(which[table.send[np.isin(table.send_done, calls) & (table.send_done != table.send)]])
-    return selectors.joined([f"site:{selectors.site(*sites[site])}" for site in posts.tolist()]) if len(posts) else ""
+    return selectors.joined([f"site:{selectors.site(*sites[site])}" for site in posts.tolist()]) if len(posts) else None
 
 
 @remembered(1)
