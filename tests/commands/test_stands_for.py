@@ -28,6 +28,7 @@ def path(tmp_path, monkeypatch) -> str:
             b.leave(rank, "step", at=220 * (k + 1))
     monkeypatch.setattr(sample, "MANY", 0)
     monkeypatch.setattr(sample, "_ENOUGH", 0)
+    monkeypatch.setattr(sample, "_LEAST", 16)
     files.write(b.trace(), str(tmp_path / "run.perwiz"))
     return str(tmp_path / "run.perwiz")
 

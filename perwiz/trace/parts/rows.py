@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -75,7 +76,7 @@ class _Part:
         self._keep, self._calls, self._regions = kept.locations, kept.calls, kept.regions
         self._requests = kept.requests
         self._paths = self._kept_paths()
-        self._names = self._stay(trace.paths.region, trace.paths.region[self._paths], len(trace.names))
+        self._names = self._stay([trace.paths.region], [trace.paths.region[self._paths]], len(trace.names))
         self._location, self._call, self._request, self._region, self._path, self._name = (
             _numbers(rows) for rows in (self._keep, self._calls, self._requests, self._regions, self._paths, self._names)
         )
@@ -121,9 +122,8 @@ class _Part:
     def _kept_paths(self) -> Mask:
         """Return which paths stay, with those above them."""
         trace, parent = self._trace, self._trace.paths.parent
-        every = np.concatenate([trace.calls.path, trace.regions.path])
-        kept = np.concatenate([trace.calls.path[self._calls], trace.regions.path[self._regions]])
-        out = self._stay(every[every != NONE], kept[kept != NONE], len(parent))
+        kept = [trace.calls.path[self._calls], trace.regions.path[self._regions]]
+        out = self._stay([trace.calls.path, trace.regions.path], kept, len(parent))
         above = np.flatnonzero(out)
         while len(above):
             above = parent[above][parent[above] != NONE]
@@ -131,11 +131,13 @@ class _Part:
             out[above] = True
         return out
 
-    def _stay(self, every: I4, kept: I4, count: int) -> Mask:
+    def _stay(self, every: Sequence[I4], kept: Sequence[I4], count: int) -> Mask:
         """Return which of `count` rows stay: those that what is kept refers to, and those that nothing refers to."""
-        named = np.zeros((2, count), "u1")
-        named[0, every], named[1, kept] = 1, 1
-        some, of_kept = self._trace.share.reduced(named, "max").view(bool)
+        named = np.zeros((2, count + 1), "u1")  # the last is none
+        for columns, row in zip((every, kept), named, strict=True):
+            for column in columns:
+                row[column] = 1
+        some, of_kept = self._trace.share.reduced(named[:, :-1], "max").view(bool)
         return np.asarray(of_kept | ~some)
 
     def _collectives(self) -> tuple[Collectives, Members]:

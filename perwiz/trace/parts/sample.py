@@ -19,7 +19,7 @@ from perwiz.trace.trace import STANDS_FOR, Trace
 
 MANY = 1 << 20
 """Calls of a run from which on a part of it is looked for."""
-_ENOUGH, _LEAST = 1 << 18, 16
+_ENOUGH, _LEAST = 1 << 18, 12
 """Calls and iterations that the part has at least: so many tell how much iterations vary."""
 _ALL = 0.95
 """Part of the time between MPI_Init and MPI_Finalize that iterations last at least."""

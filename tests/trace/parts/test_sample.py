@@ -18,9 +18,10 @@ TOLD = f"{LONG}: {ALIKE}; calls (e12) are numbered in these alone; --iterations 
 
 @pytest.fixture(autouse=True)
 def any_run(monkeypatch):
-    """Let no run be too short for a part of it."""
+    """Let no run be too short for a part of it, which is 16 iterations then."""
     monkeypatch.setattr(module, "MANY", 0)
     monkeypatch.setattr(module, "_ENOUGH", 0)
+    monkeypatch.setattr(module, "_LEAST", 16)
 
 
 def steps(computes, begins=0):
@@ -55,7 +56,7 @@ def test_even():
 
 
 def test_nearest():
-    """The last 16 take 101 ns each, all others 99: all 40 take 99.8 each, and 16 with six of the last do, so those from the 19th on."""
+    """The last 16 take 101 ns each, all others 99: all 40 take 99.8 each, and 16 with six of the last do, so those from the 15th on."""
     found = sample(steps([(60, 89)] * 24 + [(60, 91)] * 16))
     assert found.chosen == Chosen(15, 30)
     assert found.differs == pytest.approx(abs(99.75 - 99.8) / 99.8)
