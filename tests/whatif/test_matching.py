@@ -221,7 +221,7 @@ def test_against_all_pairs(trace, data):
     was = replayed(trace, hand_model(), "none")
     time = was.time.copy()
     time[was.graph.entered] = enter
-    now = dataclasses.replace(was, time=time)
+    now = dataclasses.replace(was, swept=time, as_recorded=False)
     found = matching(was, now)
     assert set(found.receives.tolist()) == naive(now) - naive(was)
     assert found.already == len(naive(was))

@@ -38,11 +38,13 @@ class Variation:
     """Of the model, one per unknown, as `Model.with_changes` takes them; or HELD, or GAPS."""
     weighted: Weighted
     """Its weights are those of the measured run: questions have copies."""
+    unpriced: bool = False
+    """Whether these weights are by no model, so that the run has the same."""
 
     def alike(self, run: Run) -> bool:
         """Return whether all weights are those of the run, in all of its parts: only what asks the model once more is another there."""
         own, other = run.weighted, self.weighted
-        same = other.graph is own.graph and (unpriced(run) or (not rounds.share(own) and np.array_equal(other.weight, own.weight)))
+        same = self.unpriced or (other.graph is own.graph and not rounds.share(own) and np.array_equal(other.weight, own.weight))
         return not run.trace.share.any(not same)
 
 
@@ -121,9 +123,10 @@ def varied(run: Run, changes: tuple[str, ...], hypotheses: Sequence[Hypothesis] 
     if not explained.otherwise:
         return None
     if unpriced(run):
-        return _kept(
-            changes, dataclasses.replace(_as_recorded(run.graph, explained.trace, old), model=explained.model, network=explained.model)
-        )
+        recorded = _as_recorded(run.graph, explained.trace, old)
+        weighted = dataclasses.replace(recorded, model=explained.model, network=explained.model)
+        keep_as_measured(weighted)
+        return Variation(changes, weighted, unpriced=True)
     return _as_measured(trace, run.graph, explained.model, changes)
 
 
@@ -166,10 +169,7 @@ def _anew(explained: _Explained, changes: tuple[str, ...], hypotheses: Sequence[
 
 
 def _as_measured(trace: Trace, graph: Graph, model: Model, changes: tuple[str, ...]) -> Variation:
-    return _kept(changes, weigh(trace, trace.timeline, graph, model))
-
-
-def _kept(changes: tuple[str, ...], weighted: Weighted) -> Variation:
+    weighted = weigh(trace, trace.timeline, graph, model)
     keep_as_measured(weighted)
     return Variation(changes, weighted)
 
