@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 
 from perwiz import words
-from perwiz.trace.arrays import F8
+from perwiz.trace.arrays import F8, I8
 from perwiz.trace.parts.cut import Chosen, left_out, restricted
 from perwiz.trace.parts.iterations import Iterations, computed, find
 from perwiz.trace.trace import STANDS_FOR, Trace
@@ -58,9 +58,10 @@ def sample(trace: Trace, end: int | None = None) -> Sample | None:
     count = its.told if end is None else end
     if not count or not _nearly_all(trace, its):
         return None
-    size = max(_LEAST, -(-_ENOUGH * count // len(trace.calls)))
+    times, size = trace.timeline.calls, max(_LEAST, -(-_ENOUGH * count // len(trace.calls)))
+    before = np.concatenate([np.zeros(1, "i8"), np.cumsum(times.leave - times.enter)])
     while 2 * size <= count:
-        differs = _differs(trace, its, count, size)
+        differs = _differs(before, its, count, size)
         at = int(differs.argmin())
         if differs[at] <= _ALIKE:
             all_ = len(its) if end is None else end
@@ -83,12 +84,10 @@ def _nearly_all(trace: Trace, its: Iterations) -> bool:
     return int(lasts.sum()) >= _ALL * computed(trace, its.processes)
 
 
-def _differs(trace: Trace, its: Iterations, count: int, size: int) -> F8:
+def _differs(before: I8, its: Iterations, count: int, size: int) -> F8:
     """Return by how much of an iteration any location differs at most in one of so many iterations in a row from one of all, beginning
-    with each that they can begin with.
+    with each that they can begin with; `before` is how long all calls before each take together, ns, and one more.
     """
-    times = trace.timeline.calls
-    before = np.concatenate([np.zeros(1, "i8"), np.cumsum(times.leave - times.enter)])
 
     def means(begin: slice, stop: slice, among: int) -> tuple[F8, F8]:
         return (its.stop[stop] - its.begin[begin]) / among, (before[its.end[stop]] - before[its.first[begin]]) / among
