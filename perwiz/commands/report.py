@@ -18,6 +18,9 @@ whole run gains. In its panel "What if" waits, call sites, regions and ranks are
 itself for up to 200000 calls. With --serve a browser on this machine, given the address that is printed, asks the same of any trace, and
 whatever else perwiz predict does; the address holds a token, and requests of other hosts and origins are refused.
 
+Of a run of many calls the page is about some of its iterations in a row, if there are any that stand for all, which it says; where
+hypotheses or --against are given, and with --iterations 1.., it is about all.
+
 examples:
   perwiz report run.alog -o run.html
   perwiz report run.alog --zero-wait op:MPI_Barrier -o run.html
