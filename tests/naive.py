@@ -59,6 +59,17 @@ def turned(pools, source):
     return out
 
 
+def shared(stretch, told, length, group, takes, usual, times, place, common):
+    """Return (whose deviation, how much longer anyway, share of the deviation) of a piece of a run."""
+    share, more = length, 0
+    if stretch >= len(times):
+        share = (length * min(length, common)) ** 0.5
+    if told:
+        share = length / times[stretch] if times[stretch] else usual[group]
+        more = share - length
+    return (place[stretch] if stretch >= 0 else -1), *((more, share) if takes else (0, 0))
+
+
 def drawn_parts(draw, parts, block):
     """Return the part that comes for each of so many in a draw: blocks of parts in a row, each from anywhere on."""
     return [(int(chance((part // block << 32) + draw) * parts) + part % block) % parts for part in range(parts)]

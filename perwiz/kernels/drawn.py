@@ -3,6 +3,11 @@
 
 import cython
 
+if cython.compiled:
+    from cython.cimports.libc.math import sqrt
+else:
+    from math import sqrt
+
 NEVER = cython.declare(cython.double, -1e300)
 
 
@@ -27,13 +32,62 @@ def turn(
                 out[i, j] = deviation[to if to < first[p + 1] else first[p]]
 
 
+def shares(
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    gaps: cython.Py_ssize_t,
+    vertex: cython.const[cython.int][::1],
+    piece: cython.const[cython.int][::1],
+    told: cython.const[cython.uchar][::1],
+    length: cython.const[cython.longlong][::1],
+    group: cython.const[cython.int][::1],
+    usual: cython.const[cython.double][::1],
+    start: cython.const[cython.int][::1],
+    weight: cython.const[cython.longlong][::1],
+    times: cython.const[cython.double][::1],
+    place: cython.const[cython.longlong][::1],
+    common: cython.double,
+    whole: cython.float[::1],
+    stretch: cython.int[::1],
+    more: cython.float[::1],
+    share: cython.float[::1],
+) -> None:
+    """Write per vertex of some pieces: how long it took, ns, whose deviation it has, how much longer it takes anyway, and its share of it.
+
+    The first `gaps` pieces compute and took their `length`; others took what the first edge into the vertex weighs. A piece is in a
+    stretch that takes so many `times` as long as usual, or behind all of these seldom, -1 if it is not drawn; `place` says which deviation
+    that is. The share of one that is told is its length without what its stretch took longer, or if that took none what is `usual` of its
+    group; of what is seldom it is the length, or the geometric mean of that and what computation has in `common` if that is less. What
+    took no time is not later.
+    """
+    with cython.nogil:
+        for p in range(begin, end):
+            v = vertex[p]
+            s = piece[p]
+            took: cython.longlong = length[p] if p < gaps else weight[start[v]]
+            whole[v] = took
+            stretch[v] = place[s] if s >= 0 else -1
+            lasted: cython.double = length[p]
+            later: cython.double = 0
+            part: cython.double = lasted
+            if took == 0:
+                part = 0
+            elif told[p]:
+                part = lasted / times[s] if times[s] > 0 else usual[group[p]]
+                later = part - lasted
+            elif s >= len(times):
+                part = sqrt(lasted * min(lasted, common))
+            more[v] = later
+            share[v] = part
+
+
 def place(
     start: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
     vertex: cython.const[cython.int][::1],
     recorded: cython.const[cython.int][::1],
     bounded: cython.bint,
-    whole: cython.const[cython.longlong][::1],
+    whole: cython.const[cython.float][::1],
     stretch: cython.const[cython.int][::1],
     more: cython.const[cython.float][::1],
     share: cython.const[cython.float][::1],
@@ -50,7 +104,7 @@ def place(
             v = vertex[i]
             p = recorded[i]
             if stretch[p] >= 0 and whole[p] != 0:
-                w: cython.double = weight[start[v]]
+                w: cython.float = weight[start[v]]
                 scale: cython.double = w / max(whole[p], 1)
                 if bounded and scale > 1:
                     scale = 1.0
@@ -62,7 +116,7 @@ def unchanged(
     start: cython.const[cython.int][::1],
     weight: cython.const[cython.longlong][::1],
     stretch: cython.const[cython.int][::1],
-    whole: cython.const[cython.longlong][::1],
+    whole: cython.const[cython.float][::1],
     begin: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
 ) -> bool:
@@ -70,7 +124,8 @@ def unchanged(
     same: cython.bint = True
     with cython.nogil:
         for v in range(begin, end):
-            if stretch[v] >= 0 and weight[start[v]] != whole[v]:
+            w: cython.float = weight[start[v]]
+            if stretch[v] >= 0 and w != whole[v]:
                 same = False
                 break
     return same

@@ -309,7 +309,12 @@ def _check_noise(graph: Graph, noise: Noise, drawn: F8) -> None:
     check_within(f"{NAME}.noise.stretches.part", kept.part, 0, len(kept.behind) - 1)
     check_within(f"{NAME}.noise.stretches.first", kept.first[:-1], 0, stretches - 1)
     check_within(f"{NAME}.noise.stretches.behind", kept.behind.reshape(-1), 0, stretches)
-    for name, values in (("drawn", drawn), ("any", noise.any), ("times", kept.times), ("more", noise.more), ("share", noise.share)):
+    for name, values in (
+        ("drawn", drawn),
+        ("any", noise.any),
+        ("times", kept.times),
+        *((name, getattr(noise, name)) for name in ("whole", "more", "share")),
+    ):
         check_within(f"{NAME}.{name}", values, -_MOST, _MOST)
         _require(not np.isnan(values.sum()), f"{name} with a value that is no number")
     locations, calls = len(graph.ended), len(graph.returned)

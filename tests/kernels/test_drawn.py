@@ -82,7 +82,7 @@ def test_place__worked_by_hand():
 
     If bounded 1.
     """
-    start, weight, whole = np.array([0, 0, 1, 2, 3], "i4"), np.array([30, 7, 10]), np.array([0, 10, 5])
+    start, weight, whole = np.array([0, 0, 1, 2, 3], "i4"), np.array([30, 7, 10]), np.array([0, 10, 5], "f4")
     vertex, piece, stretch = np.array([1, 2, 3], "i4"), np.array([1, 0, 2], "i4"), np.array([4, 5, 6], "i4")
     more, share = np.array([1, 2, 3], "f4"), np.array([5, 6, 7], "f4")
     for bounded, three, two in ((False, 3, 2), (True, 1, 1)):
@@ -91,9 +91,50 @@ def test_place__worked_by_hand():
         assert (later.tolist(), part.tolist()) == ([0, 2 * three, 0, 3 * two], [0, 6 * three, 0, 7 * two])
 
 
+def test_shares__worked_by_hand():
+    """Pieces of 10, 10, 9, 16, 7 and 5 ns are vertices 1 2 3 4 6 5: one of a stretch that took twice as long as usual, one of one that took
+    no time, of which 4 are usual, two of what is seldom, 4 in common, one that is not drawn, and one that weighs nothing.
+
+    The first three compute.
+    """
+    vertex, piece = np.array([1, 2, 3, 4, 6, 5], "i4"), np.array([0, 1, 2, 3, -1, 0], "i4")
+    told, length = np.array([1, 1, 0, 0, 0, 1], "u1"), np.array([10, 10, 9, 16, 7, 5])
+    group, usual = np.array([0, 1, 0, 0, 0, 0], "i4"), np.array([0.0, 4])
+    start, weight = np.array([0, 0, 1, 2, 3, 4, 5, 6], "i4"), np.array([99, 99, 99, 16, 0, 7])
+    times, place = np.array([2.0, 0]), np.array([1, 0, 2, 3])
+    stretch, (whole, more, share) = np.full(7, -1, "i4"), np.zeros((3, 7), "f4")
+    columns = vertex, piece, told, length, group, usual, start, weight, times, place, 4.0
+    for begin, end in ((0, 4), (4, 6)):
+        drawn.shares(begin, end, 3, *columns, whole, stretch, more, share)
+    assert whole.tolist() == [0, 10, 10, 9, 16, 0, 7]
+    assert stretch.tolist() == [-1, 1, 0, 2, 3, 1, -1]
+    assert (more.tolist(), share.tolist()) == ([0, -5, -6, 0, 0, 0, 0], [0, 5, 4, 6, 8, 0, 7])
+
+
+@given(st.lists(st.tuples(st.integers(-1, 3), st.booleans(), st.integers(0, 30), st.integers(0, 1), st.booleans()), max_size=9), st.data())
+def test_shares__twin(pieces, data):
+    """Pieces as (stretch, told, length, group, takes time), two of four stretches seldom, in any order of vertices."""
+    pieces = [(stretch, told and stretch in (0, 1), *rest) for stretch, told, *rest in pieces]
+    vertex = np.array(data.draw(st.permutations(range(len(pieces)))), "i4")
+    times, usual, place = data.draw(st.sampled_from([[0.0, 1.5], [2.0, 0.5]])), [3.0, 7.0], [2, 0, 1, 3]
+    piece, told, length, group, takes = (
+        np.array(column, kind)
+        for column, kind in zip(list(zip(*pieces, strict=True)) or [[]] * 5, ("i4", "u1", "i8", "i4", "i8"), strict=True)
+    )
+    start, weight = np.arange(len(pieces) + 1, dtype="i4"), np.zeros(len(pieces), "i8")
+    weight[vertex] = takes
+    stretch, (whole, more, share) = np.zeros(len(pieces), "i4"), np.zeros((3, len(pieces)), "f4")
+    columns = np.array(usual), start, weight, np.array(times), np.array(place)
+    drawn.shares(0, len(pieces), 0, vertex, piece, told, length, group, *columns, 6.0, whole, stretch, more, share)
+    twin = [naive.shared(*each, usual, times, place, 6.0) for each in pieces]
+    assert (whole[vertex].tolist(), stretch[vertex].tolist()) == (takes.tolist(), [each[0] for each in twin])
+    assert more[vertex].tolist() == [np.float32(each[1]) for each in twin]
+    assert share[vertex].tolist() == [np.float32(each[2]) for each in twin]
+
+
 def test_unchanged__worked_by_hand():
     """Vertices 1 to 3 weighed 30, 7 and 10 by their first edges; 2 is not drawn."""
-    start, stretch, whole = np.array([0, 0, 1, 3, 4], "i4"), np.array([-1, 0, -1, 2], "i4"), np.array([0, 30, 7, 10])
+    start, stretch, whole = np.array([0, 0, 1, 3, 4], "i4"), np.array([-1, 0, -1, 2], "i4"), np.array([0, 30, 7, 10], "f4")
     for weight, same in (([30, 7, 9, 10], True), ([30, 8, 9, 10], True), ([30, 7, 9, 11], False), ([29, 7, 9, 10], False)):
         assert drawn.unchanged(start, np.array(weight), stretch, whole, 1, 4) is same
     assert drawn.unchanged(start, np.array([29, 7, 9, 10]), stretch, whole, 2, 4) is True
@@ -102,5 +143,5 @@ def test_unchanged__worked_by_hand():
 def test_place__not_drawn():
     later, vertex, piece = np.zeros(2, "f4"), np.ones(1, "i4"), np.zeros(1, "i4")
     one, none, start = np.ones(1, "f4"), np.full(1, -1, "i4"), np.array([0, 0, 1], "i4")
-    drawn.place(start, np.array([9]), vertex, piece, False, np.ones(1, "i8"), none, one, one, later, later)
+    drawn.place(start, np.array([9]), vertex, piece, False, np.ones(1, "f4"), none, one, one, later, later)
     assert later.tolist() == [0, 0]

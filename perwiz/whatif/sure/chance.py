@@ -12,7 +12,6 @@ from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4
 from perwiz.trace.tables import NONE
-from perwiz.trace.trace import Trace
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.sure.noise import Noise
 
@@ -71,12 +70,13 @@ def chance(noise: Noise, recorded: Weighted, changed: Weighted, now: int, mean: 
     most = float(share.reduced(np.array([longer.max(initial=-np.inf)]), "max")[0])
     if most < _HALF * abs(mean - now):
         return Chance(hides)
-    return Chance(hides, _told(noise, recorded.trace, vertices[longer == most], round(most)))
+    return Chance(hides, _told(noise, recorded, vertices[longer == most], round(most)))
 
 
-def _told(noise: Noise, trace: Trace, vertices: I4, longer: int) -> Piece:
+def _told(noise: Noise, recorded: Weighted, vertices: I4, longer: int) -> Piece:
     """Return the first of some pieces of all processes, given the vertices of those here: computation before calls, both by location."""
-    calls, first, share, graph = trace.calls, trace.first_calls, trace.share, noise.graph
+    trace, graph = recorded.trace, noise.graph
+    calls, first, share = trace.calls, trace.first_calls, trace.share
     returned, entered, ends = graph.returning[vertices], entering(graph)[vertices], np.argsort(graph.ended)
     computes = returned == NONE
     call = np.where(computes, entered, returned)
@@ -85,14 +85,15 @@ def _told(noise: Noise, trace: Trace, vertices: I4, longer: int) -> Piece:
     place = np.where(call == NONE, first[location + 1], call) - first[location]
     key = (~computes).astype("i8") << 62 | location << 32 | place
     least = share.least(int(key.min(initial=np.iinfo("i8").max)))
+    took = recorded.weight[recorded.graph.start[vertices]]
     told = np.full(6, np.iinfo("i8").min)
     for row in np.flatnonzero(key == least).tolist():
         at, its, places = call[row], location[row], trace.locations
         op = calls.op[at] if at != NONE else NONE
         number = share.named(call[row : row + 1])[0]
-        told[:] = places.process[its], places.thread[its], number, op, computes[row], noise.whole[vertices[row]]
-    rank, thread, number, op, is_computation, took = share.reduced(told, "max").tolist()
-    return Piece(rank, thread, number, operations.OPS[op] if op != NONE else "", bool(is_computation), took, longer)
+        told[:] = places.process[its], places.thread[its], number, op, computes[row], took[row]
+    rank, thread, number, op, is_computation, lasted = share.reduced(told, "max").tolist()
+    return Piece(rank, thread, number, operations.OPS[op] if op != NONE else "", bool(is_computation), lasted, longer)
 
 
 def _on_path(noise: Noise, weighted: Weighted) -> I4:

@@ -38,12 +38,12 @@ from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import F4, F8, I4, I8, U8, chunks
 from perwiz.trace.parts.iterations import Iterations
-from perwiz.trace.resources import at_once, give_back, map_threads, remembered, thread_count
+from perwiz.trace.resources import at_once, give_back, in_parts, map_threads, remembered, thread_count
 from perwiz.trace.tables import NONE
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import LEAST
-from perwiz.whatif.sure.pieces import ANY, Varies, Whole, found_pieces, vertices
+from perwiz.whatif.sure.pieces import ANY, Varies, found_pieces, vertices
 from perwiz.whatif.sure.stretches import Stretches, mixed
 from perwiz.whatif.sure.swept import TOGETHER, Sweeps, passed
 
@@ -89,7 +89,7 @@ class Noise:
 
     graph: Graph
     """Of the recorded run."""
-    whole: I8
+    whole: F4
     """Per vertex, as recorded, ns."""
     stretch: I4
     """Whose deviation it has, by their `order`; behind `stretches` each of what is seldom is one; -1 of what is not drawn."""
@@ -218,12 +218,8 @@ class Noise:
 
     def _unchanged(self, weighted: Weighted) -> bool:
         """Return whether all that is drawn takes as long in a weighted graph, that of the recorded run, as it was recorded."""
-        columns = weighted.graph.start, weighted.weight, self.stretch, self.whole
-        same = map_threads(
-            lambda some: kernel.unchanged(*columns, some.start, min(some.stop, len(self.whole))),
-            chunks(len(self.whole)),
-            thread_count(len(self.whole)),
-        )
+        columns, rows = (weighted.graph.start, weighted.weight, self.stretch, self.whole), self.graph.vertices
+        same = map_threads(lambda some: kernel.unchanged(*columns, some.start, min(some.stop, rows)), chunks(rows), thread_count(rows))
         return all(same)
 
     def _deviations(self, begin: int) -> F8:
@@ -266,7 +262,7 @@ _NO_GRAPH = Graph(
     contradictions=0,
 )
 _NO_STRETCHES = Stretches(_NO_TIMES, _NO_PIECES, _NO_PIECES, np.zeros(1, "i8"), np.zeros((0, 0), "i4"), 1)
-_NOTHING = _NO_GRAPH, _NO_PIECES, _NO_VERTICES, _NO_SHARES, _NO_SHARES
+_NOTHING = _NO_GRAPH, _NO_SHARES, _NO_VERTICES, _NO_SHARES, _NO_SHARES
 _UNSOUGHT = Noise(*_NOTHING, _NO_STRETCHES, np.zeros(0, "u8"), _NO_TIMES, varies=None, draws=0, last=np.zeros((0, 0), "i8"))
 """What is known where no runs are drawn."""
 
@@ -292,27 +288,21 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     10/12 14/12 12/12 10/12 14/12 times as long as usual. Times that were computed from a platform repeat for a reason: nothing varies.
     Of a part of a trace nothing else than what is of its own calls and locations is drawn.
     """
-    noise, pieces = _noise(run, iterations)
-    whole, vertex = np.zeros(run.graph.vertices, "i8"), vertices(run)
-    for some in chunks(len(vertex)):
-        whole[vertex[some]] = pieces[some]
-    return dataclasses.replace(noise, whole=whole)
-
-
-def _noise(run: Run, iterations: Iterations | None) -> tuple[Noise, Whole]:
-    """Return the noise of a run without the `whole` of its vertices, and that of its pieces."""
     found = found_pieces(run, iterations)
     give_back(run.graph.edges)
-    stretches, vertex, size = found.stretches, vertices(run), run.graph.vertices
-    stretch, (more, share) = np.full(size, NONE, "i4"), np.zeros((2, size), "f4")
-    place = np.concatenate([np.argsort(stretches.order), np.arange(len(found.seldom)) + len(stretches.times), [NONE]])
-    for some in chunks(len(vertex)):
-        at = vertex[some]
-        stretch[at] = place[found.stretch[some]]
-        more[at], share[at] = found.shares(some)
-    noise = Noise(
+    pieces, stretches, vertex = found.pieces, found.stretches, vertices(run)
+    stretch, (whole, more, share) = np.full(run.graph.vertices, NONE, "i4"), np.zeros((3, run.graph.vertices), "f4")
+    place = np.concatenate([np.argsort(stretches.order), np.arange(len(found.seldom)) + len(stretches.times)])
+    columns = vertex, found.stretch, pieces.told.view("u1"), pieces.length.of, pieces.usual.group, pieces.usual.values
+    known = run.graph.start, run.weighted.weight, stretches.times, place, found.common
+
+    def share_out(some: slice) -> None:
+        kernel.shares(some.start, some.stop, pieces.gaps, *columns, *known, whole, stretch, more, share)
+
+    in_parts(share_out, len(vertex), len(vertex))
+    return Noise(
         graph=run.graph,
-        whole=_NO_PIECES,
+        whole=whole,
         stretch=stretch,
         more=more,
         share=share,
@@ -323,4 +313,3 @@ def _noise(run: Run, iterations: Iterations | None) -> tuple[Noise, Whole]:
         draws=DRAWS,
         last=found.last,
     )
-    return noise, found.pieces.whole

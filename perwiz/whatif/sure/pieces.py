@@ -72,23 +72,6 @@ class _Length:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Whole:
-    """How long each piece took, ns, as recorded: made some at a time of the weights of a run."""
-
-    run: Run
-    length: I8
-    """Per piece: of computation it is as long."""
-    gaps: int
-    """How many of them compute."""
-
-    def __getitem__(self, some: slice) -> I8:
-        out, graph = self.length[some].copy(), self.run.graph
-        calls = slice(max(some.start - self.gaps, 0), max(some.start + len(out) - self.gaps, 0))
-        out[len(out) - (calls.stop - calls.start) :] = self.run.weighted.weight[graph.start[graph.returned[calls]]]
-        return out
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class _OfGroup:
     """What each piece has of its group, made some at a time."""
 
@@ -104,7 +87,6 @@ class _OfGroup:
 class Pieces:
     """The pieces of a run, in the order of `vertices`, and how long they usually are."""
 
-    whole: Whole
     length: _Length
     usual: _OfGroup
     """ns, 0 if it is not repeated often enough."""
@@ -159,20 +141,6 @@ class Found:
     last: I8
     """See `Noise`."""
 
-    def shares(self, some: slice) -> tuple[F8, F8]:
-        """Return how much longer each of some pieces takes anyway, ns, and its share of the deviation: 0 of what took no time."""
-        pieces, stretch, known = self.pieces, self.stretch[some], len(self.stretches.times)
-        share, told = pieces.length[some], pieces.told[some]
-        more, lasted = np.zeros(len(share)), share[told]
-        seldom = stretch >= known
-        share[seldom] = np.sqrt(share[seldom] * np.minimum(share[seldom], self.common))
-        times = self.stretches.times[stretch[told]]
-        share[told] = np.where(times > 0, lasted / np.where(times > 0, times, 1), pieces.usual[some][told])
-        more[told] = share[told] - lasted
-        no_time = pieces.whole[some] == 0
-        more[no_time] = share[no_time] = 0
-        return more, share
-
 
 def found_pieces(run: Run, iterations: Iterations | None) -> Found:
     """Return what repeats in a run."""
@@ -202,19 +170,19 @@ def _stretches(pieces: Pieces, process: Ints, same: Same, its: Iterations, trace
     return stretches, stretch, _varies(pieces, process, stretches, stretch, parts, trace)
 
 
-def _unexplained(run: Run, whole: Whole) -> None:
-    """Fill in how much of what each call took the model does not explain, ns."""
-    explained = work(run.trace, run.weighted.model)
+def _unexplained(run: Run, length: I8) -> None:
+    """Fill in how much of what each call took, the last of these rows, the model does not explain, ns."""
+    explained, graph, weight = work(run.trace, run.weighted.model), run.graph, run.weighted.weight
+    unexplained = length[len(length) - len(explained) :]
     for some in chunks(len(explained)):
-        rows = slice(whole.gaps + some.start, whole.gaps + some.stop)
-        np.maximum(whole[rows] - explained[some], 0, out=whole.length[rows])
+        np.maximum(weight[graph.start[graph.returned[some]]] - explained[some], 0, out=unexplained[some])
 
 
 def _pieces(run: Run, same: Same, lasted: I8, here: Mask) -> Pieces:
     """Return the pieces of a run, given what is the same, how long each lasted, ns, of calls not filled in yet, and what is here."""
     trace, gaps = run.trace, len(lasted) - len(run.trace.calls)
-    whole, length = Whole(run, lasted, gaps), _Length(lasted)
-    _unexplained(run, whole)
+    _unexplained(run, lasted)
+    length = _Length(lasted)
     count, usual = _usual(same, length, here, trace.share)
     origin = trace.timeline.origin
     told, repeats = here.copy(), usual > 0
@@ -223,7 +191,7 @@ def _pieces(run: Run, same: Same, lasted: I8, here: Mask) -> Pieces:
     kind = operations.KIND[trace.calls.op]
     told[gaps:] &= (kind != operations.TEST) & (kind != operations.PROBE)
     told &= not origin.predicted or bool(origin.hypotheses)
-    return Pieces(whole, length, _OfGroup(same.own, usual), _OfGroup(same.own, count), told, gaps)
+    return Pieces(length, _OfGroup(same.own, usual), _OfGroup(same.own, count), told, gaps)
 
 
 def _idle_to_the_end(trace: Trace) -> I8:
