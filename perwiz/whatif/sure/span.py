@@ -323,11 +323,11 @@ def found_ahead(trace: Trace, machine: Machine, hypotheses: Sequence[Hypothesis]
         variation = varied_anew(trace, machine.model, (end,), hypotheses)
         return _outcome(lambda weighted: change(weighted, hypotheses), variation) if variation else None
 
-    if draws:
-        find(trace)  # which remembers them
     ends = [end for _, end in single(machine, _opened(machine, hypotheses))]
-    outcomes = graphs_at_once([partial(outcome, end) for end in ends], EDGES_OF_CALL * len(trace.calls))
-    return {end: outcome for end, outcome in zip(ends, outcomes, strict=True) if outcome is not None}
+    iterations = [partial(find, trace)] if draws else []  # which remembers them
+    tasks: list[Callable[[], Any]] = [*(partial(outcome, end) for end in ends), *iterations]
+    outcomes = graphs_at_once(tasks, EDGES_OF_CALL * len(trace.calls))
+    return {end: outcome for end, outcome in zip(ends, outcomes, strict=False) if outcome is not None}
 
 
 def _opened(machine: Machine, hypotheses: Sequence[Hypothesis]) -> list[str]:
