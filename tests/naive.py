@@ -70,6 +70,34 @@ def shared(stretch, told, length, group, takes, usual, times, place, common):
     return (place[stretch] if stretch >= 0 else -1), *((more, share) if takes else (0, 0))
 
 
+def added_up(group, here, length, groups):
+    """Return (how many rows of each group are here, how long they are together)."""
+    rows = [[k for k in range(len(group)) if here[k] and group[k] == one] for one in range(groups)]
+    return [len(of) for of in rows], [sum(length[k] for k in of) for of in rows]
+
+
+def stretches(pieces, usual):
+    """Return, of pieces as (group, pool, part, told, _, length), (pool and part of each stretch, that of each piece, how long those took,
+    how long is usual).
+    """
+    known = sorted({(pool, part) for _, pool, part, told, *_ in pieces if told})
+    stretch, took, needs = [], [0] * len(known), [0] * len(known)
+    for group, pool, part, told, _, length in pieces:
+        own = [k for k, (of, _) in enumerate(known) if of == pool]
+        behind = [k for k in own if known[k][1] >= part]
+        stretch.append(behind[0] if behind else own[-1] if own else -1)
+        if told:
+            took[stretch[-1]] += length
+            needs[stretch[-1]] += usual[group]
+    return known, stretch, took, needs
+
+
+def varied(pieces, usual, count):
+    """Return the sums of squares of how much longer than usual pieces that are told took, and of how long is usual."""
+    told = [(length, usual[group], count[group]) for group, _, _, told, _, length in pieces if told]
+    return sum((length - one) ** 2 * n / max(n - 1, 1) for length, one, n in told), sum(one**2 for _, one, _ in told)
+
+
 def drawn_parts(draw, parts, block):
     """Return the part that comes for each of so many in a draw: blocks of parts in a row, each from anywhere on."""
     return [(int(chance((part // block << 32) + draw) * parts) + part % block) % parts for part in range(parts)]

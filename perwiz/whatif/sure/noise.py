@@ -293,7 +293,7 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     pieces, stretches, vertex = found.pieces, found.stretches, vertices(run)
     stretch, (whole, more, share) = np.full(run.graph.vertices, NONE, "i4"), np.zeros((3, run.graph.vertices), "f4")
     place = np.concatenate([np.argsort(stretches.order), np.arange(len(found.seldom)) + len(stretches.times)])
-    columns = vertex, found.stretch, pieces.told.view("u1"), pieces.length.of, pieces.usual.group, pieces.usual.values
+    columns = vertex, found.stretch, pieces.told.view("u1"), pieces.length, pieces.group, pieces.usual
     known = run.graph.start, run.weighted.weight, stretches.times, place, found.common
 
     def share_out(some: slice) -> None:

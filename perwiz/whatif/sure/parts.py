@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from perwiz.trace.arrays import F8, I4, I8, Ints, Mask, Rows, chunks, shortest
+from perwiz.trace.arrays import F8, I4, I8, U2, Ints, Mask, Rows, chunks
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.tables import NONE
@@ -37,7 +37,7 @@ class Parts:
     number: int
     block: int
     """So many in a row are drawn together."""
-    of: Ints
+    of: U2
     """Per piece of a run: its part, outside of all the nearest; all 0 if there are no iterations."""
     inside: Mask
     """Per piece of a run: whether it is in an iteration."""
@@ -52,17 +52,17 @@ def parts_of(trace: Trace, process: Ints, varied: Rows, pools: int, found: Itera
     """
     many, rows = len(found), len(process)
     if many < FEW:
-        return Parts(BLOCKS, 1, np.zeros(rows, "u1"), np.zeros(rows, bool), many)
+        return Parts(BLOCKS, 1, np.zeros(rows, "u2"), np.zeros(rows, bool), many)
     of, inside = _iteration(found, trace)
     low, end, _ = trace.share.locations.indices(len(trace.locations))
     longer = np.zeros((end - low, many))
     for some in chunks(rows):
         within = inside[some]
         np.add.at(longer.reshape(-1), (process[some][within].astype("i8") - low) * many + of[some][within], varied[some][within])
-    number = min(many, max(CELLS // max(pools, 1), BLOCKS))
+    number = min(many, max(CELLS // max(pools, 2), BLOCKS))
     block = max(round(block_length(longer, trace.share) * number / many), 1)
-    number_of = np.arange(many) * number // many
-    return Parts(number, block, shortest(number_of)[of], inside, many)
+    number_of = (np.arange(many) * number // many).astype("u2")
+    return Parts(number, block, number_of[of], inside, many)
 
 
 def _iteration(found: Iterations, trace: Trace) -> tuple[I4, Mask]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from perwiz.kernels import repeats as kernel
 from perwiz.loggps.weigh import work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Ints, Mask, chunks, shortest
@@ -63,54 +63,20 @@ class Varies:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Length:
-    """How much of each piece the model does not explain, ns: of computation, and behind it of what calls work."""
-
-    of: I8
-
-    def __getitem__(self, some: slice) -> F8:
-        return self.of[some].astype("f8")
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _OfGroup:
-    """What each piece has of its group, made some at a time."""
-
-    group: I4
-    """Per piece."""
-    values: Any
-
-    def __getitem__(self, some: slice) -> Any:
-        return self.values[self.group[some]]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class Pieces:
     """The pieces of a run, in the order of `vertices`, and how long they usually are."""
 
-    length: _Length
-    usual: _OfGroup
-    """ns, 0 if it is not repeated often enough."""
-    count: _OfGroup
-    """How often it is repeated."""
+    length: I8
+    """How much of each the model does not explain, ns: of computation, and behind it of what calls work."""
+    group: I4
+    usual: F8
+    """How long a piece of each group usually is, ns; 0 if it is not repeated often enough."""
+    count: I8
+    """How often a piece of each group is repeated."""
     told: Mask
     """Whether it tells how much it varies."""
     gaps: int
     """How many of them compute."""
-
-    def __len__(self) -> int:
-        return len(self.told)
-
-    def computes(self, some: slice) -> Mask:
-        """Return which of some pieces are computation."""
-        return np.arange(some.start, min(some.stop, len(self))) < self.gaps
-
-    def deviation(self, some: slice) -> F8:
-        """Return how much longer than usual those of some pieces took that tell it, as a part of that."""
-        told, often = self.told[some], self.count[some]
-        deviation = self.length[some][told] / self.usual[some][told] - 1
-        deviation *= ((often / np.maximum(often - 1, 1))[told]) ** 0.5
-        return deviation
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -120,7 +86,7 @@ class _Longer:
     pieces: Pieces
 
     def __getitem__(self, some: slice) -> F8:
-        length, usual = self.pieces.length[some], self.pieces.usual[some]
+        length, usual = self.pieces.length[some], self.pieces.usual[self.pieces.group[some]]
         return np.subtract(length, usual, out=np.zeros(len(length)), where=self.pieces.told[some])
 
 
@@ -166,9 +132,9 @@ def found_pieces(run: Run, iterations: Iterations | None) -> Found:
 def _stretches(pieces: Pieces, process: Ints, same: Same, its: Iterations, trace: Trace) -> tuple[Stretches, I4, Varies | None]:
     """Return the stretches, which one each piece is in, and what varies most, given the location of each piece and what is the same."""
     parts = parts_of(trace, process, _Longer(pieces), same.kinds * len(trace.locations), its)
-    stretches, stretch = stretches_of(same.like, process, pieces.told, pieces.length, pieces.usual, parts)
+    stretches, stretch = stretches_of(same.like, process, pieces.told, pieces.length, pieces.group, pieces.usual, parts)
     stretch[pieces.gaps :][~pieces.told[pieces.gaps :]] = NONE
-    return stretches, stretch, _varies(pieces, process, stretches, stretch, parts, trace)
+    return stretches, stretch, _varies(pieces, stretches, stretch, parts, trace)
 
 
 def _unexplained(run: Run, length: I8) -> None:
@@ -183,8 +149,7 @@ def _pieces(run: Run, same: Same, lasted: I8, here: Mask) -> Pieces:
     """Return the pieces of a run, given what is the same, how long each lasted, ns, of calls not filled in yet, and what is here."""
     trace, gaps = run.trace, len(lasted) - len(run.trace.calls)
     _unexplained(run, lasted)
-    length = _Length(lasted)
-    count, usual = _usual(same, length, here, trace.share)
+    count, usual = _usual(same, lasted, here, trace.share)
     origin = trace.timeline.origin
     told, repeats = here.copy(), usual > 0
     for some in chunks(len(told)):
@@ -192,7 +157,7 @@ def _pieces(run: Run, same: Same, lasted: I8, here: Mask) -> Pieces:
     kind = operations.KIND[trace.calls.op]
     told[gaps:] &= (kind != operations.TEST) & (kind != operations.PROBE)
     told &= not origin.predicted or bool(origin.hypotheses)
-    return Pieces(length, _OfGroup(same.own, usual), _OfGroup(same.own, count), told, gaps)
+    return Pieces(lasted, same.own, usual, count, told, gaps)
 
 
 def _idle_to_the_end(trace: Trace) -> I8:
@@ -219,7 +184,7 @@ def _processes(trace: Trace) -> Ints:
     return np.concatenate([np.repeat(locations, calls + 1), np.repeat(locations, calls)])
 
 
-def _usual(same: Same, length: _Length, here: Mask, share: Share) -> tuple[I8, F8]:
+def _usual(same: Same, length: I8, here: Mask, share: Share) -> tuple[I8, F8]:
     """Return how often each group is repeated, and how long one of it usually is, ns; 0 if it is not repeated often enough.
 
     Those of a group that several processes have are added up over all of them.
@@ -227,16 +192,10 @@ def _usual(same: Same, length: _Length, here: Mask, share: Share) -> tuple[I8, F
     groups = int(same.own.max(initial=-1)) + 1
     count, total = np.zeros((2, groups), "i8")
     counted, added = np.zeros((2, same.routines), "i8")
-    for some in chunks(len(same.own)):
-        own, lasts = same.own[some], length[some].astype("i8")
-        np.add.at(count, own, here[some].astype("i8"))
-        np.add.at(total, own, np.where(here[some], lasts, 0))
-    gaps, calls = len(same.own) - len(same.routine), same.own[len(same.own) - len(same.routine) :]
-    for some in chunks(len(same.routine)):
-        routine, lasts = same.routine[some], length[slice(gaps + some.start, gaps + some.stop)].astype("i8")
-        rows = routine >= 0
-        np.add.at(counted, routine[rows], 1)
-        np.add.at(added, routine[rows], lasts[rows])
+    gaps = len(same.own) - len(same.routine)
+    calls, here = same.own[gaps:], here.view("u1")
+    kernel.add_up(same.own, here, length, count, total)
+    kernel.add_up(same.routine, here[gaps:], length[gaps:], counted, added)
     sums = share.reduced(np.stack([counted, added]), "sum")
     for some in chunks(len(same.routine)):
         known = np.flatnonzero(same.routine[some] >= 0)
@@ -244,38 +203,23 @@ def _usual(same: Same, length: _Length, here: Mask, share: Share) -> tuple[I8, F
     return count, np.where(count >= LEAST, total / np.maximum(count, 1), 0)
 
 
-class _Sum:
-    """A sum of values, those of a location first: of a whole trace and of its parts the same to the last digit."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace, self._of_location = trace, np.zeros(len(trace.locations))
-
-    def add(self, values: F8, process: Ints) -> None:
-        """Add values, the location of each given, in the order of rows."""
-        np.add.at(self._of_location, process, values)
-
-    def all(self) -> float:
-        """Return the sum on all processes."""
-        return float(self._trace.share.of_locations(self._of_location).sum())
+def _sum(trace: Trace, of_location: F8) -> float:
+    """Return the sum of values of each location, of a whole trace and of its parts the same to the last digit."""
+    return float(trace.share.of_locations(of_location).sum())
 
 
-def _varies(pieces: Pieces, process: Ints, stretches: Stretches, stretch: I4, parts: Parts, trace: Trace) -> Varies | None:
-    """Return what varies most, given the location of each piece and the stretch that it is in."""
-    share, often = trace.share, np.diff(stretches.first)[stretches.pool]
-    if not share.any(np.count_nonzero(pieces.told)):
+def _varies(pieces: Pieces, stretches: Stretches, stretch: I4, parts: Parts, trace: Trace) -> Varies | None:
+    """Return what varies most, given the stretch that each piece is in."""
+    share, often, told = trace.share, np.diff(stretches.first)[stretches.pool], pieces.told.view("u1")
+    if not share.any(told.any()):
         return None
-    sums = [[_Sum(trace) for _ in range(2)] for _ in range(2)]
-    counts = np.zeros((2, parts.number + 1), "i8")
-    for some in chunks(len(pieces)):
-        told = pieces.told[some]
-        usual, deviation, several = pieces.usual[some][told], pieces.deviation(some), often[stretch[some][told]]
-        location, computes = process[some][told], pieces.computes(some)[told]
-        for rows, (longer, lasted), count in zip((computes, ~computes), sums, counts, strict=True):
-            longer.add((deviation[rows] * usual[rows]) ** 2, location[rows])
-            lasted.add(usual[rows] ** 2, location[rows])
-            np.add.at(count, several[rows], 1)
-    squares = [(longer.all(), lasted.all()) for longer, lasted in sums]
-    most = share.any(pieces.told[: pieces.gaps].any()) and squares[0][0] >= squares[1][0]
+    counts, squares = np.zeros((2, parts.number + 1), "i8"), list[tuple[float, float]]()
+    for begin, beyond, count in zip((0, pieces.gaps), (1, 0), counts, strict=True):
+        longer, lasted = np.zeros((2, len(trace.locations)))
+        columns = told, pieces.length, pieces.group, pieces.usual, pieces.count, stretch, often
+        kernel.varies(begin, trace.first_calls, beyond, *columns, longer, lasted, count)
+        squares.append((_sum(trace, longer), _sum(trace, lasted)))
+    most = share.any(told[: pieces.gaps].any()) and squares[0][0] >= squares[1][0]
     square, all_ = squares[0 if most else 1]
     reached = share.reduced(counts[0 if most else 1], "sum").cumsum()
     middle = np.searchsorted(reached, [(reached[-1] - 1) // 2, reached[-1] // 2], "right")
@@ -295,20 +239,20 @@ def _of_any(pieces: Pieces, process: Ints, trace: Trace) -> tuple[F8, float]:
     """Return deviations of computation of any kind, each as often as it takes time, and how long it usually is: by time, too."""
     told = np.count_nonzero(pieces.told[: pieces.gaps])
     deviation, weight, done = np.empty(told), np.empty(told, "i8"), 0
-    square, added = _Sum(trace), _Sum(trace)
+    square, added = np.zeros((2, len(trace.locations)))
     for some in chunks(pieces.gaps):
-        some = slice(some.start, min(some.stop, pieces.gaps))
-        which = pieces.told[some]
-        usual, location = pieces.usual[some][which], process[some][which]
-        rows = slice(done, done := done + len(usual))
-        deviation[rows], weight[rows] = pieces.deviation(some), np.maximum(np.rint(usual), 1)
-        square.add(usual**2, location)
-        added.add(usual, location)
+        which = some.start + np.flatnonzero(pieces.told[some.start : min(some.stop, pieces.gaps)])
+        group, location, rows = pieces.group[which], process[which], slice(done, done := done + len(which))
+        usual, often = pieces.usual[group], pieces.count[group]
+        deviation[rows] = (pieces.length[which] / usual - 1) * (often / np.maximum(often - 1, 1)) ** 0.5
+        weight[rows] = np.maximum(np.rint(usual), 1)
+        np.add.at(square, location, usual**2)
+        np.add.at(added, location, usual)
     total = trace.share.total(int(weight.sum()))
     if not total:
         return np.zeros(0), 0.0
     wanted = [((2 * number + 1) * total + 2 * ANY - 1) // (2 * ANY) for number in range(ANY)]
-    return np.maximum(trace.share.weighted(deviation, weight, np.array(wanted, "i8")), -1), square.all() / added.all()
+    return np.maximum(trace.share.weighted(deviation, weight, np.array(wanted, "i8")), -1), _sum(trace, square) / _sum(trace, added)
 
 
 def _keys(trace: Trace, length: I8, rows: I8) -> U8:

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from perwiz.kernels import drawn as kernel
-from perwiz.trace.arrays import F8, I4, I8, U8, Ints, Mask, Rows, chunks
+from perwiz.kernels import drawn, repeats
+from perwiz.trace.arrays import F8, I4, I8, U2, U8, Ints, Mask
 from perwiz.trace.numbers import Numbers, running
 from perwiz.trace.tables import NONE
 from perwiz.whatif.sure.parts import BLOCKS, Parts
@@ -57,43 +57,36 @@ class Stretches:
         block, place = np.divmod(np.arange(parts), self.block)
         chance = mixed((np.arange(block[-1] + 1, dtype="u8") << np.uint64(32))[:, None] + draws.astype("u8"))
         begin = ((chance >> np.uint64(11)) * 2.0**-53 * parts).astype("i8")
-        kernel.turn(*self._turned, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
+        drawn.turn(*self._turned, self.first, self.behind, self.deviation, (begin[block] + place[:, None]) % parts, out)
 
 
-def stretches_of(like: I4, process: Ints, told: Mask, length: Rows, usual: Rows, parts: Parts) -> tuple[Stretches, I4]:
+def stretches_of(like: I4, process: Ints, told: Mask, length: I8, group: I4, usual: F8, parts: Parts) -> tuple[Stretches, I4]:
     """Return the stretches of what is told, and in which one each row is, -1 if nothing like it is told on its process.
 
-    Rows that are `like` on one process are in the order of time. Lengths 10 14 12 10 14, 12 usual: of a run without iterations five
-    stretches, 10/12 14/12 ... times. So is what repeats outside of the iterations, if it is mostly there.
+    `usual` is how long those of a group usually are, ns. Rows that are `like` on one process are in the order of time. Lengths 10 14 12
+    10 14, 12 usual: of a run without iterations five stretches, 10/12 14/12 ... times. So is what repeats outside of the iterations, if it
+    is mostly there.
     """
     numbers = Numbers()
     pool = numbers.number(like, process)
     count, within = np.zeros((2, numbers.count), "i8")
-    for some in chunks(len(pool)):
-        np.add.at(count, pool[some], told[some].astype("i8"))
-        np.add.at(within, pool[some], (told[some] & parts.inside[some]).astype("i8"))
+    tell = told.view("u1")
+    repeats.pools(pool, tell, parts.inside.view("u1"), count, within)
     kept, part = np.flatnonzero(count), _part(like, process, told, pool, count, within, parts)
-    where = np.full(numbers.count, NONE, "i4")
-    where[kept] = np.arange(len(kept))
+    place = np.full(numbers.count, NONE, "i4")
+    place[kept] = np.arange(len(kept))
     there = np.zeros((len(kept), parts.number), bool)
-    for some in chunks(len(pool)):
-        pool[some] = where[pool[some]]
-        there[pool[some][told[some]], part[some][told[some]]] = True
+    repeats.places(pool, place, part, tell, there.view("u1"))
     behind = (there.cumsum().reshape(there.shape) - there).astype("i4")
     first = np.append(0, there.sum(axis=1).cumsum())
-    stretch, (took, needs) = np.full(len(pool), NONE, "i4"), np.zeros((2, first[-1]))
-    for some in chunks(len(pool)):
-        row, which = pool[some], told[some]
-        known = row >= 0
-        stretch[some][known] = np.minimum(behind[row[known], part[some][known]], first[row[known] + 1] - 1)
-        for sums, times in ((took, length), (needs, usual)):
-            np.add.at(sums, stretch[some][which], times[some][which])
+    stretch, (took, needs) = np.empty(len(pool), "i4"), np.zeros((2, first[-1]))
+    repeats.stretches(pool, part, tell, length, group, usual, behind, first, stretch, took, needs)
     return Stretches(
         took / needs, *np.divmod(np.flatnonzero(there), parts.number), first, np.ascontiguousarray(behind.T), parts.block
     ), stretch
 
 
-def _part(like: I4, process: Ints, told: Mask, pool: I4, count: I8, within: I8, parts: Parts) -> Ints:
+def _part(like: I4, process: Ints, told: Mask, pool: I4, count: I8, within: I8, parts: Parts) -> U2:
     """Return the part of each row: if its pool is mostly outside of the iterations, as `_spread` says."""
     outside = 2 * within < count
     if not outside.any():

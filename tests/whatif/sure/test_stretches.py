@@ -14,9 +14,9 @@ from perwiz.whatif.sure.stretches import stretches_of
 
 def of(like, process, length, usual, part=None, number=BLOCKS, block=1):
     """Return the stretches of rows that are in these parts, -1 outside of all; if none are given, of a run without iterations."""
-    columns = (np.array(column) for column in (like, process, np.array(usual) > 0, length))
+    columns = (np.array(column) for column in (like, process, np.array(usual) > 0, length, np.arange(len(like), dtype="i4")))
     part = np.full(len(like), -1) if part is None else np.array(part)
-    return stretches_of(*columns, np.array(usual, "f8"), Parts(number, block, np.maximum(part, 0), part >= 0, 0))
+    return stretches_of(*columns, np.array(usual, "f8"), Parts(number, block, np.maximum(part, 0).astype("u2"), part >= 0, 0))
 
 
 def drawn(found, draws):
