@@ -18,7 +18,7 @@ from perwiz.loggps.weigh import work
 from perwiz.trace import operations
 from perwiz.trace.arrays import F8, I4, I8, U8, Ints, Mask, chunks, shortest
 from perwiz.trace.parts.iterations import Iterations
-from perwiz.trace.resources import at_once, give_back
+from perwiz.trace.resources import give_back, graphs_at_once
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE, THREAD
 from perwiz.trace.trace import Trace
@@ -119,9 +119,8 @@ def found_pieces(run: Run, iterations: Iterations | None) -> Found:
     its, same = repeating(trace, length[:gaps], here, iterations)
     give_back(len(length))
     pieces = _pieces(run, same, length, here)
-    give_back(len(length))
     tasks = partial(_of_any, pieces, process, trace), partial(_stretches, pieces, process, same, its, trace)
-    (any_, common), (stretches, stretch, varies) = at_once(tasks, 0 if trace.share.team else len(length))
+    (any_, common), (stretches, stretch, varies) = graphs_at_once(tasks, 0 if trace.share.team else run.graph.edges)
     del process, same, tasks
     seldom = np.flatnonzero(here[:gaps] & (stretch[:gaps] < 0)) if len(any_) else np.zeros(0, "i8")
     stretch[seldom] = len(stretches.times) + np.arange(len(seldom))
