@@ -104,7 +104,7 @@ class _Builder(Builder):
             return Messages.empty(), differs
 
         self.traffic.finish(self.columns.shares, np.array([process.rank for process in self.processes], "i4"), None, match=match)
-        self.traffic.matched = int((self.places.of_call(self._tied.calls["receive_done"]) == self._team.rank).sum())
+        self.traffic.matched = int(self.places.has(self._tied.calls["receive_done"]).sum())
 
     def _instances(self, done: I4, sequence: I8) -> CollectiveInstances:
         self._whole_if(bool((sequence >= 0).any()))

@@ -9,6 +9,7 @@ import numpy as np
 
 from perwiz.trace.arrays import I8
 from perwiz.trace.defects import in_order
+from perwiz.trace.resources import give_back
 from perwiz.trace.spread.matched import Instances, Places
 from perwiz.trace.spread.part import LINK_ENDS, Piece, Tied, joined
 from perwiz.trace.spread.team import Team, gathered, texts
@@ -38,7 +39,7 @@ def assembled(places: Places, own: Trace, messages: Tied, found: Instances) -> T
         np.arange(len(own.links)) + _before(team, len(own.links)),
     )
     instances, sizes, order = _instances(team, own, found)
-    here = int((places.of_call(messages.calls["receive_done"]) == team.rank).sum())
+    here = int(places.has(messages.calls["receive_done"]).sum())
     counted = {
         "messages": here,
         "regions": len(own.regions),
@@ -54,6 +55,7 @@ def assembled(places: Places, own: Trace, messages: Tied, found: Instances) -> T
         own, links=Links.empty(), messages=Messages.empty(), defects=in_order(Defects(*columns)), faults=tuple(faults)
     )
     count = dict(zip(counted, totals, strict=True))
+    give_back(len(own.calls))
     return joined(team, Piece(own, places.bounds, places.first, messages, links, instances, sizes, order, count))
 
 

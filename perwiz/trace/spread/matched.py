@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace import matching, operations
-from perwiz.trace.arrays import I4, I8, U1, Ints
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.matching_collectives import rank_in
 from perwiz.trace.numbers import distinct, running
 from perwiz.trace.parts.rows import ENDS
@@ -26,7 +26,7 @@ from perwiz.trace.trace import Communicators
 
 _SEND = np.dtype(
     [
-        *((name, "i8") for name in ("row", "call", "done", "enter", "bytes", "inside")),
+        *((name, "i8") for name in ("row", "send", "send_done", "enter", "bytes", "inside")),
         *((name, "i4") for name in ("rank", "peer", "tag", "comm")),
         ("mode", "u1"),
     ]
@@ -60,13 +60,22 @@ class Places:
         """The number of its first call."""
         return int(self.first[self.bounds[self.team.rank]])
 
-    def of_rank(self, rank: Ints) -> I8:
+    @property
+    def end(self) -> int:
+        """The number behind its last call."""
+        return int(self.first[self.bounds[self.team.rank + 1]])
+
+    def has(self, number: I8) -> Mask:
+        """Return which of some calls it has itself."""
+        return np.asarray((number >= self.begin) & (number < self.end))
+
+    def of_rank(self, rank: Ints) -> I4:
         """Return which process of the team has a process of the program, -1 nobody."""
-        known, location = np.unique(self.process, return_index=True)
-        if not len(known):
-            return np.full(len(rank), NONE, "i8")
-        at = np.minimum(np.searchsorted(known, rank), len(known) - 1)
-        return np.where(known[at] == rank, np.searchsorted(self.bounds, location[at], "right") - 1, NONE)
+        nobody = int(self.process.max(initial=NONE)) + 1
+        holder = np.full(nobody + 1, NONE, "i4")
+        location = np.arange(len(self.process))[::-1]  # of several the first counts
+        holder[self.process[location]] = np.searchsorted(self.bounds, location, "right") - 1
+        return holder[np.where((rank < 0) | (rank > nobody), nobody, rank)]
 
     def of_call(self, number: I8) -> I8:
         """Return which process of the team has each of some calls."""
@@ -90,21 +99,18 @@ def matched_messages(
     """
     begin = places.begin
     at = _Sends(places, sends, mode, enter)
-    call, order = at.column("call"), np.arange(at.count)
-    number = distinct(np.concatenate([call, receives.call + begin]))
-    entered = np.zeros(len(number), "i8")
-    for calls, times in ((call, at.column("enter")), (receives.call + begin, enter[receives.call])) if several else ():
-        entered[np.searchsorted(number, calls)] = times
     theirs: dict[str, Any] = {name: at.column(name) for name in ("rank", "peer", "tag", "comm", "bytes", "inside")}
-    there = matching.Ends(call=np.searchsorted(number, call), done=order, **theirs)
+    there = matching.Ends(call=at.calls(), done=np.arange(at.count, dtype="i4"), **theirs)
     tell(there, receives)
-    here = dataclasses.replace(receives, call=np.searchsorted(number, receives.call + begin), done=np.arange(len(receives.call)))
-    table, differs = matching.messages(there, here, at.column("mode"), equal, entered if several else None)
-    del there, here, theirs
+    posted, done = (receives.call + at.low).astype("i4"), np.arange(len(receives.call), dtype="i4")
+    here = dataclasses.replace(receives, call=posted, done=done)
+    table, differs = matching.messages(there, here, at.column("mode"), equal, at.entered(enter) if several else None)
+    del there, here, theirs, posted, done
     sent, received = table.send_done, table.receive_done
-    found = {"row": at.column("row")[sent], "send": call[sent], "send_done": at.column("done")[sent]}
-    found |= {"receive": receives.call[received] + begin, "receive_done": receives.done[received] + begin}
+    found = {name: at.column(name)[sent] for name in ("row", "send", "send_done")}
+    found |= {"receive": receives.call[received] + np.int64(begin), "receive_done": receives.done[received] + np.int64(begin)}
     found |= {name: getattr(table, name) for name in _OTHERS}
+    del at, table, sent, received
     every = _told_senders(places, found)
     return Tied({name: every[name] for name in ENDS}, {name: every[name] for name in _OTHERS}, every["row"]), differs
 
@@ -125,6 +131,9 @@ class _Sends:
         self._came = team.exchange([self._told(np.flatnonzero(to == peer) if peer != team.rank else nobody) for peer in range(team.size)])
         self._rank = team.rank
         self.count = len(self._own) + sum(map(len, self._came))
+        self._others = distinct(np.concatenate([each["send"] for each in self._came]))
+        self.low = int(np.searchsorted(self._others, self._begin))
+        """How many calls of others that send hither come before its own calls."""
 
     def _told(self, rows: I8) -> NDArray[Any]:
         out = np.empty(len(rows), _SEND)
@@ -143,31 +152,55 @@ class _Sends:
             return self._enter[sends.call[rows]]
         if name == "inside" and sends.inside is None:
             return np.zeros(len(rows), "i8")
+        if name == "send":
+            return sends.call[rows] + np.int64(self._begin)
+        if name == "send_done":
+            done = sends.done[rows]
+            return np.where(done == NONE, NONE, done + np.int64(self._begin))
         values: NDArray[Any] = getattr(sends, name)[rows]
-        return np.where(values == NONE, NONE, values.astype("i8") + self._begin) if name in ("call", "done") else values
+        return values
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column."""
         own = self._of(name, self._own).astype(_SEND[name], copy=False)
-        parts = [*(each[name] for each in self._came[: self._rank]), own, *(each[name] for each in self._came[self._rank + 1 :])]
-        return np.concatenate(parts)
+        return self._in_order([each[name] for each in self._came], own)
+
+    def _in_order(self, came: list[NDArray[Any]], own: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([*came[: self._rank], own, *came[self._rank + 1 :]])
+
+    def calls(self) -> I4:
+        """Return the row of each call that sends among its own calls and those of others that send hither, in their order."""
+        came = [np.searchsorted(self._others, each["send"]).astype("i4") for each in self._came]
+        came[self._rank + 1 :] = [each + np.int32(len(self._enter)) for each in came[self._rank + 1 :]]
+        return self._in_order(came, (self._sends.call[self._own] + self.low).astype("i4"))
+
+    def entered(self, enter: I8) -> I8:
+        """Return when each of these calls was entered, given when its own were."""
+        times = np.empty(len(self._others), "i8")
+        for each in self._came:
+            times[np.searchsorted(self._others, each["send"])] = each["enter"]
+        return np.concatenate([times[: self.low], enter, times[self.low :]])
 
 
 def _told_senders(places: Places, found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the messages received here, by column, and those sent from here that others have received, in the order of rows."""
-    team, sender = places.team, places.of_call(found["send"])
+    """Return the messages received here, by column, and those sent from here that others have received, in the order of rows.
+
+    Empties `found`, the messages received here.
+    """
+    team = places.team
+    away = np.flatnonzero(~places.has(found["send"]))
+    sender = places.of_call(found["send"][away])
     told = []
     for peer in range(team.size):
-        rows = np.flatnonzero(sender == peer) if peer != team.rank else np.zeros(0, "i8")
+        rows = away[sender == peer]
         out = np.empty(len(rows), _MATCHED)
         for name in _MATCHED.names or ():
             out[name] = found[name][rows]
         told.append(out)
     came = np.concatenate(team.exchange(told))
-    if not len(came):
-        return found
-    order = np.argsort(np.concatenate([found["row"], came["row"]]), kind="stable")
-    return {name: np.concatenate([column, came[name]])[order] for name, column in found.items()}
+    del told
+    order = np.argsort(np.concatenate([found["row"], came["row"]]), kind="stable") if len(came) else slice(None)
+    return {name: np.concatenate([found.pop(name), came[name]])[order] for name in [*found]}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -210,9 +210,10 @@ def _with_others(own: Trace, share: Part, messages: Messages, links: Links) -> T
     shift, peers = share.calls.start, share.ends[0]
 
     def wider(values: NDArray[Any]) -> NDArray[Any]:
-        out = np.zeros(len(share.elsewhere) + len(values), values.dtype)
+        out = np.empty(len(share.elsewhere) + len(values), values.dtype)
         out[share.calls] = values
-        return peers.told(out)
+        peers.tell(out)
+        return out
 
     times = own.timeline
     calls = Calls(**{field.name: wider(getattr(own.calls, field.name)) for field in dataclasses.fields(own.calls)})

@@ -241,13 +241,15 @@ class Peers:
 
     def told(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values with those rows that others tell about as they have them."""
-        came = self.team.exchange([values[rows] for rows in self.out])
-        if not any(len(rows) for rows in self.into):
-            return values
-        out = values.copy()
-        for rows, each in zip(self.into, came, strict=True):
-            out[rows] = each
+        out = values.copy() if any(len(rows) for rows in self.into) else values
+        self.tell(out)
         return out
+
+    def tell(self, values: NDArray[Any]) -> None:
+        """Write those rows that others tell about as they have them."""
+        came = self.team.exchange([values[rows] for rows in self.out])
+        for rows, each in zip(self.into, came, strict=True):
+            values[rows] = each
 
 
 _PIVOTS = 256
@@ -461,7 +463,15 @@ class Part(Share):
 
     def process_of(self, call: I8) -> I8:
         """Return the process that has each of some calls, given their numbers."""
-        return self.process_of_location(np.searchsorted(self.first, call, "right") - 1)
+        out = np.full(len(call), self.team.rank)
+        away = np.flatnonzero(self._elsewhere(call))
+        out[away] = self.process_of_location(np.searchsorted(self.first, call[away], "right") - 1)
+        return out
+
+    def _elsewhere(self, number: I8) -> Mask:
+        """Return which of some calls are none of its own, given their numbers in the whole trace; -1 is none."""
+        begin, count = int(self.first[self.locations.start]), self.calls.stop - self.calls.start
+        return np.asarray((number < begin) | (number >= begin + count))
 
     def process_of_location(self, location: Ints) -> I8:
         """Return the process that has each of some locations."""
@@ -469,15 +479,14 @@ class Part(Share):
 
     def lacks(self, number: I8) -> bool:
         """Return whether it has no row for some of these calls, given their numbers in the whole trace; -1 is none."""
-        own = number - self.first[self.locations.start]
-        other = number[(number >= 0) & ((own < 0) | (own >= self.calls.stop - self.calls.start))]
+        other = number[(number >= 0) & self._elsewhere(number)]
         known = np.append(self.elsewhere, -1)[np.searchsorted(self.elsewhere, other)]
         return bool((known != other).any())
 
     def here(self, number: I8) -> I8:
         """Return the rows of calls, given their numbers in the whole trace: of its own, or of partners; -1 stays."""
-        first, low = int(self.first[self.locations.start]), self.calls.start
-        own = number - first
-        other = np.searchsorted(self.elsewhere, number)
-        other = np.where(other < low, other, other + self.calls.stop - low)
-        return np.where(number < 0, -1, np.where((own >= 0) & (own < self.calls.stop - low), own + low, other))
+        low, away = self.calls.start, np.flatnonzero(self._elsewhere(number))
+        out = number - (int(self.first[self.locations.start]) - low)
+        other = np.searchsorted(self.elsewhere, number[away])
+        out[away] = np.where(number[away] < 0, -1, np.where(other < low, other, other + self.calls.stop - low))
+        return out

@@ -158,7 +158,7 @@ class _Builder(Builder):
             self.places, sends.ends, receives.ends, mode, enter, tell, equal=not written, several=self._several()
         )
         self.messages = Messages.empty()
-        self.matched = int((self.places.of_call(self._tied.calls["receive_done"]) == self._team.rank).sum())
+        self.matched = int(self.places.has(self._tied.calls["receive_done"]).sum())
 
     def _collectives(self) -> None:
         calls = self._call_table()
