@@ -40,7 +40,7 @@ class Thread(Counted):
     def exchange(self, data):
         assert len(data) == self.size
         self.count(self.size - 1, sum(each.nbytes for each in data), 1)
-        return [np.array(each[self.rank]) for each in self._all(list(data))]
+        return [each[self.rank] for each in self._all([np.array(each) for each in data])]
 
     def reduce(self, values, how):
         self.count(1, values.nbytes, 1)

@@ -26,6 +26,7 @@ from perwiz.kernels import clock_backward, clock_logical
 from perwiz.kernels.names import FREE
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
+from perwiz.trace.resources import give_back
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 
@@ -83,6 +84,7 @@ def correct(
     if graph is None:
         trace = with_world_barriers(trace)
         graph = build(trace)
+        give_back(graph.vertices)
     trace.share.at("correcting")
     clock_graph = bind(trace, timeline, graph)
     time = np.zeros((2, graph.vertices), "i8")

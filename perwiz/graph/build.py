@@ -8,6 +8,7 @@ import numpy as np
 
 from perwiz.errors import GraphError, TraceError
 from perwiz.graph import spread
+from perwiz.graph.border import Border
 from perwiz.graph.graph import BORDER, COLLECTIVE, LINK, LOCAL, MESSAGE, ORDER, PROBE, RENDEZVOUS, START, TRANSFER, Graph
 from perwiz.graph.layout import Edges, Layout, add_gaps, components, finish, sort_topologically
 from perwiz.graph.window import WindowLayout
@@ -101,21 +102,33 @@ def _spread(trace: Trace, layout: spread.PartLayout, listed: list[Ints], crossin
     Of circles rendezvous edges alone are left out; where that is one that a hypothesis asks for, it raises TraceError, too.
     """
     listed = spread.kept(layout, listed)
-    crossing = spread.of_calls(layout, listed[0]).also(crossing)
-    inward = np.flatnonzero(listed[2] != BORDER)
-    source, target, kind, cause = (column[inward] for column in listed)
-    let_go = _let_go(trace, kind, cause, movers)
-    vertex, border, keep = spread.ordered(trace.path, layout, (source, target), crossing, (let_go, kind == _SUPPOSED, kind == RENDEZVOUS))
-    total, every = trace.share.total, np.ones(len(listed[0]), bool)
-    every[inward] = keep
-    gone = total(int((let_go & ~keep).sum()))
-    supposed = kind == _SUPPOSED
+    vertex, border, keep = _in_rounds(trace, layout, listed, crossing, movers)
+    total, supposed = trace.share.total, listed[2] == _SUPPOSED
     if total(int((supposed & ~keep).sum())):
         circle = "calls would wait for each other in a circle, which is told apart by one process alone"
         raise TraceError(f"{trace.path}: {circle}; must be asked of one (without mpiexec)")
-    listed[2][inward[supposed]] = RENDEZVOUS
-    graph = finish(layout, vertex, [column[every] for column in listed], total(int((~keep).sum())) - gone, 0)
+    dropped, gone = int((~keep).sum()), 0
+    if dropped:
+        gone = int((_let_go(trace, listed[2], listed[3], movers) & ~keep).sum())
+        listed = [column[keep] for column in listed]
+    listed[2][listed[2] == _SUPPOSED] = RENDEZVOUS
+    dropped, gone = total(dropped), total(gone)
+    graph = finish(layout, vertex, listed, dropped - gone, 0)
     return dataclasses.replace(graph, let_go=gone, inner=total(inner), supposed=total(int(supposed.sum())), border=border)
+
+
+def _in_rounds(
+    trace: Trace, layout: spread.PartLayout, listed: list[Ints], crossing: spread.Crossing, movers: I4 | None
+) -> tuple[I4, Border, Mask]:
+    """Return what `spread.ordered` does, and of all edges which to keep."""
+    crossing = spread.of_calls(layout, listed[0]).also(crossing)
+    inward = listed[2] != BORDER
+    source, target, kind, cause = (column[inward] for column in listed)
+    droppable = _let_go(trace, kind, cause, movers), kind == _SUPPOSED, kind == RENDEZVOUS
+    vertex, border, keep = spread.ordered(trace.path, layout, (source, target), crossing, droppable)
+    every = np.ones(len(inward), bool)
+    every[inward] = keep
+    return vertex, border, every
 
 
 def _add_messages(trace: Trace, layout: Layout, edges: Edges) -> None:

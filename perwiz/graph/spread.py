@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -17,13 +17,15 @@ from perwiz.kernels import order as kernel
 from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
 from perwiz.trace.numbers import distinct
-from perwiz.trace.resources import remembered
+from perwiz.trace.resources import give_back, remembered
 from perwiz.trace.spread.share import Part
 from perwiz.trace.spread.team import Team
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 
 _NONE = np.zeros(0, "i8")
+_STATE = 2
+"""Numbers that processes tell each other behind each round, beside what has been placed: how many vertices are left, how many it placed."""
 
 
 class PartLayout(Layout):
@@ -44,20 +46,24 @@ class PartLayout(Layout):
         chained[: self.own.start] = chained[self.own.stop :] = 0
         return chained
 
-    def numbers(self) -> I4:
-        """Return the vertices that are its own: those of its locations, then hubs."""
-        ends = (self.own.start, self.own.stop), (self.chain, self.size - self.copies)
-        return np.concatenate([np.arange(*each, dtype="i4") for each in ends])
+    @property
+    def owned(self) -> tuple[slice, slice]:
+        """The vertices that are its own: those of its locations, then hubs."""
+        return self.own, slice(self.chain, self.size - self.copies)
+
+    def of_owned(self, values: I4) -> I4:
+        """Return those values, a row per vertex, that are of its own vertices."""
+        return np.concatenate([values[rows] for rows in self.owned])
 
     def has(self, vertices: Ints) -> Mask:
         """Return which of some vertices are its own."""
         calls = (vertices >= self.own.start) & (vertices < self.own.stop)
         return np.asarray(calls | ((vertices >= self.chain) & (vertices < self.size - self.copies)))
 
-    def foreign(self) -> I8:
+    def foreign(self) -> I4:
         """Return the vertices that are none of its own, the origin left out."""
         ends = (1, self.own.start), (self.own.stop, self.chain), (self.size - self.copies, self.size)
-        return np.concatenate([np.arange(*each) for each in ends])
+        return np.concatenate([np.arange(*each, dtype="i4") for each in ends])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -267,6 +273,15 @@ def ordered(path: str, layout: PartLayout, ends: tuple[I4, I4], crossing: Crossi
     keep, (source, target) = np.ones(len(ends[0]), bool), ends
     if found := _as_before(layout, source, target, crossing):
         return *found, keep
+    order = _order(path, layout, ends, crossing, droppable, keep)
+    last_order.tell(order, team)
+    give_back(layout.size)
+    return *order.bordered(layout, crossing, order.of_vertices(layout, crossing)), keep
+
+
+def _order(path: str, layout: PartLayout, ends: tuple[I4, I4], crossing: Crossing, droppable: Sequence[Mask], keep: Mask) -> Order:
+    """Return the order of what is left, after taking from `keep` what is left out; see `ordered`."""
+    team, (source, target) = layout.share.team, ends
     rounds = _Rounds(layout, source, target, crossing)
     number = None
     for each in droppable:
@@ -279,14 +294,16 @@ def ordered(path: str, layout: PartLayout, ends: tuple[I4, I4], crossing: Crossi
     if not rounds.all_placed():
         circle_of = "calls wait for each other in a circle of messages or collectives, which is told apart by one process alone"
         raise TraceError(f"{path}: {circle_of}; must be asked of one (without mpiexec)")
-    order = rounds.order()
-    last_order.tell(order, team)
-    return *order.bordered(layout, crossing, order.of_vertices(layout, crossing)), keep
+    vertex, tails = rounds.placed()
+    del rounds
+    place, own = np.empty(layout.size, "i4"), np.cumsum(layout.has(vertex), dtype="i4")
+    place[vertex] = own - 1
+    return Order(layout.of_owned(place), own[tails - 1].astype("i8"))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Order:
-    """Where each vertex of a part stands among its own, a row for each of `PartLayout.numbers`, those of a round together."""
+    """Where each vertex of a part stands among its own, a row for each of `PartLayout.owned`, those of a round together."""
 
     place: I4
     ends: I8
@@ -294,17 +311,26 @@ class Order:
 
     def of_vertices(self, layout: PartLayout, crossing: Crossing) -> I4:
         """Return the round of each vertex, of a copy that of its original, 0 of what nothing leads to."""
-        out = np.zeros(layout.size, "i4")
-        out[layout.numbers()] = np.repeat(np.arange(len(self.ends), dtype="i4"), np.diff(self.ends, prepend=0))[self.place]
+        out, in_order = np.zeros(layout.size, "i4"), np.repeat(np.arange(len(self.ends), dtype="i4"), np.diff(self.ends, prepend=0))
+        for rows, place in self.parts(layout):
+            out[rows] = in_order[place]
         for copies, came in zip(crossing.into, layout.share.team.exchange([out[each] for each in crossing.out]), strict=True):
             out[copies] = came
         return out
+
+    def parts(self, layout: PartLayout) -> Iterator[tuple[slice, I4]]:
+        """Yield its own vertices, some in a row, and where these stand."""
+        chain, hubs = layout.owned
+        yield chain, self.place[: chain.stop - chain.start]
+        yield hubs, self.place[chain.stop - chain.start :]
 
     def bordered(self, layout: PartLayout, crossing: Crossing, of_vertex: I4) -> tuple[I4, Border]:
         """Return the vertices of a graph in this order, those of others first, and its border, given the round of each vertex."""
         foreign = layout.foreign()
         rounds, own, vertex, position = len(self.ends), 1 + len(foreign), np.zeros(layout.size, "i4"), np.empty(layout.size, "i4")
-        vertex[1:own], vertex[own + self.place] = foreign, layout.numbers()
+        vertex[1:own] = foreign
+        for rows, place in self.parts(layout):
+            vertex[own:][place] = np.arange(rows.start, rows.stop, dtype="i4")
         position[vertex] = np.arange(layout.size, dtype="i4")
         out, into = (_bundles(side, of_vertex, position, layout.chain, rounds - 1) for side in (crossing.out, crossing.into))
         ends = [own, *(own + self.ends).tolist()]
@@ -344,16 +370,18 @@ def _as_before(layout: PartLayout, source: I4, target: I4, crossing: Crossing) -
 
     Another model mostly lets other calls wait for each other, and few of them so that others would come first.
     """
-    team, number = layout.share.team, layout.numbers()
-    before = last_order(team)
-    same = before is not None and len(before.place) == len(number)
+    team, before = layout.share.team, last_order(layout.share.team)
+    same = before is not None and len(before.place) == sum(rows.stop - rows.start for rows in layout.owned)
     if not team.reduce(np.array([same], "i8"), "min")[0] or before is None:
         return None
     round_ = before.of_vertices(layout, crossing)
     place = (before.ends - 1).astype("i4")[round_]  # what is told of a copy is there behind its round
-    place[number], place[0] = before.place, NONE
+    for rows, places in before.parts(layout):
+        place[rows] = places
+    place[0] = NONE
     chained = layout.chained()[:-1].astype(bool)
     good = bool((place[source] < place[target]).all() and (place[:-1][chained] < place[1:][chained]).all())
+    del place
     return before.bordered(layout, crossing, round_) if team.reduce(np.array([good], "i8"), "min")[0] else None
 
 
@@ -378,9 +406,11 @@ class _Rounds:
         order = np.argsort(vertices, kind="stable")
         self._peer = np.repeat(np.arange(self.team.size, dtype="i4"), sizes)[order]
         self._number = np.concatenate([_NONE, *map(np.arange, sizes)]).astype("i4")[order]
-        self._told = np.empty(len(vertices), "i4")
-        """What each process was told has been placed, one behind the other: numbers of what it has copies of."""
-        self._cursor = starts(np.array(sizes, "i4"))[:-1].astype("i8")
+        self._told = np.empty(len(vertices) + _STATE * len(sizes), "i4")
+        """What each process was told has been placed, one behind the other: numbers of what it has copies of. Before what is told next is
+        room for the state, where lies what was told last.
+        """
+        self._cursor = _STATE + starts(np.array(sizes, "i4") + _STATE)[:-1].astype("i8")
         self._head, self._tails = 0, [0]
         """Where what others told of last begins in `_vertex`; behind each round, where its vertices end there, and what others told of."""
         self._left = layout.own.stop - layout.own.start + layout.size - layout.chain - layout.copies
@@ -396,18 +426,20 @@ class _Rounds:
         """Place all that can be placed in a round, and exchange what others have copies of."""
         head, before = self._head, max(self._tails[-1], 1)
         end = kernel.proceed(self._first, self._edge, self._target, self._chained, self._waiting, head, before, self._vertex)
-        begins = self._cursor.tolist()
-        kernel.tell(self._vertex[before:end], self._begins, self._peer, self._number, self._cursor, self._told)
+        begins, told = self._cursor.tolist(), self._told
+        kernel.tell(self._vertex[before:end], self._begins, self._peer, self._number, self._cursor, told)
         self._left -= end - before
-        state = np.array([self._left, end - before], "i4")
-        told = [self._told[part] for part in map(slice, begins, self._cursor.tolist())]
-        came = self.team.exchange([np.concatenate([state, each]) for each in told])
+        for begin in begins:
+            told[begin - _STATE], told[begin - _STATE + 1] = self._left, end - before
+        came = self.team.exchange([told[begin - _STATE : stop] for begin, stop in zip(begins, self._cursor.tolist(), strict=True)])
         self._head = tail = end
+        left = placed = 0
         for copies, each in zip(self._crossing.into, came, strict=True):
-            self._vertex[tail : tail + len(each) - 2] = copies[each[2:]]
-            tail += len(each) - 2
+            left, placed = left + int(each[0]), placed + int(each[1])
+            if len(each) > _STATE:
+                self._vertex[tail : tail + len(each) - _STATE] = copies[each[_STATE:]]
+                tail += len(each) - _STATE
         self._tails.append(tail)
-        left, placed = np.sum([each[:2] for each in came], axis=0, dtype="i8").tolist()
         self._left_anywhere, self.stuck = left > 0, left > 0 and placed == 0
 
     def open(self) -> tuple[I8, I8]:
@@ -418,10 +450,6 @@ class _Rounds:
         rows = np.flatnonzero(left[self._source] & left[self._target])
         return np.concatenate([self._source[rows], chain]), np.concatenate([self._target[rows], chain + 1])
 
-    def order(self) -> Order:
-        """Return the order in which all vertices were placed."""
-        in_order, place = self._vertex[: self._tails[-1]], np.empty(self._layout.size, "i4")
-        own = self._layout.has(in_order)
-        before = np.append(0, np.cumsum(own))
-        place[in_order[own]] = np.arange(before[-1], dtype="i4")
-        return Order(place[self._layout.numbers()], before[self._tails[1:]])
+    def placed(self) -> tuple[I4, I8]:
+        """Return all vertices in the order in which they were placed, and where each round ends there."""
+        return self._vertex[: self._tails[-1]], np.array(self._tails[1:])
