@@ -11,6 +11,7 @@ from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.weigh import Misfit
 from perwiz.trace.arrays import I8
+from perwiz.trace.resources import give_back
 from perwiz.trace.spread.tally import Tally
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
@@ -19,10 +20,10 @@ from perwiz.whatif.hypotheses.base import Asked, Hypothesis, parse_all
 from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import span_between
-from perwiz.whatif.run import Run, Start, replayed, under
+from perwiz.whatif.run import Run, Start, recorded, starting, under
 from perwiz.whatif.sure.doubts import Doubt, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
-from perwiz.whatif.sure.span import Span, answered
+from perwiz.whatif.sure.span import Span, answered, found_ahead
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,7 +68,10 @@ def predict(
     Raises UsageError as that, for a hypothesis that needs more than a part, and, unless `keep_matches`, where other messages come first.
     """
     asked = checked(hypotheses, trace)
-    base = replayed(trace, model, clock, asked)
+    basis = starting(trace, model, clock, asked)
+    ahead = found_ahead(basis.clocks.trace, basis.machine, asked, draws) if asked else {}
+    give_back(len(basis.clocks.trace.calls))
+    base = recorded(basis)
     trace, misfit, state, share = base.trace, base.weighted.misfit, base.health(), base.trace.share
     share.at("how sure it is")
     doubts = doubts_of(base)
@@ -79,7 +83,7 @@ def predict(
         raise UsageError(f"{trace.path}: {other}; must be asked of one (without mpiexec), or kept (--keep-matches)")
     out = prediction(trace, base.machine, asked, changed.recorded_rows(), told.of_all(share), misfit, state)
     share.at("how sure it is")
-    span = span_between(base, changed, asked, doubts, known)
+    span = span_between(base, changed, asked, doubts, known, ahead=ahead)
     return dataclasses.replace(out, span=span, doubts=doubts.told((changed.weighted, changed.time)), held=doubts.held)
 
 

@@ -326,7 +326,9 @@ def found_ahead(trace: Trace, machine: Machine, hypotheses: Sequence[Hypothesis]
     ends = [end for _, end in single(machine, _opened(machine, hypotheses))]
     iterations = [partial(find, trace)] if draws else []  # which remembers them
     tasks: list[Callable[[], Any]] = [*(partial(outcome, end) for end in ends), *iterations]
-    outcomes = graphs_at_once(tasks, EDGES_OF_CALL * len(trace.calls))
+    edges = EDGES_OF_CALL * trace.share.total(len(trace.calls))
+    in_one_order = trace.share.team is not None and of_graphs(edges) > 0  # as who asks others does
+    outcomes = graphs_at_once(tasks, 0 if in_one_order else edges)
     return {end: outcome for end, outcome in zip(ends, outcomes, strict=False) if outcome is not None}
 
 
@@ -366,7 +368,8 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
     """
 
     rows = 0 if run.trace.share.team else run.graph.edges  # who asks others does so in one order
-    few = of_graphs(rows)
+    few, edges = of_graphs(rows), run.trace.share.total(run.graph.edges)
+    large = not of_graphs(edges)
 
     def otherwise(change: str) -> list[Outcome]:
         if all(change in one.ahead for one in found):
@@ -399,10 +402,10 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
     if apart:
         at_once(beside, rows)
         beside.clear()
-    if not few and not run.trace.share.team:
+    if large:
         let_go(run)
         give_back(run.graph.edges)
-    outcomes = graphs_at_once(tasks, 0 if few else rows) if apart else at_once([*tasks, *beside], rows)
+    outcomes = graphs_at_once(tasks, edges if large else 0) if apart else at_once([*tasks, *beside], rows)
     for key, several in zip(keys, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)
