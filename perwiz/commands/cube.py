@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     output = getattr(args, "output", None)
     check_output(output, args.operands)
     cubes = [_read(path, args.iterations, args.clock) for path in args.operands]
-    names = [path if args.iterations is None else f"{path} iterations {args.iterations}" for path in args.operands]
+    names = [f"{path} iterations {args.iterations}" if args.iterations else path for path in args.operands]
     operands = [cube_algebra.percent(cube) for cube in cubes] if getattr(args, "percent", False) else cubes
     cube = _result(args.action, operands, names)
     for fault in cube.faults:

@@ -30,7 +30,7 @@ best, each with the changes that gain a part of it. Hot spots are the regions wh
 takes half of its time, nothing where others are waited for.
 
 Of a run of many calls the list is about some of its iterations in a row, if there are any that stand for all, which it says;
---iterations 1.. asks of all, as --target does.
+--iterations all asks of the whole run, as --target does.
 
 Most waits are worth nothing, often the longest: their processes would only wait later. A short wait can topple many. Below the list perwiz
 follows the single waits that pay back from process to process (the domino path).

@@ -252,8 +252,8 @@ def part(path: str, chosen: Chosen | None, model: Start = None, team: Team | Non
     """Return the trace in a file, or that of some of its iterations, and what questions on it start from.
 
     A run of which some processes have no records up to its end is cut where the first of these ends, a training job lacks its last steps
-    where these are disturbed (`undisturbed`). A part has its clock offsets applied. The machine is that of the whole run: all of its
-    messages tell what it is. Each process of a team has its part.
+    where these are disturbed (`undisturbed`), unless all is asked for. A part has its clock offsets applied. The machine is that of the
+    whole run: all of its messages tell what it is. Each process of a team has its part.
     """
     return parts([path], chosen, model, team, command)[0]
 
@@ -280,8 +280,10 @@ def parts(
     paths: Sequence[str], chosen: Chosen | None, model: Start = None, team: Team | None = None, command: str = ""
 ) -> list[tuple[Trace, Start]]:
     """Return the same of runs that are set beside one another: the last steps that one lacks, others of as many steps lack too."""
-    from perwiz.trace.parts.cut import restricted
+    from perwiz.trace.parts.cut import ALL, restricted
 
+    if chosen == ALL:
+        return [whole(path, model, team, command) for path in paths]
     if chosen is not None:
         return [_restricted(read(path, model, team, command), model, partial(restricted, chosen=chosen)) for path in paths]
     return _undisturbed([whole(path, model, team, command)[0] for path in paths], model)

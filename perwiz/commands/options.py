@@ -54,19 +54,24 @@ def trace(parser: argparse.ArgumentParser) -> None:
 
 def iterations(parser: argparse.ArgumentParser, of: str = "") -> None:
     """Declare --iterations, which part of the run is asked about; `of` says of which if there are several."""
-    meaning = f"ask about these iterations alone{of}, as if they were the run: 10..90, 10.. or 12 (perwiz info --iterations counts them)"
-    parser.add_argument("--iterations", type=chosen, metavar="A..B", help=meaning)
+    meaning = (
+        f"ask about these iterations alone{of}, as if they were the run: 10..90, 10.. or 12 (perwiz info --iterations counts them);"
+        " all: about the whole run, where some would be chosen or left out"
+    )
+    parser.add_argument("--iterations", type=chosen, metavar="A..B|all", help=meaning)
 
 
 def chosen(text: str) -> Chosen:
     """Return the iterations that a text names. Raises argparse.ArgumentTypeError for one that names none."""
-    from perwiz.trace.parts.cut import Chosen
+    from perwiz.trace.parts.cut import ALL, Chosen
 
+    if text == str(ALL):
+        return ALL
     match = re.fullmatch(r"([0-9]{1,9})(?:(\.\.)([0-9]{0,9}))?", text)
     first, last = (int(match[1]), int(match[3] or 0) if match[2] else int(match[1])) if match else (0, 0)
     if first < 1 or (match and match[3] and last < first):
         why = "the last comes before the first, " if first > 0 else "iterations count from 1, " if match else ""
-        raise argparse.ArgumentTypeError(f"'{text}', {why}must be numbers of iterations from 1, such as 10..90, 10.. or 12")
+        raise argparse.ArgumentTypeError(f"'{text}', {why}must be numbers of iterations from 1, such as 10..90, 10.. or 12, or all")
     return Chosen(first, last or None)
 
 
@@ -207,7 +212,7 @@ def formats() -> str:
 def settings(args: argparse.Namespace) -> list[str]:
     """Return the words that ask another command about the same part of the run, on the same machine, with the same clocks."""
     given = {
-        "--iterations": args.iterations and str(args.iterations),
+        "--iterations": None if args.iterations is None else str(args.iterations),
         "--model": args.model,
         "--topology": getattr(args, "topology", None),
         "--clock": args.clock if args.clock != "clc" else None,

@@ -13,6 +13,7 @@ from perwiz.cli import main
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CPILOG, HALO, AFTER = (str(TRACES / name) for name in ("cpilog.alog", "halo-before", "halo-after"))
 _PLOT = "--plot: draws how long iterations take, or ranks over steps, must be given with --iterations or with --devices"
+MONTE = str(TRACES / "monte.log")
 EARLY = str(TRACES / "early_send.log.gz")
 
 
@@ -68,6 +69,16 @@ def test_compare__both_runs(asked):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("command", ["predict --zero-wait all", "domino", "patterns", "phases", "info", "critical", "balance"])
+def test_all(asked, command):
+    """All is the whole run, also what is before and behind its iterations; what is to be asked next says so, too."""
+    word, *options = command.split()
+    told = [asked(f"{word} {MONTE} {' '.join(options)} {more} --json") for more in ("", "--iterations all")]
+    assert [code for code, *_ in told] == [0, 0]
+    assert told[0][1] == told[1][1].replace(" --iterations all", "")
+
+
+@pytest.mark.slow
 def test_cube_and_report(asked, tmp_path):
     document = json.loads(asked(f"cube diff {HALO} {AFTER} --iterations 10..12 --json")[1])
     visits = next(row for row in document["metrics"] if row["name"] == "visits")
@@ -90,7 +101,7 @@ def test_cube_and_report(asked, tmp_path):
         *(
             (
                 f"predict {CPILOG} --iterations {word}",
-                f"argument --iterations: '{word}', {why}must be numbers of iterations from 1, such as 10..90, 10.. or 12;"
+                f"argument --iterations: '{word}', {why}must be numbers of iterations from 1, such as 10..90, 10.. or 12, or all;"
                 " see perwiz predict --help",
             )
             for why, words in (

@@ -39,13 +39,23 @@ _RANKS = 4
 
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """Iterations asked for, from 1; None is the last."""
+    """Iterations asked for, from 1; None is the last. From 0 on it is the whole run, with what is not in its iterations: ALL."""
 
     first: int
     last: int | None
 
+    def __bool__(self) -> bool:
+        """Return whether it is a part of the run."""
+        return self.first > 0
+
     def __str__(self) -> str:
+        if not self:
+            return "all"
         return str(self.first) if self.first == self.last else f"{self.first}..{'' if self.last is None else self.last}"
+
+
+ALL = Chosen(0, None)
+"""What asks about all, where some of it would be chosen, or left out, unasked."""
 
 
 def restricted(trace: Trace, chosen: Chosen) -> Trace:
@@ -104,7 +114,7 @@ def left_out(trace: Trace, end: int) -> dict[str, str]:
     its = _course(trace)
     lasts = {k + 1: round(its.time[k]) for k in range(end, len(its.time))}
     why = "profilers stop there" if undisturbed(trace) else "as in the other run"
-    return {LEFT_OUT: f"{stands_out(lasts, round(its.median))}: {why}; --iterations 1.. asks of all"}
+    return {LEFT_OUT: f"{stands_out(lasts, round(its.median))}: {why}; --iterations all asks of all"}
 
 
 def cut(trace: Trace, iterations: Iterations, first: int, end: int) -> Trace:

@@ -44,7 +44,7 @@ class Sample:
     def __str__(self) -> str:
         whole = f"all {self.count} ({words.duration(self.lasts)}), whose {self.calls} calls take long to ask about"
         alike = f"the mean of each process is that of all, in calls and between them, within {words.percent(self.differs, 1)}"
-        return f"{whole}: {alike}; calls (e12) are numbered in these alone; --iterations 1.. asks of all"
+        return f"{whole}: {alike}; calls (e12) are numbered in these alone; --iterations all asks of all"
 
 
 def sample(trace: Trace, end: int | None = None) -> Sample | None:

@@ -13,7 +13,7 @@ from perwiz.trace.parts.sample import sample, sampled
 
 LONG = "all 40 (4.000 us), whose 80 calls take long to ask about"
 ALIKE = "the mean of each process is that of all, in calls and between them, within 0.0 %"
-TOLD = f"{LONG}: {ALIKE}; calls (e12) are numbered in these alone; --iterations 1.. asks of all"
+TOLD = f"{LONG}: {ALIKE}; calls (e12) are numbered in these alone; --iterations all asks of all"
 
 
 @pytest.fixture(autouse=True)
