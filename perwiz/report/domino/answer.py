@@ -196,7 +196,8 @@ def hot_spots(domino: DominoDocument) -> Facts:
     told[0] += ", the imbalance seen again" if _is_imbalance(domino, spots[0]) else ""
     more = f" and {len(spots) - _SPOTS} more" if len(spots) > _SPOTS else ""
     asked = "NAME@rank:R=0.5" if any(on) else "NAME=0.5"
-    return [("hot spots", f"twice as fast (--scale {asked}) {', '.join(told)}{more}")]
+    alone = ", each alone" if len(spots) > 1 else ""
+    return [("hot spots", f"twice as fast{alone} (--scale {asked}) {', '.join(told)}{more}")]
 
 
 def _is_imbalance(domino: DominoDocument, spot: HotSpot) -> bool:
