@@ -104,8 +104,7 @@ def measured(path: str, draws: int) -> list[Stage]:
     from perwiz.whatif.ranking.instead import balanced
     from perwiz.whatif.run import graph_of, machine_of, replay_of, treated, under
     from perwiz.whatif.sure.doubts import doubts_of
-    from perwiz.whatif.sure.noise import noise_of
-    from perwiz.whatif.sure.span import answered, draws_of, spans
+    from perwiz.whatif.sure.span import answered, found_ahead, spans
 
     out, watched, asked = list[Stage](), Watched(), [parse("zero-wait all")]
     with stage("reading", out, watched):
@@ -116,17 +115,18 @@ def measured(path: str, draws: int) -> list[Stage]:
         clocks = treated(trace)
     with stage("fitting", out, watched):
         machine = machine_of(None, clocks.trace)
+    with stage("ahead: iterations", out, watched):
+        ahead = found_ahead(clocks.trace, machine, asked, draws)
     with stage("building", out, watched):
         graph = graph_of(clocks.trace, machine.model)
     with stage("weighing, sweep", out, watched):
         run = replay_of(clocks, graph, machine)
     with stage("what is told", out, watched):
-        told = (lambda: doubts_of(run), lambda: noise_of(run, draws_of(run, 1, draws)), lambda: balanced(run))
-        resources.at_once(told, run.graph.edges)
-    with stage("draws", out, watched):
+        resources.graphs_at_once((lambda: doubts_of(run), lambda: balanced(run)), run.graph.edges)
+    with stage("what repeats, draws", out, watched):
         answers = answered(run, [lambda weighted: apply(weighted, asked)], draws)
     with stage("as the machine may be", out, watched):
-        spans(run, answers, asked)
+        spans(run, dataclasses.replace(answers, of=tuple(dataclasses.replace(one, ahead=ahead) for one in answers.of)), asked)
     with stage("the answer", out, watched):
         matching(run, under(run, asked))
     return out
