@@ -86,7 +86,7 @@ page.panel("timeline", {async draw(box, doc) {
   };
   const help = () => detail.replaceChildren(node("h2", {}, "Mouse and keys"), page.facts([["wheel", "zoom at the pointer"], ["shift + wheel", "pan"],
     ["alt + wheel", "other rows"], ["drag", "pan"], ["click", "choose a call, open or close a group"], ["\u2190 \u2192", "pan"], ["\u2191 \u2193", "other row"],
-    ["+ \u2212 0", "zoom in, out, whole run"], ["n p", "next call, call before"], ["z", "zoom to the call"], ["Enter g", "open or close a group, all groups"],
+    ["+ \u2212 0", "zoom in, out, all"], ["n p", "next call, call before"], ["z", "zoom to the call"], ["Enter g", "open or close a group, all groups"],
     ["[ ]", "thinner, thicker rows"], ["shift + drag", "a range of time: its profile"], ["v", "profile of what is seen"], ["Backspace", "what was seen before"], ["/", "search"], ["Esc", "choose nothing"]]));
   const regions = data.runs.some((run) => run.bands.path.length), steps = data.runs.some((run) => run.parallel.some(Boolean));
   const sends = data.runs.some((run) => run.messages.send.length), links = sends || data.runs.some((run) => run.links) ? [["messages", sends ? "messages" : "links"]] : [];
@@ -101,7 +101,7 @@ page.panel("timeline", {async draw(box, doc) {
     ...data.groups.map((name, k) => used.has(k) ? node("li", {}, node("i", {class: TL_COLOURS[k]}), name) : null).filter(Boolean),
     node("li", {}, node("i", {class: "idle"}), "computation"));
   box.append(node("div", {class: "tools"}, tl.search.box, button("\u2212", "zoom out (-)", () => zoom(2)), button("+", "zoom in (+)", () => zoom(0.5)),
-    button("back", "what was seen before (Backspace)", () => tl.back()), button("profile", "what the time in sight, or in the range chosen with shift and drag, goes to (v)", () => tl.profile()), button("whole run", "show the whole run (0)", () => show({from: 0, to: whole * unit})),
+    button("back", "what was seen before (Backspace)", () => tl.back()), button("profile", "what the time in sight, or in the range chosen with shift and drag, goes to (v)", () => tl.profile()), button("all", "show all of the timeline (0)", () => show({from: 0, to: whole * unit})),
     data.runs.some((run) => places.get(run).kids.some((kid) => kid.kids)) ?
       button("groups", "close or open all groups (g)", groups) : null,
     data.runs.some((run) => new Set(run.doc.processes).size > 8) ? button("alike", "group processes that behave alike, or as they are placed", alike) : null, ...toggles, button("?", "mouse and keys", help)),

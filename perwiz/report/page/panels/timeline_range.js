@@ -1,4 +1,4 @@
-// A range of time: its mark with a ruler, what the time in it goes to, and the map of the whole run with what is seen of it.
+// A range of time: its mark with a ruler, what the time in it goes to, and the map of all with what is seen of it.
 function tlRange(pane, view, size) {
   if (!view.range) return;
   const {context} = pane, [a, b] = view.range.map((moment) => pane.x(moment)), words = page.time((view.range[1] - view.range[0]) * view.data.unit);
@@ -70,9 +70,9 @@ function tlProfile(tl, one, range) {
       tl.view.range ? tl.button("\u00d7", "no range (Esc)", () => tl.select(null)) : tl.button("\u00d7", "close", () => tl.select(null)))];
 }
 
-// The whole run in a line, all lanes together, and what is seen of it: dragging moves that.
+// All of the timeline in a line, all lanes together, and what is seen of it: dragging moves that.
 function tlMap(tl) {
-  const canvas = page.node("canvas", {class: "map", role: "img", "aria-label": "the whole run, and what is seen of it"}), context = canvas.getContext("2d");
+  const canvas = page.node("canvas", {class: "map", role: "img", "aria-label": "all of the timeline, and what is seen of it"}), context = canvas.getContext("2d");
   let image = null, made = "";
 
   function paint() {
@@ -104,7 +104,7 @@ function tlMap(tl) {
     context.fillStyle = view.ink.quietCss;
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
-    context.fillText("whole run", 6, height / 2);
+    context.fillText("all", 6, height / 2);
   }
 
   function move(event) {
