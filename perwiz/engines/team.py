@@ -181,12 +181,12 @@ class Mpi(Counted):
         """Send an array without waiting; it must not change before `wait_for_sends`."""
         if len(self._under_way) >= _MANY and len(self._under_way) % _MANY == 0:
             self._under_way = [(request, data) for request, data in self._under_way if not request.Test()]
-        self._under_way.append((self._world.Isend(data.view("u1"), dest=to, tag=_ONWARD), data))
+        self._under_way.append((self._world.Isend((data, self._mpi.BYTE), dest=to, tag=_ONWARD), data))
         self.count(1, data.nbytes, 0)
 
     def receive(self, source: int, data: NDArray[Any]) -> None:
         """Wait for an array of this length and type, and fill it."""
-        self._world.Recv(data.view("u1"), source=source, tag=_ONWARD)
+        self._world.Recv((data, self._mpi.BYTE), source=source, tag=_ONWARD)
 
     def wait_for_sends(self) -> None:
         """Wait until all that was sent is on its way."""
