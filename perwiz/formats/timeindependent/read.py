@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from perwiz import allowed
 from perwiz.errors import TraceError
 from perwiz.formats.format import Progress
 from perwiz.formats.source import Source
@@ -27,6 +28,8 @@ _LONGEST = 2.0**60
 """ns."""
 _TEST_NS = 100_000
 """What SMPI lets a test take at least (smpi/test)."""
+_LINE, _DISTINCT, _SMALL = 220, 500, 1 << 26
+"""Bytes of memory that a line takes until there are tables, that a distinct one takes beside what it says, and that there always are."""
 _COLUMNS = {
     **dict.fromkeys(("rank", "op", "does", "source", "target", "tag", "other_source", "root"), "i4"),
     **dict.fromkeys(("sent", "received"), "i8"),
@@ -54,8 +57,10 @@ def read(entry: str, platform: Platform, progress: Progress | None = None) -> Tr
 
 
 def _lines(entry: str, progress: Progress | None) -> _Lines:
+    """Return the lines of a trace. Raises TraceError where there are more than memory holds: a packed byte may be a hundred lines."""
+    free, taken = allowed.memory(), 0
+    room = None if free is None else max(free, _SMALL)
     numbers: dict[bytes, int] = {}
-    distinct: list[bytes] = []
     places: list[str] = []
     found: list[I4] = [np.empty(0, "i4")]
     before = 0
@@ -63,19 +68,23 @@ def _lines(entry: str, progress: Progress | None) -> _Lines:
         done = 0
         for text in _texts(path):
             rows = text.split(b"\n")
-            for row in dict.fromkeys(rows):
+            here = dict.fromkeys(rows, NONE)
+            for row in filter(_says, here):
                 if row not in numbers:
-                    numbers[row] = len(distinct) if _says(row) else NONE
-                    if _says(row):
-                        distinct.append(row)
-                        places.append(path)
-            number = np.fromiter(map(numbers.__getitem__, rows), "i4", len(rows))
+                    numbers[row] = len(numbers)
+                    places.append(path)
+                    taken += _DISTINCT + len(row)
+                here[row] = numbers[row]
+            number = np.fromiter(map(here.__getitem__, rows), "i4", len(rows))
             found.append(number[number != NONE])
+            taken += _LINE * len(found[-1])
+            if room is not None and taken > room:
+                raise TraceError(f"{path}: actions that take more than {room >> 20} MiB, must fit into the memory that may be used")
             done += len(text)
             if progress:
                 progress(before + done, 0)
         before += done
-    return _Lines(distinct, places, np.concatenate(found))
+    return _Lines([*numbers], places, np.concatenate(found))
 
 
 def _texts(path: str) -> Iterator[bytes]:

@@ -154,6 +154,21 @@ def test_empty_lines_take_no_memory(tmp_path):
     assert str(refused.value).startswith(f"{bomb}:2000002: ")
 
 
+@pytest.mark.parametrize("lines", [b"0 barrier\n" * 320_000, b"".join(b"0 compute %d\n" % k for k in range(100_000))])
+def test_refused__more_actions_than_memory_holds(tmp_path, monkeypatch, lines):
+    """Comments take none, however many differ; 64 MiB there always are."""
+    (tmp_path / "p.xml").write_text(small.CLUSTER, encoding="utf-8")
+    bomb = tmp_path / "bomb.txt.gz"
+    bomb.write_bytes(gzip.compress(lines, 1))
+    comments = b"".join(b"\n# %d" % k for k in range(150_000))
+    (tmp_path / "small.txt.gz").write_bytes(gzip.compress(lines[: lines.index(b"\n")] + comments, 1))
+    monkeypatch.setattr("perwiz.allowed.memory", lambda: 1 << 20)
+    assert len(files.read(str(tmp_path / "small.txt.gz")).locations) == 1
+    with pytest.raises(TraceError) as refused:
+        files.read(str(bomb))
+    assert str(refused.value) == f"{bomb}: actions that take more than 64 MiB, must fit into the memory that may be used"
+
+
 def test_files__standard_input_is_refused(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("".join(small.RANKS).encode())))
     with pytest.raises(TraceError) as refused:
