@@ -5,6 +5,7 @@ import itertools
 import json
 import pathlib
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -40,11 +41,13 @@ from perwiz.trace.spread.cut import bounds_of, cut
 from perwiz.trace.spread.share import ALONE
 from perwiz.trace.tied import tied_part
 from perwiz.whatif.health import health
-from perwiz.whatif.hypotheses.base import parse
+from perwiz.whatif.hypotheses.base import apply, parse
 from perwiz.whatif.matching import matching
 from perwiz.whatif.of_parts import predict as predict_together
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under, with_moved
+from perwiz.whatif.sure import span
+from perwiz.whatif.sure.span import answered
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = (
@@ -244,6 +247,21 @@ def test_predict__how_sure():
     found = predict(tied_part(trace), ["zero-wait rank:1"], draws=40).span
     assert (found.varies.iterations, found.varies.what, found.gain.draws) == (10, "computation", 40)
     check_predict(trace, 3, ["zero-wait rank:1"], draws=40, model=None)
+
+
+def test_answered__of_parts_of_several_sizes(monkeypatch):
+    """Four answers, of which one process has room for three at once, the other for two: both find two, then two."""
+    trace = steps(3, [1000, 1400, 1300, 900, 1100])
+
+    def told(part):
+        questions = [partial(apply, hypotheses=[parse(f"speed rank:{rank % 3}={rank + 2}")]) for rank in range(4)]
+        return [(one.makespan, one.drawn.tolist()) for one in answered(replayed(part, "default"), questions, 20).of]
+
+    few, many = sorted(threaded.parts(2, trace, lambda part: replayed(part, "default").graph.edges))
+    assert 3 * few // many == 2
+    alone = told(trace)
+    monkeypatch.setattr(span, "_ROOM", span._BYTES * 3 * few)
+    assert threaded.parts(2, trace, told) == [alone, alone]
 
 
 @pytest.mark.slow

@@ -241,7 +241,7 @@ def answered(run: Run, questions: Sequence[Question], draws: int = DRAWS) -> Ans
     noise = noise_of(run, draws_of(run, len(questions), draws))
     recorded = Answer(_unchanged, run.makespan, drawn_as_recorded(run.weighted, noise), ends=noise.ends(run.weighted, run.left))
     found = list[Answer]()
-    together = max(_ROOM // (_BYTES * max(run.graph.edges, 1)), 1)
+    together = max(_ROOM // (_BYTES * max(run.trace.share.most(run.graph.edges), 1)), 1)
     for begin in range(0, len(questions), together):
         give_back(run.graph.edges)
         found += _answers(noise, run.weighted, questions[begin : begin + together])
