@@ -351,10 +351,11 @@ def number(hypothesis: Hypothesis, text: str) -> tuple[str, float]:
 
 def _times(hypothesis: Hypothesis, segments: Segments, length: I8, rows: I8, factor: float) -> tuple[I8, I8]:
     """Return some segments and their lengths times a factor, rounded to ns. Raises UsageError if all then add up to more than 2**60 ns."""
-    took = length[rows]
-    changed = np.rint(took * factor)
-    own = float(length.sum() - took.sum()) + changed.sum()
-    total = float(segments.trace.share.reduced(np.array([own]), "sum")[0])
+    changed = length[rows]
+    took = int(changed.sum())
+    total = float(segments.trace.share.reduced(np.array([float(length.sum() - took) + took * factor]), "sum")[0])
     if total > _LONGEST:
         raise UsageError(f"{hypothesis}: computation of {total / 1e9:.3g} s in all, must be below {_LONGEST / 1e9:.3g} s")
-    return rows, changed.astype("i8")
+    for some in chunks(len(rows)):
+        changed[some] = np.rint(changed[some] * factor)
+    return rows, changed

@@ -13,7 +13,7 @@ from perwiz.graph.graph import Graph
 from perwiz.kernels import stretch as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import nesting
-from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
+from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks, shortest
 from perwiz.trace.numbers import running_of
 from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import ALONE, Share
@@ -25,7 +25,7 @@ from perwiz.whatif import selectors
 class Segments:
     """The computation of a weighted graph in program order: one segment up to each region boundary and one up to each vertex.
 
-    `length` int64 ns, `location` int32, `gap` the number of the computation between two calls each belongs to.
+    `length` int64 ns, `location` of the narrowest integers, `gap` the number of the computation between two calls each belongs to.
     """
 
     def __init__(self, weighted: Weighted) -> None:
@@ -34,8 +34,7 @@ class Segments:
         self.edge = edges(weighted)
         """Per gap, the edge that holds it."""
         self._graph = weighted.graph
-        self.whole = whole = weighted.weight[self.edge]
-        """Per gap, what that weighs."""
+        whole = weighted.weight[self.edge]
         self._enter, self._leave = weighted.region_enter, weighted.region_leave
         regions, gaps = trace.regions, len(whole)
         places = nesting.places(regions, weighted.timeline.regions)
@@ -49,23 +48,33 @@ class Segments:
             turned[turn] = np.arange(len(turn), dtype="i4")
             places = turned[places[0]], turned[places[1]]
         every = np.arange(gaps, dtype="i4")
-        self.location_of_gap = np.repeat(np.arange(len(trace.locations), dtype="i4"), np.diff(trace.first_calls) + 1)
+        self.location_of_gap = np.repeat(shortest(np.arange(len(trace.locations))), np.diff(trace.first_calls) + 1)
         own = np.arange(len(offset), dtype="i4") + boundary_gap
         self.entered, self.left = own[places[0]], own[places[1]]
         """Per region instance, the segment that ends where it was entered, and left."""
-        self.gap, self._first, self.location, self.length = every, every, self.location_of_gap, whole
+        self.gap, self.location, self.length = every, self.location_of_gap, whole
         if len(offset):
             several = np.bincount(boundary_gap, minlength=gaps) + 1
             self.gap, last = np.repeat(every, several), np.cumsum(several) - 1
-            self._first = (last + 1 - several).astype("i4")
             self.location = self.location_of_gap[self.gap]
             end = np.empty(len(self.gap), "i8")
             end[own], end[last] = offset, whole
-            begin, before = end[self._first], 0
+            first, before = self._first, 0
+            begin = end[first]
             for some in chunks(len(end)):
                 before, end[some] = end[some][-1], np.diff(end[some], prepend=before)
-            end[self._first] = begin
+            end[first] = begin
             self.length = end
+
+    @property
+    def whole(self) -> I8:
+        """Per gap, what the edge that holds it weighs."""
+        return self.gaps(self.length)
+
+    @property
+    def _first(self) -> I4:
+        """Per gap, its first segment."""
+        return np.flatnonzero(np.append(True, self.gap[1:] != self.gap[:-1])).astype("i4")
 
     def under(self, weighted: Weighted) -> Segments | None:
         """Return the segments of other weights of the same trace if they are these: the same computation; None if they are not."""
@@ -104,13 +113,14 @@ class Segments:
         last = np.cumsum(several) - 1
         begins, own = last + 1 - several, np.repeat(np.arange(len(outer)), several)
         gap = np.arange(len(own)) + (gap - begins)[own]
-        start, stop = self._first[gap], np.append(self._first, len(self.gap))[gap + 1]
+        bounds = np.append(self._first, np.int32(len(self.gap)))
+        start, stop = bounds[gap], bounds[gap + 1]
         start[begins], stop[last] = first, end
         return Runs(start, stop, gap, outer[own])
 
     def runs_of(self, segment: Ints, group: Ints) -> Runs:
         """Return some segments, ascending, as runs; `group` is that of each."""
-        if self.length is self.whole:  # each is all of a computation
+        if len(self.gap) == len(self.edge):  # each is all of a computation
             first = segment.astype("i4", copy=False)
             return Runs(first, first + np.int32(1), first, group.astype("i4", copy=False))
         gap = self.gap[segment]
@@ -161,9 +171,12 @@ class Segments:
 
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""
-        if length is self.length:
-            return self.whole
-        return np.add.reduceat(length, self._first) if len(length) > len(self.edge) else length
+        if len(length) == len(self.edge):
+            return length
+        out = np.zeros(len(self.edge), "i8")
+        for some in chunks(len(length)):
+            np.add.at(out, self.gap[some], length[some])
+        return out
 
     def gaps_with(self, segment: I8, length: I8, changed: I8) -> I8:
         """Return the weights of the edges that hold the computation if, of segments of these lengths, some have changed ones."""
@@ -175,10 +188,10 @@ class Segments:
     def stretched(self, weighted: Weighted, length: I8) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""
         weighted.weight[self.edge] = self.gaps(length)
-        total = np.cumsum(length)
+        total, begins = np.cumsum(length), self._first
 
         def offset(segment: I4) -> I8:
-            first = self._first[self.gap[segment]]
+            first = begins[self.gap[segment]]
             return np.asarray(total[segment] - np.where(first > 0, total[first - 1], 0))
 
         return dataclasses.replace(

@@ -12,8 +12,8 @@ import numpy as np
 
 from perwiz.engines.sweep import critical_path
 from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
-from perwiz.trace.arrays import I8, Mask
-from perwiz.trace.resources import map_threads, remembered, thread_count
+from perwiz.trace.arrays import I8, Mask, chunks
+from perwiz.trace.resources import give_back, map_threads, remembered, thread_count
 from perwiz.trace.trace import Trace
 from perwiz.whatif import rounds
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change, join, parse
@@ -210,14 +210,17 @@ class Asker:
             return self._in_order(in_turn)
         if messages and has_links(self._hubs):
             return apply(self._hubs, in_turn)  # delays on links are those of the whole
-        weighted = self._under(messages)
         if messages and rounds.share(self._hubs):
-            return change(weighted, in_turn[len(messages) :])  # whose edges are others
+            return change(self._under(messages), in_turn[len(messages) :])  # whose edges are others
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
-        if computation:
-            edge, now = edges(self.weighted), self._computed(computation)
-            changed = slice(None) if messages else np.flatnonzero(now != self.segments.whole)  # the copy has the rest
-            weighted.weight[edge[changed]] = now[changed]
+        now = self._computed(computation) if computation else self.weighted.weight[:0]
+        changed = np.ones(len(now), bool) if messages or not computation else now != self.segments.whole
+        if self._once and self._large:
+            give_back(len(now))  # what computation needed meanwhile
+        weighted = self._under(messages)
+        for some in chunks(len(now)):
+            rows = np.flatnonzero(changed[some]) + some.start
+            weighted.weight[edges(self.weighted)[rows]] = now[rows]  # the copy has the rest
         for one in computation:
             one.in_calls(weighted)
         for hypothesis in in_turn:
