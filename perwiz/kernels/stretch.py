@@ -7,6 +7,13 @@ WHOLE = cython.declare(cython.double, 4503599627370496.0)
 """From this size on a double has no part of one; a smaller one has none once it is added and taken off: what is halfway goes to even."""
 
 
+def sums(group: cython.const[cython.int][::1], part: cython.const[cython.longlong][::1], out: cython.longlong[::1]) -> None:
+    """Add each part to its group."""
+    with cython.nogil:
+        for row in range(len(group)):
+            out[group[row]] += part[row]
+
+
 def shares(
     part: cython.const[cython.longlong][::1],
     group: cython.const[cython.longlong][::1],

@@ -39,6 +39,13 @@ def test_shares__nobody():
 PARTS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1 << 50)), max_size=12)
 
 
+@given(PARTS)
+def test_sums__twin(parts):
+    out = np.zeros(5, "i8")
+    kernel.sums(np.array([one for one, _ in parts], "i4"), np.array([one for _, one in parts], "i8"), out)
+    assert out.tolist() == [sum(part for of, part in parts if of == group) for group in range(5)]
+
+
 @given(PARTS, st.lists(st.integers(0, 1 << 60), min_size=5, max_size=5))
 def test_shares__twin(parts, total):
     parts = sorted(parts, key=lambda one: one[0])

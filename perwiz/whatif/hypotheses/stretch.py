@@ -174,8 +174,7 @@ class Segments:
         if len(length) == len(self.edge):
             return length
         out = np.zeros(len(self.edge), "i8")
-        for some in chunks(len(length)):
-            np.add.at(out, self.gap[some], length[some])
+        kernel.sums(self.gap, length, out)
         return out
 
     def gaps_with(self, segment: I8, length: I8, changed: I8) -> I8:

@@ -1205,7 +1205,8 @@ def test_hot_spots__and_computation_outside_of_regions():
     b.compute(0, 600)
     block = document(b.trace())
     assert (len(block.hot_spots), block.outside_ns, block.replayed_ns) == (4, 600, 2000)
-    assert lines(block, "hot spots") == ("twice as fast, each alone (--scale NAME=0.5) one gains 12.5 %, two 10.0 %, three 7.5 % and 1 more")
+    told = "twice as fast, each alone (--scale NAME=0.5) one gains 12.5 %, two 10.0 %, three 7.5 % and 1 more"
+    assert lines(block, "hot spots") == told
     said = "30.0 % of the time is computation on the critical path outside of regions: mark some there to see which of it pays"
     assert sure(block, "hot spots") == said
 
