@@ -351,6 +351,7 @@ def test_signals_end_processes_at_once(started, monkeypatch):
     """Inside MPI Python does not hear of them; one that is ignored, as of nohup, stays so."""
     started({"PMI_SIZE": "4", "PMI_RANK": "0"})
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number, handler in zip(SIGNALS, (signal.SIG_IGN, signal.SIG_DFL, signal.SIG_DFL), strict=True):
+        signal.signal(number, handler)
     assert main(["info", REAL]) == 2
     assert [signal.getsignal(number) for number in SIGNALS] == [signal.SIG_IGN, signal.SIG_DFL, signal.SIG_DFL]
