@@ -307,6 +307,20 @@ def test_weighted():
     assert [ALONE.weighted(values, weight, wanted).tolist(), *threaded.together(2, work)] == [[1, 1, 3, 5]] * 3
 
 
+@pytest.mark.parametrize("spread", [0.0, 1e-12, 0.02, 1e6], ids=str)
+@pytest.mark.parametrize("draw", ["normal", "standard_cauchy"])
+def test_weighted__many(spread, draw):
+    """Each is the first value, in their order, up to which the weights reach it: of many and few values, far apart, near and equal."""
+    random = np.random.default_rng(3)
+    for many in (1, 2, 7, 300, 9000):
+        values, weight = 0.5 + spread * getattr(random, draw)(size=many), random.integers(1, 1000, many)
+        values[random.random(many) < 0.4] = 0.5
+        wanted = np.arange(1, weight.sum() + 1, max(int(weight.sum()) // 50, 1))
+        order = np.argsort(values)
+        slowly = [values[order][np.flatnonzero(weight[order].cumsum() >= each)[0]] for each in wanted]
+        assert ALONE.weighted(values, weight, wanted).tolist() == slowly
+
+
 QUESTIONS = [
     [],
     ["zero-wait all"],

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace.arrays import F8, I4, I8, Ints, Mask, chunks
+from perwiz.trace.arrays import F8, I4, I8, Ints, Mask
 from perwiz.trace.numbers import Numbers, distinct, distinct_pairs, places
+from perwiz.trace.spread.quantiles import weighted_quantiles
 from perwiz.trace.spread.team import How, Team, gathered, texts
 
 T = TypeVar("T")
@@ -110,12 +111,7 @@ class Share:
 
         values 5 1 3   weights 2 4 1   wanted 1 4 5 7   out 1 1 3 5
         """
-        order, place, below = np.argsort(values), np.zeros(len(wanted), "i8"), 0
-        for some in chunks(len(order)):
-            up_to = below + np.cumsum(weight[order[some]])
-            place += np.searchsorted(up_to, wanted)
-            below = up_to[-1]
-        return values[order[place]]
+        return weighted_quantiles(values, weight, wanted)
 
     def shortest(self, times: F8) -> float:
         """Return the least of some times of all processes; infinite without any."""
