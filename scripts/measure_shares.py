@@ -98,13 +98,15 @@ def measured(path: str, draws: int) -> list[Stage]:
     """Return the stages from an archive to an answer with so many runs drawn."""
     from perwiz.formats.otf2.read import record
     from perwiz.formats.otf2.tables import Builder
-    from perwiz.trace import resources
+    from perwiz.trace.parts.iterations import find
+    from perwiz.trace.resources import EDGES_OF_CALL, graphs_at_once
     from perwiz.whatif.hypotheses.base import apply, parse
     from perwiz.whatif.matching import matching
     from perwiz.whatif.ranking.instead import balanced
     from perwiz.whatif.run import graph_of, machine_of, replay_of, treated, under
     from perwiz.whatif.sure.doubts import doubts_of
-    from perwiz.whatif.sure.span import answered, found_ahead, spans
+    from perwiz.whatif.sure.noise import noise_of
+    from perwiz.whatif.sure.span import answered, draws_of, found_ahead, spans
 
     out, watched, asked = list[Stage](), Watched(), [parse("zero-wait all")]
     with stage("reading", out, watched):
@@ -115,15 +117,17 @@ def measured(path: str, draws: int) -> list[Stage]:
         clocks = treated(trace)
     with stage("fitting", out, watched):
         machine = machine_of(None, clocks.trace)
-    with stage("ahead: iterations", out, watched):
-        ahead = found_ahead(clocks.trace, machine, asked, draws)
-    with stage("building", out, watched):
-        graph = graph_of(clocks.trace, machine.model)
-    with stage("weighing, sweep", out, watched):
-        run = replay_of(clocks, graph, machine)
-    with stage("what is told", out, watched):
-        resources.graphs_at_once((lambda: doubts_of(run), lambda: balanced(run)), run.graph.edges)
-    with stage("what repeats, draws", out, watched):
+    with stage("graphs, iterations", out, watched):
+        tasks: list[Callable[[], Any]] = [
+            lambda: found_ahead(clocks.trace, machine, asked),
+            lambda: replay_of(clocks, graph_of(clocks.trace, machine.model), machine),
+            lambda: find(clocks.trace) if draws else None,
+        ]
+        ahead, run, _ = graphs_at_once(tasks, EDGES_OF_CALL * len(trace.calls))
+    with stage("told, what repeats", out, watched):
+        told = lambda: noise_of(run, draws_of(run, 0, draws)), lambda: doubts_of(run), lambda: balanced(run)
+        graphs_at_once(told, run.graph.edges)
+    with stage("draws", out, watched):
         answers = answered(run, [lambda weighted: apply(weighted, asked)], draws)
     with stage("as the machine may be", out, watched):
         spans(run, dataclasses.replace(answers, of=tuple(dataclasses.replace(one, ahead=ahead) for one in answers.of)), asked)

@@ -15,7 +15,8 @@ from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Misfit, Weighted
 from perwiz.shown import Shown
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import Later, at_once, give_back, graphs_at_once, of_graphs
+from perwiz.trace.parts.iterations import find
+from perwiz.trace.resources import EDGES_OF_CALL, Later, at_once, give_back, graphs_at_once, of_graphs
 from perwiz.trace.tables import NONE, Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
@@ -41,7 +42,7 @@ from perwiz.whatif.run import Run, Start, check_engine, copied, known, recorded,
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, noise_of
-from perwiz.whatif.sure.span import Answer, Answers, Outcome, Possible, Span, Task, answered, exactly, found_ahead, spans
+from perwiz.whatif.sure.span import Answer, Answers, Outcome, Possible, Span, Task, answered, draws_of, exactly, found_ahead, spans
 from perwiz.whatif.sure.variations import weighed
 from perwiz.whatif.waits import Waits, waiting
 
@@ -139,13 +140,18 @@ def predict(
     """
     asked = parse_all(hypotheses, trace)
     basis = starting(trace, model, clock, asked)
-    ahead = found_ahead(basis.clocks.trace, basis.machine, asked, draws) if asked and not known(trace) else {}
-    give_back(len(basis.clocks.trace.calls))
-    base = recorded(basis, check_engine(engine))
+    asking, treated = asked and not known(trace), basis.clocks.trace
+    first = (
+        lambda: found_ahead(treated, basis.machine, asked) if asking else {},
+        lambda: find(treated) if asking and draws else None,  # which remembers them
+        lambda: recorded(basis, check_engine(engine)),
+    )
+    ahead, _, base = graphs_at_once(first, EDGES_OF_CALL * len(treated.calls))
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
     late = waits is not None and known(trace) is not None and _any_waits(base, asked)  # `instead` takes as long then
     changing = Later(lambda: _changed(copied(base) if late else base, base, asked, engine))
     tasks = (  # before the weights are taken over
+        lambda: noise_of(base, draws_of(base, 0, draws)) if asked and of_graphs(base.graph.edges) else None,  # which `answered` asks for
         lambda: doubts_of(base),
         lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
         *([changing] if late else ()),
@@ -155,7 +161,7 @@ def predict(
         lambda: _situation(base, asked),
         lambda: _recorded_waits(base, asked),
     )
-    doubts, beside, *_, launched, found, before = graphs_at_once(tasks, base.graph.edges)
+    _, doubts, beside, *_, launched, found, before = graphs_at_once(tasks, base.graph.edges)
     give_back(base.graph.edges)
     drawn = answered(base, (), draws) if asked else None  # in threads itself, and takes as much memory as all of these
     found = cured(found, beside.changes) if found and beside else found
