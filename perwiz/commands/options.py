@@ -115,7 +115,7 @@ def machine(args: argparse.Namespace) -> Machine | str | None:
     from dataclasses import replace
 
     from perwiz.loggps import model_file
-    from perwiz.whatif.run import is_changes
+    from perwiz.loggps.keys import is_changes
 
     if args.model is None or not is_changes(args.model):
         return args.model and model_file.machine(args.model)

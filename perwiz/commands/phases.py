@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     meaning = f"windows of equal time instead of iterations, at most {MOST} (default: iterations; 100 windows where there are none)"
     parser.add_argument("--windows", type=_windows, metavar="N", help=meaning)
     meaning = "only the first iterations, as if they were the run: 1..90; or all where the last ones would be left out"
-    parser.add_argument("--iterations", type=_from_first, metavar="1..B", help=meaning)
+    parser.add_argument("--iterations", type=_from_first, metavar="1..B|all", help=meaning)
     options.model(parser)
     options.clock(parser)
     options.answer(parser)

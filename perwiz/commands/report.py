@@ -19,7 +19,7 @@ itself for up to 200000 calls. With --serve a browser on this machine, given the
 whatever else perwiz predict does; the address holds a token, and requests of other hosts and origins are refused.
 
 Of a run of many calls the page is about some of its iterations in a row, if there are any that stand for all, which it says; where
-hypotheses or --against are given, and with --iterations all, it is about all.
+hypotheses or --against are given, and with --iterations all, it is about the whole run.
 
 examples:
   perwiz report run.alog -o run.html

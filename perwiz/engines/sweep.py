@@ -8,10 +8,11 @@ import numpy as np
 
 from perwiz.graph.border import Border, Bundle
 from perwiz.graph.graph import BORDER, Graph
-from perwiz.graph.slots import Slots
+from perwiz.graph.slots import Slots, slots
 from perwiz.kernels import sweep as kernel
-from perwiz.loggps.weigh import CUT
+from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I4, I8
+from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.spread.team import Team
 
 
@@ -31,6 +32,23 @@ def ends(graph: Graph, weight: I8, room: Slots) -> tuple[I8, I8]:
     first, last = np.empty(len(begun), "i8"), np.empty(len(ended), "i8")
     kernel.sweep_ends(graph.start, graph.source, weight, room.row, begun, ended, np.empty(room.rows, "i8"), first, last)
     return first, last
+
+
+def makespan(graph: Graph, time: I8, share: Share = ALONE) -> int:
+    """Return the time from the first instant of any location to the last of any, ns, when vertices have these times."""
+    if not len(graph.ended):
+        return 0
+    begun, ended = time[graph.begun[share.locations]], time[graph.ended[share.locations]]
+    return share.most(int(ended.max(initial=0))) - share.least(int(begun.min(initial=np.iinfo("i8").max)))
+
+
+def swept_makespan(weighted: Weighted) -> int:
+    """Return the makespan that a weighted graph gives, ns."""
+    graph, room = weighted.graph, slots.told(weighted.graph)
+    if graph.border is None and room is not None and len(graph.ended):
+        first, last = ends(graph, weighted.weight, room)
+        return int(last.max() - first.min())
+    return makespan(weighted.graph, sweep(weighted.graph, weighted.weight), weighted.trace.share)
 
 
 def to_end(graph: Graph, weight: I8) -> I8:

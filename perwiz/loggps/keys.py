@@ -60,6 +60,11 @@ def changed_pairs(text: str) -> list[str]:
     return [pairs for pairs in PAIRS if any(part.strip().startswith(f"{pairs}:") for part in text.split(","))]
 
 
+def is_changes(text: str) -> bool:
+    """Return whether what stands for a model is changes of the fitted one, `KEY=VALUE,...`, and no name or file."""
+    return "=" in text and "/" not in text and not text.endswith(".toml")
+
+
 def checked(key: str, value: Any) -> float | int | str:
     """Return a value in the type of its key. Raises ModelError."""
     if key in CHOICES:

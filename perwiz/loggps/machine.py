@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from perwiz.errors import ModelError
-from perwiz.loggps.keys import CHOICES, NO_LIMIT, OF_ALL, OF_PAIRS, checked_pairs, of_class, shown
+from perwiz.loggps.keys import CHOICES, LIMITS, NO_LIMIT, OF_ALL, OF_PAIRS, checked_pairs, of_class, shown
 from perwiz.loggps.model import Model
 
 _KEYS = ("key", "pairs", "ends", "why")
@@ -80,6 +80,29 @@ class Machine:
     """The model was given whole: the trace may contradict it."""
     off: tuple[Model, ...] = ()
     """The model if one of the costs that were fitted were smaller by its standard error, for each."""
+
+    def with_changes(self, changes: str) -> Machine:
+        """Return a machine whose model is changed; what is changed has no estimate, and is not unknown. Raises ModelError."""
+        model = self.model.with_changes(changes)
+        given = [_kind(*part.partition("=")[0].strip().rpartition(":")[::2]) for part in changes.split(",")]
+
+        def told(known: Estimate | Unknown) -> bool:
+            pairs, key = _kind(known.pairs, known.key)
+            return any(of in ("", pairs) and key.startswith(name) for of, name in given)
+
+        return dataclasses.replace(
+            self,
+            model=model,
+            estimates=tuple(known for known in self.estimates if not told(known)),
+            unknown=tuple(unknown for unknown in self.unknown if not told(unknown)),
+            off=tuple(other for each in self.off if (other := each.with_changes(changes)).costs != model.costs),
+        )
+
+
+def _kind(pairs: str, key: str) -> tuple[str, str]:
+    """Return the class of pairs and how all keys begin that a change of this one settles: S of S_blocking_bytes, o_ of o_s_ns."""
+    key = key.replace("_bytes", "") if key in LIMITS else key
+    return pairs, {"o_ns": "o_", "O_ns_per_byte": "O_"}.get(key, key)
 
 
 def written(unknown: Iterable[Unknown]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import sweep, swept_makespan
 from perwiz.errors import UsageError
 from perwiz.loggps.fit.eager import Held
 from perwiz.loggps.machine import Machine
@@ -38,7 +38,7 @@ from perwiz.whatif.ranking.situations import situation as situation_of
 from perwiz.whatif.rematch.redrawn import answered_anew
 from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.rematch.written import Written
-from perwiz.whatif.run import Run, Start, check_engine, copied, known, recorded, starting, swept_makespan, under
+from perwiz.whatif.run import Run, Start, check_engine, copied, known, recorded, starting, under
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, noise_of

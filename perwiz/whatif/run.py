@@ -11,15 +11,14 @@ from perwiz import words
 from perwiz.clock import offsets
 from perwiz.clock.treatment import Treated, treat
 from perwiz.engines.replay import replay
-from perwiz.engines.sweep import ends, sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.errors import NotInWindowsError, TraceError, UsageError
 from perwiz.graph.build import BLOCKING_PROBES, build
 from perwiz.graph.graph import RENDEZVOUS, Graph, calls_at, hubs
-from perwiz.graph.slots import slots
 from perwiz.loggps import interfaces, model_file
 from perwiz.loggps.inner import inner_waits, with_awaited
-from perwiz.loggps.keys import LIMITS, POSTED, changed_pairs
-from perwiz.loggps.machine import Estimate, Machine, Unknown
+from perwiz.loggps.keys import POSTED, changed_pairs, is_changes
+from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import check_classes
 from perwiz.loggps.progress import movers, moving
@@ -30,7 +29,7 @@ from perwiz.trace.origin import Origin
 from perwiz.trace.parts.iterations import find
 from perwiz.trace.resources import give_back, remembered
 from perwiz.trace.spread.part import with_calls
-from perwiz.trace.spread.share import ALONE, Part, Share
+from perwiz.trace.spread.share import Part, Share
 from perwiz.trace.tables import NONE
 from perwiz.trace.tied import tied_part
 from perwiz.trace.trace import Timeline, Trace
@@ -325,7 +324,7 @@ def replay_of(clocks: Treated, graph: Graph, machine: Machine, engine: str = "sw
     weighted = weigh(trace, trace.timeline, graph, machine.model)
     seen = weighted.misfit
     if not isinstance(trace.share, Window) and seen.gaps_lowered and seen.gaps_lowered >= GAPS * seen.gaps:
-        machine = changed_machine(machine, "gap=none")
+        machine = machine.with_changes("gap=none")
         weighted = dataclasses.replace(weigh(trace, trace.timeline, graph, machine.model), misfit=seen)
     return run_of(clocks, machine, weighted, trace.timeline.origin, engine)
 
@@ -483,36 +482,7 @@ def machine_of(model: Start, trace: Trace, part: bool = False, windows: bool = F
     from perwiz.loggps.fit.fit import fitted
 
     machine = fitted(tied_part(offsets.apply(trace)), model_file.load(trace.model) if trace.model else None, part)
-    return machine if model is None else changed_machine(machine, model)
-
-
-def is_changes(text: str) -> bool:
-    """Return whether what stands for a model is changes of the fitted one, `KEY=VALUE,...`, and no name or file."""
-    return "=" in text and "/" not in text and not text.endswith(".toml")
-
-
-def changed_machine(machine: Machine, changes: str) -> Machine:
-    """Return a machine whose model is changed; what is changed has no estimate, and is not unknown. Raises ModelError."""
-    model = machine.model.with_changes(changes)
-    given = [_kind(*part.partition("=")[0].strip().rpartition(":")[::2]) for part in changes.split(",")]
-
-    def told(known: Estimate | Unknown) -> bool:
-        pairs, key = _kind(known.pairs, known.key)
-        return any(of in ("", pairs) and key.startswith(name) for of, name in given)
-
-    return dataclasses.replace(
-        machine,
-        model=model,
-        estimates=tuple(known for known in machine.estimates if not told(known)),
-        unknown=tuple(unknown for unknown in machine.unknown if not told(unknown)),
-        off=tuple(other for each in machine.off if (other := each.with_changes(changes)).costs != model.costs),
-    )
-
-
-def _kind(pairs: str, key: str) -> tuple[str, str]:
-    """Return the class of pairs and how all keys begin that a change of this one settles: S of S_blocking_bytes, o_ of o_s_ns."""
-    key = key.replace("_bytes", "") if key in LIMITS else key
-    return pairs, {"o_ns": "o_", "O_ns_per_byte": "O_"}.get(key, key)
+    return machine if model is None else machine.with_changes(model)
 
 
 def check_engine(engine: str) -> str:
@@ -520,20 +490,3 @@ def check_engine(engine: str) -> str:
     if engine not in ENGINES:
         raise UsageError(f"engine '{engine}': must be one of {', '.join(ENGINES)}")
     return engine
-
-
-def makespan(graph: Graph, time: I8, share: Share = ALONE) -> int:
-    """Return the time from the first instant of any location to the last of any, ns, when vertices have these times."""
-    if not len(graph.ended):
-        return 0
-    begun, ended = time[graph.begun[share.locations]], time[graph.ended[share.locations]]
-    return share.most(int(ended.max(initial=0))) - share.least(int(begun.min(initial=_MOST)))
-
-
-def swept_makespan(weighted: Weighted) -> int:
-    """Return the makespan that a weighted graph gives, ns."""
-    graph, room = weighted.graph, slots.told(weighted.graph)
-    if graph.border is None and room is not None and len(graph.ended):
-        first, last = ends(graph, weighted.weight, room)
-        return int(last.max() - first.min())
-    return makespan(weighted.graph, sweep(weighted.graph, weighted.weight), weighted.trace.share)

@@ -21,6 +21,7 @@ from perwiz.formats.store.store import write as write_store
 from perwiz.graph.check import check_graph
 from perwiz.graph.graph import Graph, entering, hubs, returning
 from perwiz.graph.slots import Slots, slots
+from perwiz.loggps.keys import is_changes
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import F8, I4, Ints
 from perwiz.trace.resources import at_once
@@ -30,7 +31,7 @@ from perwiz.whatif.health import Health, health
 from perwiz.whatif.matching import Choosing, choosing
 from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.instead import BALANCE, SLOWEST, balanced
-from perwiz.whatif.run import Known, Run, Start, copied, is_changes, known, replay_error, replayed, summable
+from perwiz.whatif.run import Known, Run, Start, copied, known, replay_error, replayed, summable
 from perwiz.whatif.sure import variations
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, Noise, found_noise, noise_of

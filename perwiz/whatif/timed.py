@@ -15,7 +15,7 @@ from perwiz.formats.format import Progress
 from perwiz.graph.build import build
 from perwiz.graph.graph import Graph
 from perwiz.loggps import interfaces, model_file
-from perwiz.loggps.keys import POSTED
+from perwiz.loggps.keys import POSTED, is_changes
 from perwiz.loggps.model import Model
 from perwiz.loggps.pairs import sent
 from perwiz.loggps.weigh import CUT, lags, synchronous, vertex_times, work
@@ -25,7 +25,7 @@ from perwiz.trace.parts.cut import before_records_end, end_early
 from perwiz.trace.tables import Times
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import stages
-from perwiz.whatif.run import Start, changed_machine, is_changes, machine_of
+from perwiz.whatif.run import Start, machine_of
 
 _LONGEST = 2.0**60
 """ns."""
@@ -61,7 +61,7 @@ def timed(trace: Trace, model: Start = None) -> Trace:
     named = trace.model or "default"
     start = model_file.machine(named)
     if model is not None and not trace.model:
-        start = changed_machine(start, model) if isinstance(model, str) and is_changes(model) else machine_of(model, trace)
+        start = start.with_changes(model) if isinstance(model, str) and is_changes(model) else machine_of(model, trace)
     model, trace = start.model, dataclasses.replace(trace, model=named)
     graph = build(trace, synchronous(trace, model), transfers=True)
     weight = _weights(trace, graph, lags(trace, graph, model), work(trace, model))

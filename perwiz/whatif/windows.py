@@ -28,7 +28,7 @@ from perwiz.trace.windows.sorting import Sorted, sort
 from perwiz.trace.windows.window import Window, windows
 from perwiz.whatif import health, of_parts
 from perwiz.whatif.hypotheses.base import Asked, Hypothesis
-from perwiz.whatif.run import GAPS, Run, Start, changed_machine, machine_of, replayed
+from perwiz.whatif.run import GAPS, Run, Start, machine_of, replayed
 
 _ALL = ("calls", "messages", "collectives", "members", "regions", "links")
 
@@ -75,7 +75,7 @@ def passed(
         sums = _added(found, ask, hypotheses, machine, clock)
         seen = sums.misfit
         if seen.gaps_lowered and seen.gaps_lowered >= GAPS * seen.gaps:
-            machine = changed_machine(machine, "gap=none")
+            machine = machine.with_changes("gap=none")
             sums = dataclasses.replace(_added(found, ask, hypotheses, machine, clock), misfit=seen)
         trace = _head(found)
     _, off = unrecorded(trace)

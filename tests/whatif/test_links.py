@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import build
 from perwiz.engines.fluid import simulate
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import sweep, swept_makespan
 from perwiz.errors import ModelError, UsageError
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links import flows
@@ -22,7 +22,7 @@ from perwiz.whatif.hypotheses.base import parse_all
 from perwiz.whatif.links import settled
 from perwiz.whatif.overload import OnLinks, on_links
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import replayed, swept_makespan, under
+from perwiz.whatif.run import replayed, under
 
 SHAPES = [fat_tree([2, 2], 1.0, [4.0]), fat_tree([1, 4], 1.0, [2.0]), Torus((2, 2), 0.5)]
 

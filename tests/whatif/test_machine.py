@@ -7,9 +7,10 @@ import pytest
 import build
 from build import hand_model
 from perwiz.errors import ModelError, UsageError
+from perwiz.loggps.keys import is_changes
 from perwiz.loggps.machine import Estimate, Machine, Unknown
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import changed_machine, is_changes, machine_of
+from perwiz.whatif.run import machine_of
 
 TOLD = Machine(
     hand_model(),
@@ -59,7 +60,7 @@ def test_changes():
     ],
 )
 def test_changes__of_all_pairs_and_of_one_class(changes, left):
-    assert keys(changed_machine(TOLD, changes)) == left
+    assert keys(TOLD.with_changes(changes)) == left
 
 
 @pytest.mark.parametrize(

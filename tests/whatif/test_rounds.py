@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import build
 from perwiz.engines.fluid import simulate
 from perwiz.engines.replay import replay
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import sweep, swept_makespan
 from perwiz.loggps.keys import POSTED
 from perwiz.loggps.links import flows
 from perwiz.loggps.links.shapes import Torus, fat_tree
@@ -25,7 +25,7 @@ from perwiz.whatif.overload import on_links
 from perwiz.whatif.predict import possible, predict
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.rounds import shared, unchanged
-from perwiz.whatif.run import replayed, swept_makespan
+from perwiz.whatif.run import replayed
 from perwiz.whatif.sharing import last, swapped, whole
 
 POSTED_MODEL = build.hand_model(o=0, G=1, S=10**9, progress=POSTED)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.graph.graph import LOCAL
 from perwiz.loggps.model import Costs
 from perwiz.loggps.weigh import CUT, timeline_of
@@ -42,7 +42,7 @@ from perwiz.trace.tied import processors
 from perwiz.trace.trace import Timeline, Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.network import changed_weights
-from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.run import Run
 
 _FILES = np.array([name.startswith("MPI_File_") for name in operations.OPS])
 ANY = np.ones(len(operations.OPS), bool)

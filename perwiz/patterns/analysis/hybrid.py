@@ -14,7 +14,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.loggps.weigh import timeline_of
 from perwiz.patterns.analysis.efficiency import ANY, PROGRAM, Efficiency, between, ideal, inside, part, window_of
 from perwiz.patterns.idle import Windows, first_threads, parallel_regions
@@ -24,7 +24,7 @@ from perwiz.trace.arrays import I8, Mask
 from perwiz.trace.origin import Origin
 from perwiz.trace.tables import PROCESS, Times
 from perwiz.trace.tied import processors
-from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.run import Run
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from perwiz.engines.sweep import swept_makespan
 from perwiz.errors import UsageError
 from perwiz.shown import Shown
 from perwiz.trace.arrays import F8, I4, I8, Mask
@@ -27,7 +28,7 @@ from perwiz.whatif.hypotheses.parts import STRETCHES, WHOLE, parts, synchronisat
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of
 from perwiz.whatif.limits.message_sizes import Sizes
 from perwiz.whatif.limits.uneven import uneven
-from perwiz.whatif.run import Run, Start, graph_of, machine_of, replay_of, swept_makespan, treated
+from perwiz.whatif.run import Run, Start, graph_of, machine_of, replay_of, treated
 from perwiz.whatif.sure.span import Span as Sure
 from perwiz.whatif.sure.span import span_under
 from perwiz.whatif.worth import local_changes

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from perwiz.engines.sweep import critical_path
+from perwiz.engines.sweep import critical_path, swept_makespan
 from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.arrays import I8, Mask, chunks
 from perwiz.trace.resources import give_back, map_threads, remembered, thread_count
@@ -28,7 +28,7 @@ from perwiz.whatif.hypotheses.waits import ZeroPoll, ZeroTime, ZeroTransfer, Zer
 from perwiz.whatif.limits.serving import Serving, serving
 from perwiz.whatif.links import has_links, settled
 from perwiz.whatif.order.reorder import Reordered, in_order_of
-from perwiz.whatif.run import Run, graph_of, in_rounds, lacks, protocol, swept_makespan
+from perwiz.whatif.run import Run, graph_of, in_rounds, lacks, protocol
 
 
 class NotTriedError(Exception):

@@ -10,6 +10,7 @@ from itertools import islice, takewhile
 
 import numpy as np
 
+from perwiz.engines.sweep import swept_makespan
 from perwiz.errors import UsageError
 from perwiz.trace.arrays import I8
 from perwiz.trace.numbers import distinct
@@ -24,7 +25,7 @@ from perwiz.whatif.ranking import order
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.computation import as_the_mean, serves
 from perwiz.whatif.rematch.rematched import handed_out
-from perwiz.whatif.run import Run, swept_makespan
+from perwiz.whatif.run import Run
 
 BALANCE, SLOWEST = "balance", "slowest"
 """Kinds of changes that `balanced` returns."""

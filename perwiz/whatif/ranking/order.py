@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from perwiz import words
+from perwiz.engines.sweep import swept_makespan
 from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace import operations
@@ -21,7 +22,7 @@ from perwiz.whatif.order.ordering_rules import why_fixed
 from perwiz.whatif.order.reorder import Reordered, receives, recorded_rows
 from perwiz.whatif.ranking.change import Asker, Change, NotTriedError
 from perwiz.whatif.ranking.situations import in_chains
-from perwiz.whatif.run import Run, swept_makespan
+from perwiz.whatif.run import Run
 from perwiz.whatif.worth import worth
 from perwiz.whatif.worth.singles import singles
 

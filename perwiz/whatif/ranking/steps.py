@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz import words
+from perwiz.engines.sweep import swept_makespan
 from perwiz.errors import UsageError
 from perwiz.trace import operations
 from perwiz.trace.trace import Trace
@@ -16,7 +17,6 @@ from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.ranking.change import Asker, Change
 from perwiz.whatif.ranking.order import NAMED, ROOM, gaining
-from perwiz.whatif.run import swept_makespan
 
 _SINGLE = re.compile("(zero-wait|advance) e[0-9]+")
 """Questions about one call that may be asked of several."""

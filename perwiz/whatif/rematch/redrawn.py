@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from perwiz.engines.rematch import Programs, rematch
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.loggps.weigh import Weighted, measured
 from perwiz.trace.arrays import F8, I8
 from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.rematch.programs import rewired
 from perwiz.whatif.rematch.rematched import Handed, handed_out
-from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.run import Run
 from perwiz.whatif.sure.noise import Noise, noise_of
 from perwiz.whatif.sure.span import Answer, Answers
 

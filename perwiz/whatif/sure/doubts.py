@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.engines.sweep import critical_path
+from perwiz.engines.sweep import critical_path, makespan
 from perwiz.graph.graph import GAP, MESSAGE, RENDEZVOUS
 from perwiz.loggps.costs import rest
 from perwiz.loggps.fit.eager import CLEAR, Held, held_senders
@@ -20,7 +20,7 @@ from perwiz.trace.arrays import I4, I8, chunks
 from perwiz.trace.resources import remembered
 from perwiz.trace.tables import NONE, SYNCHRONOUS
 from perwiz.whatif.order.reorder import Reordered
-from perwiz.whatif.run import Run, makespan
+from perwiz.whatif.run import Run
 
 SHARE = 0.02
 """Part of the makespan from which on time that the model gets wrong may change the answer; `study.py --doubts` of the case studies measures

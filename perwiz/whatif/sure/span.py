@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep, swept_makespan
 from perwiz.errors import UsageError
 from perwiz.graph.graph import returning
 from perwiz.graph.slots import slots
@@ -24,7 +24,7 @@ from perwiz.trace.resources import EDGES_OF_CALL, at_once, give_back, graphs_at_
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change
-from perwiz.whatif.run import Run, makespan, swept_makespan
+from perwiz.whatif.run import Run
 from perwiz.whatif.sure.alone import alone
 from perwiz.whatif.sure.chance import Chance, chance, differs
 from perwiz.whatif.sure.doubts import Doubts, doubts_of

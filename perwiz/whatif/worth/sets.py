@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from perwiz.engines.sweep import critical_path, to_end
+from perwiz.engines.sweep import critical_path, makespan, swept_makespan, to_end
 from perwiz.graph.graph import GAP, LOCAL
 from perwiz.graph.slots import last_uses, slots
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Mask
 from perwiz.trace.spread.share import Part, Share
-from perwiz.whatif.run import Run, in_rounds, makespan, swept_makespan
+from perwiz.whatif.run import Run, in_rounds
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of
 from perwiz.whatif.worth.singles import avoiding

@@ -15,7 +15,7 @@ import dataclasses
 
 import numpy as np
 
-from perwiz.engines.sweep import critical_path, to_end
+from perwiz.engines.sweep import critical_path, makespan, to_end
 from perwiz.graph.border import Border
 from perwiz.graph.graph import Graph
 from perwiz.kernels import order as counting
@@ -24,7 +24,7 @@ from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import I4, I8
 from perwiz.trace.spread.share import Part
 from perwiz.trace.spread.team import Team
-from perwiz.whatif.run import Run, in_rounds, makespan
+from perwiz.whatif.run import Run, in_rounds
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

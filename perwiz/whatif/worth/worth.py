@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from perwiz.engines.sweep import swept_makespan
 from perwiz.errors import UsageError
 from perwiz.graph.graph import START
 from perwiz.loggps.weigh import Weighted
@@ -19,7 +20,7 @@ from perwiz.whatif.links import settled
 from perwiz.whatif.order.advance import move_earlier
 from perwiz.whatif.order.ordering_rules import check_movable
 from perwiz.whatif.order.reorder import Reordered, receives
-from perwiz.whatif.run import Run, in_rounds, run_of, swept_makespan
+from perwiz.whatif.run import Run, in_rounds, run_of
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import doubts_of
 from perwiz.whatif.sure.span import Span

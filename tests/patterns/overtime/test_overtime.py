@@ -8,7 +8,7 @@ from hypothesis import given
 
 import build
 from build import Builder, hand_model
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.errors import UsageError
 from perwiz.patterns.overtime.gains import Asked
 from perwiz.patterns.overtime.overtime import differences, over_time, slowest, together
@@ -19,7 +19,7 @@ from perwiz.trace.parts.iterations import find
 from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.hypotheses.stretch import Segments
 from perwiz.whatif.hypotheses.waits import ZeroWait
-from perwiz.whatif.run import makespan, replayed
+from perwiz.whatif.run import replayed
 
 
 def program(works, regions=None):

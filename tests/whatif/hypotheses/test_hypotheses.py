@@ -11,7 +11,7 @@ import pytest
 import build
 from build import Builder, hand_model
 from kinetos import devices_in_stages, put
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import sweep, swept_makespan
 from perwiz.errors import ModelError, UsageError
 from perwiz.formats import files
 from perwiz.formats.kineto.names import ADDS_UP, ASKS, BUCKETS, GRADIENT_READY
@@ -26,7 +26,7 @@ from perwiz.whatif.hypotheses.computation import OWN_WORK, TAKEN_OVER
 from perwiz.whatif.hypotheses.stretch import segments_of
 from perwiz.whatif.hypotheses.waits import in_vain
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import replayed, swept_makespan
+from perwiz.whatif.run import replayed
 
 
 def predicted(trace, *texts, model=None, engine="sweep"):

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 import build
 from build import Builder, hand_model
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.loggps.weigh import CUT
 from perwiz.trace.tables import NONE
 from perwiz.whatif.limits.critical import KINDS, critical, critical_of
-from perwiz.whatif.run import makespan, replayed
+from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import worth
 
 FREE = hand_model(L=0, o=0)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import build
 import perwiz
 from build import Builder, hand_model
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.errors import UsageError
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
@@ -22,7 +22,7 @@ from perwiz.whatif.order import advance
 from perwiz.whatif.order.advance import move_earlier, try_earlier
 from perwiz.whatif.order.reorder import reorder
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import makespan, replayed
+from perwiz.whatif.run import replayed
 from perwiz.whatif.waits import waiting
 from samples import TRACES
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import build
 from build import Builder, hand_model
 from perwiz.engines.replay import replay
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep, swept_makespan
 from perwiz.errors import UsageError
 from perwiz.graph.graph import GAP
 from perwiz.graph.rechain import Cycle
@@ -26,7 +26,7 @@ from perwiz.whatif.order.blocks import Blocks, Torn
 from perwiz.whatif.order.program import Program
 from perwiz.whatif.order.reorder import in_order_of, reorder, stays
 from perwiz.whatif.predict import predict, predicted_trace
-from perwiz.whatif.run import makespan, replayed, swept_makespan
+from perwiz.whatif.run import replayed
 
 
 def same_trace(one, other):

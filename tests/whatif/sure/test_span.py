@@ -14,7 +14,7 @@ from perwiz.loggps.machine import Machine, Unknown
 from perwiz.report import spans
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
-from perwiz.whatif.run import changed_machine, replayed, starting
+from perwiz.whatif.run import replayed, starting
 from perwiz.whatif.sure.noise import Around
 from perwiz.whatif.sure.span import Possible, found_ahead, span_under
 from perwiz.whatif.sure.variations import AWAITED, HELD, LATE, single, varied
@@ -119,7 +119,7 @@ def test_costs__of_changes_of_the_fit():
     """A key that is given is as sure as it is given."""
     model = hand_model()
     machine = Machine(model, off=tuple(model.with_changes(change) for change in ("L_ns=13", "o_r_ns=6")))
-    assert [other.costs for other in changed_machine(machine, "L_ns=9").off] == [model.with_changes("L_ns=9,o_r_ns=6").costs]
+    assert [other.costs for other in machine.with_changes("L_ns=9").off] == [model.with_changes("L_ns=9,o_r_ns=6").costs]
 
 
 def test_no_hypothesis():

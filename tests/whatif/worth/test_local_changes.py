@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import build
 from build import Builder, hand_model
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.loggps.weigh import CUT
-from perwiz.whatif.run import makespan, replayed
+from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import local_changes
 from perwiz.whatif.worth.local_changes import Changes, makespans
 

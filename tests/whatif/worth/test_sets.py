@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import build
 from build import hand_model
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.errors import UsageError
 from perwiz.formats.files import read
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
-from perwiz.whatif.run import makespan, replayed
+from perwiz.whatif.run import replayed
 from perwiz.whatif.worth import sets as sets_module
 from perwiz.whatif.worth.families import FAMILIES, family
 from perwiz.whatif.worth.sets import makespans, rank_sets

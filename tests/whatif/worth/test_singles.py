@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 import build
 import naive_whatif
 from build import hand_model
-from perwiz.engines.sweep import sweep
+from perwiz.engines.sweep import makespan, sweep
 from perwiz.formats.files import read
 from perwiz.graph.graph import GAP, LOCAL, START
 from perwiz.loggps.weigh import CUT
 from perwiz.trace.spread.share import ALONE
 from perwiz.whatif.hypotheses.base import apply
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait
-from perwiz.whatif.run import makespan, replayed
+from perwiz.whatif.run import replayed
 from perwiz.whatif.worth.singles import singles, singles_of
 from samples import SAMPLES, name_of
 
