@@ -104,9 +104,10 @@ def measured(path: str, draws: int) -> list[Stage]:
     from perwiz.whatif.matching import matching
     from perwiz.whatif.ranking.instead import balanced
     from perwiz.whatif.run import graph_of, machine_of, replay_of, treated, under
+    from perwiz.whatif.sure.answers import answered, draws_of
     from perwiz.whatif.sure.doubts import doubts_of
     from perwiz.whatif.sure.noise import noise_of
-    from perwiz.whatif.sure.span import answered, draws_of, found_ahead, spans
+    from perwiz.whatif.sure.span import found_ahead, spans
 
     out, watched, asked = list[Stage](), Watched(), [parse("zero-wait all")]
     with stage("reading", out, watched):

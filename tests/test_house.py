@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import contextlib
 import functools
 import gc
 import graphlib
@@ -294,3 +295,26 @@ def test_readme__its_commands_are_what_ci_runs():
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert [line for line in run if line in commands] == commands
     assert run[-1] == commands[-1]
+
+
+def _taken(path: pathlib.Path) -> Iterator[tuple[str, str]]:
+    """Yield (module, name) of all that a script takes from perwiz."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "perwiz":
+            yield from ((node.module, name.name) for name in node.names)
+
+
+@pytest.mark.slow
+def test_scripts__take_only_what_there_is():
+    """No test runs all of them, so what they take could be renamed without anybody noticing."""
+    taken = {(module, name): path for path in sorted((ROOT / "scripts").rglob("*.py")) for module, name in _taken(path)}
+    assert len(taken) > 50
+    lacking = [f"{path.relative_to(ROOT)}: {module}.{name}" for (module, name), path in taken.items() if not _there(module, name)]
+    assert not lacking
+
+
+def _there(module: str, name: str) -> bool:
+    if not hasattr(importlib.import_module(module), name):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(f"{module}.{name}")
+    return hasattr(importlib.import_module(module), name)

@@ -17,6 +17,7 @@ from perwiz.whatif.hypotheses.order import DISTURBED, IN_PROPORTION
 from perwiz.whatif.hypotheses.stretch import LONGEST
 from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.hypotheses.waits import SLOWED
+from perwiz.whatif.sure import answers
 from perwiz.whatif.sure import span as whatif
 from perwiz.whatif.sure.chance import Chance
 from perwiz.whatif.sure.first import Worth
@@ -64,7 +65,7 @@ def span(value: whatif.Span) -> Span:
     )
 
 
-def _gain(gain: whatif.Gain) -> GainBetween:
+def _gain(gain: answers.Gain) -> GainBetween:
     between, open_ = (gain.least, gain.most, gain.draws, gain.mean), (gain.least_open, gain.most_open)
     return GainBetween(*between, *open_, gain.deviation, _by_chance(gain.chance) if gain.chance else None)
 

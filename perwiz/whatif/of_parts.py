@@ -21,9 +21,10 @@ from perwiz.whatif.hypotheses.waits import ZeroWait
 from perwiz.whatif.matching import matching
 from perwiz.whatif.predict import span_between
 from perwiz.whatif.run import Run, Start, recorded, starting, under
+from perwiz.whatif.sure.answers import answered
 from perwiz.whatif.sure.doubts import Doubt, doubts_of
 from perwiz.whatif.sure.noise import DRAWS
-from perwiz.whatif.sure.span import Span, answered, found_ahead
+from perwiz.whatif.sure.span import Span, found_ahead
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

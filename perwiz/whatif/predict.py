@@ -40,9 +40,10 @@ from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.rematch.written import Written
 from perwiz.whatif.run import Run, Start, check_engine, copied, known, recorded, starting, under
 from perwiz.whatif.sharing import Sharing, sharing
+from perwiz.whatif.sure.answers import Answer, Answers, Outcome, Possible, answered, draws_of
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, noise_of
-from perwiz.whatif.sure.span import Answer, Answers, Outcome, Possible, Span, Task, answered, draws_of, exactly, found_ahead, spans
+from perwiz.whatif.sure.span import Span, Task, exactly, found_ahead, spans
 from perwiz.whatif.sure.variations import weighed
 from perwiz.whatif.waits import Waits, waiting
 

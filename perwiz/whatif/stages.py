@@ -33,11 +33,11 @@ from perwiz.whatif.ranking.change import Change
 from perwiz.whatif.ranking.instead import BALANCE, SLOWEST, balanced
 from perwiz.whatif.run import Known, Run, Start, copied, known, replay_error, replayed, summable
 from perwiz.whatif.sure import variations
+from perwiz.whatif.sure.answers import drawn_as_recorded, draws_of
 from perwiz.whatif.sure.doubts import Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, Noise, found_noise, noise_of
 from perwiz.whatif.sure.parts import BLOCKS, LEAST
 from perwiz.whatif.sure.pieces import ANY
-from perwiz.whatif.sure.span import drawn_as_recorded, draws_of
 from perwiz.whatif.sure.variations import Variation, varied
 from perwiz.whatif.wildcards import Possible, possible
 

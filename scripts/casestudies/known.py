@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from synthetic import Ints, Step, everywhere, trace_of
 
+from perwiz.engines.sweep import swept_makespan
+from perwiz.loggps.weigh import Weighted
 from perwiz.trace.parts.iterations import Iterations, find
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, parse
 from perwiz.whatif.run import Run, replayed
-from perwiz.whatif.sure.noise import noise_of
-from perwiz.whatif.sure.span import Answers, answer
+from perwiz.whatif.sure.answers import Answer, Answers, Question
+from perwiz.whatif.sure.noise import Noise, noise_of
 from perwiz.words import percent, table
 
 RANKS, COMPUTES, SLOW, LATENCY, WORK, LEAST = 6, 100_000, 1.3, 4_000, 1_000, 20_000
@@ -117,15 +119,20 @@ def _none(found: Iterations) -> Iterations:
 
 def _told(run: Run, asked: Hypothesis, found: Iterations, before: Ints, after: Ints, rest: int) -> list[float]:
     noise = noise_of(run, DRAWS, found)
-    recorded = answer(noise, lambda weighted: weighted, run.weighted)
-    changed = answer(noise, lambda weighted: apply(weighted, [asked]), apply(run.weighted, [asked]))
-    around, now = noise.around(changed.drawn, changed.makespan), changed.makespan
+    recorded = _answer(noise, run.weighted, lambda weighted: weighted)
+    changed = _answer(noise, run.weighted, lambda weighted: apply(weighted, [asked]))
+    around, now = noise.around(changed.drawn, changed.makespan, 0), changed.makespan
     inside = (after + rest >= now - around.sooner) & (after + rest <= now + around.later)
     gain = Answers(noise, recorded, (changed,), recorded.makespan).gain(changed, [now], (0, 2 * recorded.makespan))
     mean = float(np.mean(before - after))
     assert gain is not None
     held = gain.least <= mean <= gain.most
     return [float(inside.mean()), (around.sooner + around.later) / now, float(held), (gain.most - gain.least) / abs(mean)]
+
+
+def _answer(noise: Noise, recorded: Weighted, question: Question) -> Answer:
+    weighted = question(recorded)
+    return Answer(question, swept_makespan(weighted), noise.drawn(weighted))
 
 
 def main() -> None:

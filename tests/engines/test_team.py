@@ -46,8 +46,8 @@ from perwiz.whatif.matching import matching
 from perwiz.whatif.of_parts import predict as predict_together
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under, with_moved
-from perwiz.whatif.sure import span
-from perwiz.whatif.sure.span import answered
+from perwiz.whatif.sure import answers
+from perwiz.whatif.sure.answers import answered
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = (
@@ -260,7 +260,7 @@ def test_answered__of_parts_of_several_sizes(monkeypatch):
     few, many = sorted(threaded.parts(2, trace, lambda part: replayed(part, "default").graph.edges))
     assert 3 * few // many == 2
     alone = told(trace)
-    monkeypatch.setattr(span, "_ROOM", span._BYTES * 3 * few)
+    monkeypatch.setattr(answers, "_ROOM", answers._BYTES * 3 * few)
     assert threaded.parts(2, trace, told) == [alone, alone]
 
 

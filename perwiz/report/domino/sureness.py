@@ -19,6 +19,7 @@ from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
 from perwiz.whatif.rematch.redrawn import answered_anew
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.answers import answered
 from perwiz.whatif.sure.doubts import Doubts
 from perwiz.whatif.sure.first import order
 from perwiz.whatif.sure.places import places
@@ -62,7 +63,7 @@ def sureness(
         if hypothesis.varied
     }
     ranking.asker.let_go()
-    found = sure.answered(ranking.run, [every, *ranking.asker.questions(hypotheses)], draws)
+    found = answered(ranking.run, [every, *ranking.asker.questions(hypotheses)], draws)
     priced = [False, *(hypothesis.priced for hypothesis in hypotheses)]
     all_calls, *others_of = (dataclasses.replace(one, priced=asks) for one, asks in zip(found.of, priced, strict=True))
     answer = dict(zip(asked, others_of, strict=True))

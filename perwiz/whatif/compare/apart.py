@@ -14,8 +14,8 @@ from perwiz.whatif import selectors
 from perwiz.whatif.compare.compare import Comparison
 from perwiz.whatif.compare.span import predicted_part
 from perwiz.whatif.run import Run
+from perwiz.whatif.sure.answers import drawn_as_recorded, draws_of
 from perwiz.whatif.sure.noise import Around, noise_of
-from perwiz.whatif.sure.span import drawn_as_recorded, draws_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,7 +36,8 @@ from perwiz.whatif.hypotheses.stretch import Segments, segments_of
 from perwiz.whatif.limits.envelope import Line, crossing, envelope, height
 from perwiz.whatif.matching import matching
 from perwiz.whatif.run import Run, Start, replayed, run_of
-from perwiz.whatif.sure.span import Answer, Span, answered, spans
+from perwiz.whatif.sure.answers import Answer, answered
+from perwiz.whatif.sure.span import Span, spans
 
 _CALLED = {"bandwidth": "G, ns per byte, the inverse of it", "latency": "L", "overhead": "o"}
 """What parameters are called otherwise."""

@@ -15,8 +15,8 @@ from perwiz.whatif.hypotheses.base import Hypothesis, apply
 from perwiz.whatif.rematch.programs import rewired
 from perwiz.whatif.rematch.rematched import Handed, handed_out
 from perwiz.whatif.run import Run
+from perwiz.whatif.sure.answers import Answer, Answers
 from perwiz.whatif.sure.noise import Noise, noise_of
-from perwiz.whatif.sure.span import Answer, Answers
 
 FEWEST, VERTICES = 10, 20_000_000
 """Runs drawn at least, and vertices of all together: matching anew takes ten times as long as a sweep."""

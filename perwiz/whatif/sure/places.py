@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perwiz.whatif.sure.span import CLEAR, Answer, Answers
+from perwiz.whatif.sure.answers import CLEAR, Answer, Answers
 
 _THREE = 3
 

@@ -22,6 +22,7 @@ from perwiz.whatif.order.ordering_rules import check_movable
 from perwiz.whatif.order.reorder import Reordered, receives
 from perwiz.whatif.run import Run, in_rounds, run_of
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.answers import answered
 from perwiz.whatif.sure.doubts import doubts_of
 from perwiz.whatif.sure.span import Span
 from perwiz.whatif.worth.singles import singles
@@ -157,4 +158,4 @@ def without_gaps(run: Run) -> int:
 def spans(run: Run, question: str, several: Sequence[Ints]) -> list[Span]:
     """Return, per set of calls (rows), between which makespans the true one lies if these are changed, as far as the trace tells."""
     doubts = doubts_of(run)  # before what runs are drawn from is held
-    return sure.spans(run, sure.answered(run, [partial(change, question=question, calls=calls) for calls in several]), doubts=doubts)
+    return sure.spans(run, answered(run, [partial(change, question=question, calls=calls) for calls in several]), doubts=doubts)

@@ -13,7 +13,7 @@ from perwiz.whatif.hypotheses.teams import members
 from perwiz.whatif.hypotheses.threads import FITTED
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
-from perwiz.whatif.sure.span import Possible
+from perwiz.whatif.sure.answers import Possible
 
 
 def told(trace, threads):

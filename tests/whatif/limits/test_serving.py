@@ -13,7 +13,7 @@ from perwiz.whatif.limits.serving import rounds, serving
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.run import replayed
-from perwiz.whatif.sure.span import Possible
+from perwiz.whatif.sure.answers import Possible
 
 
 def served(others=3, turns=1, late=0, own=0, idle=0, barrier=True):

@@ -35,6 +35,7 @@ from perwiz.whatif.ranking.serving import HALF
 from perwiz.whatif.ranking.situations import situation
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.answers import answered
 from perwiz.whatif.worth.domino import domino_of
 from questions import Questions
 
@@ -425,7 +426,7 @@ def test_spans_are_those_of_predict(name):
     run = replayed(trace, machine)
     asked = [f"{question} e{call}" for question in ("zero-wait", "zero-time") for call in range(min(len(trace.calls), 12))]
     hypotheses = [parse(text) for text in (*asked, "balance-time all", "speed rank:0=2", "speed rank:1=3", "network L_ns=7", "eager all")]
-    spans = sure.spans(run, sure.answered(run, Asker(run).questions(hypotheses)), hypotheses)
+    spans = sure.spans(run, answered(run, Asker(run).questions(hypotheses)), hypotheses)
     assert spans == [predict(trace, str(hypothesis), machine).span for hypothesis in hypotheses]
 
 

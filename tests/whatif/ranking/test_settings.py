@@ -16,6 +16,7 @@ from perwiz.whatif.ranking.ranking import rank
 from perwiz.whatif.ranking.situations import posted, situation
 from perwiz.whatif.run import graph_of, replayed
 from perwiz.whatif.sure import span as sure
+from perwiz.whatif.sure.answers import answered
 from perwiz.whatif.sure.variations import varied
 
 IN_CALLS = hand_model(progress="in calls")
@@ -112,7 +113,7 @@ def test_spans_are_those_of_predict():
     """Also where it is not known how large eager messages must be to be sent in place."""
     machine = Machine(IN_CALLS, (), (Unknown("inline_bytes", "", ("inline_bytes=100", "inline_bytes=300"), "nothing tells"),))
     run, question = replayed(late(), machine, clock="none"), parse("eager 256")
-    answers = sure.answered(run, Asker(run).questions([question]), 0)
+    answers = answered(run, Asker(run).questions([question]), 0)
     found = sure.spans(run, answers, [question])
     assert found == [sure.span_under(replayed(late(), machine, clock="none", hypotheses=[question]), [question], 0)]
     assert (found[0].least, found[0].most) == (30_214, 31_014)

@@ -16,11 +16,12 @@ from perwiz.whatif.hypotheses.base import apply, parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed
 from perwiz.whatif.sure import parts
+from perwiz.whatif.sure.answers import CLEAR, Answer, Answers, answered, clear_ends, paired
 from perwiz.whatif.sure.first import Worth
 from perwiz.whatif.sure.noise import Around, noise_of
 from perwiz.whatif.sure.pieces import Varies
 from perwiz.whatif.sure.places import Place, places
-from perwiz.whatif.sure.span import CLEAR, Answer, Answers, Span, answered, clear_ends, paired
+from perwiz.whatif.sure.span import Span
 
 
 def loop(*lengths, even=100):

@@ -15,8 +15,9 @@ from perwiz.report import spans
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, starting
+from perwiz.whatif.sure.answers import Possible
 from perwiz.whatif.sure.noise import Around
-from perwiz.whatif.sure.span import Possible, found_ahead, span_under
+from perwiz.whatif.sure.span import found_ahead, span_under
 from perwiz.whatif.sure.variations import AWAITED, HELD, LATE, single, varied
 from perwiz.whatif.worth import worth
 
