@@ -336,6 +336,8 @@ class _Pairs:
             return False
         if _holds(self.trace.share, top, other) or (not self._apart and steps.of_one(top, other)):
             return True
+        if top.makespan == other.makespan and _holds(self.trace.share, other, top):
+            return True
         if self._left <= 0:
             return False
         self._left -= 1

@@ -27,6 +27,7 @@ from perwiz.whatif import ranking
 from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.predict import predict
 from perwiz.whatif.ranking import order, steps
+from perwiz.whatif.ranking import ranking as lines
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.computation import _class
 from perwiz.whatif.ranking.plan import plan
@@ -159,10 +160,13 @@ def test_held_senders():
     assert [change.question for change in found.lines[0].includes] == ["eager site:MPI_Send", "eager all"]
 
 
-def test_held_senders__that_gain_less_than_an_eager_limit():
+@pytest.mark.parametrize("edges", [1000, 0])
+def test_held_senders__that_gain_less_than_an_eager_limit(edges, monkeypatch):
     """Held, rank 0 goes on at 1000 and computes 2000. Not held it ends first: rank 1 has the message 600 later, and computes 1200. Only
-    eager it is there before rank 1 is; but the library may have that limit already.
+    eager it is there before rank 1 is; but the library may have that limit already. All messages are those of its call site, as long as
+    they gain the same, whether or not pairs of changes may be swept.
     """
+    monkeypatch.setattr(lines, "_EDGES", edges)
     b = Builder(2, latency=600, per_byte=0, eager=100, work=0)
     b.compute(1, 1000)
     b.send(0, 1, 200)
