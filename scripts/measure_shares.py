@@ -104,9 +104,9 @@ def measured(path: str, draws: int) -> list[Stage]:
     from perwiz.whatif.matching import matching
     from perwiz.whatif.ranking.instead import balanced
     from perwiz.whatif.run import graph_of, machine_of, replay_of, treated, under
-    from perwiz.whatif.sure.answers import answered, draws_of
+    from perwiz.whatif.sure.answers import answered
     from perwiz.whatif.sure.doubts import doubts_of
-    from perwiz.whatif.sure.noise import noise_of
+    from perwiz.whatif.sure.noise import noise_ahead
     from perwiz.whatif.sure.span import found_ahead, spans
 
     out, watched, asked = list[Stage](), Watched(), [parse("zero-wait all")]
@@ -126,7 +126,7 @@ def measured(path: str, draws: int) -> list[Stage]:
         ]
         ahead, run, _ = graphs_at_once(tasks, EDGES_OF_CALL * len(trace.calls))
     with stage("told, what repeats", out, watched):
-        told = lambda: noise_of(run, draws_of(run, 0, draws)), lambda: doubts_of(run), lambda: balanced(run)
+        told = lambda: noise_ahead(run, draws), lambda: doubts_of(run), lambda: balanced(run)
         graphs_at_once(told, run.graph.edges)
     with stage("draws", out, watched):
         answers = answered(run, [lambda weighted: apply(weighted, asked)], draws)

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, team: Team | None = None) -> int:
     from perwiz.patterns.analysis.causes import explain
     from perwiz.patterns.analysis.efficiency import computation, work
     from perwiz.patterns.analysis.worth import worth
-    from perwiz.patterns.library import BUILT_IN, OF_SHMEM, OF_THREADS
+    from perwiz.patterns.library import BUILT_IN
     from perwiz.patterns.library.grid import TWINS
     from perwiz.patterns.own import collect
     from perwiz.patterns.search import causes_elsewhere, search
@@ -81,8 +81,10 @@ def run(args: argparse.Namespace, team: Team | None = None) -> int:
     from perwiz.report.patterns import plot as patterns_plot
     from perwiz.report.patterns.causes import reference
     from perwiz.report.patterns.text import text
+    from perwiz.trace.resources import graphs_at_once
     from perwiz.trace.tied import tied_part
     from perwiz.whatif.run import iterating, replayed
+    from perwiz.whatif.sure.noise import noise_ahead
 
     if args.reference is not None and args.no_causes:
         raise UsageError("--reference: needs the efficiencies, which --no-causes leaves out")
@@ -99,13 +101,10 @@ def run(args: argparse.Namespace, team: Team | None = None) -> int:
     findings = search(replay.trace, own)
     for failure in findings.failures:
         print(f"perwiz: {words.shown(failure, 1000)}", file=sys.stderr)
-    if pattern is not None and pattern not in findings.instances:
-        why = "all processes are on one metahost" if pattern in {twin.name for twin in TWINS} else "see above"
-        why = "which has no calls of threads or devices" if pattern in {known.name for known in OF_THREADS} else why
-        why = "which has no calls of OpenSHMEM" if pattern in {known.name for known in OF_SHMEM} else why
-        raise UsageError(f"pattern '{pattern}': not searched for in this trace, {why}")
+    _check_searched(pattern, findings)
     with Progress("what the waiting comes from", noun="step") as progress:
-        explained = None if args.no_causes else explain(findings, progress)
+        tasks = lambda: None if args.no_causes else explain(findings, progress), lambda: None if team else noise_ahead(replay)
+        explained = graphs_at_once(tasks, replay.graph.edges)[0]
     with Progress("what the waits are worth", noun="set of call sites") as progress:
         gains = worth(replay, findings, progress)
     document = report.document(replay, findings, gains, pattern, _ROWS if args.rows is None else args.rows, explained)
@@ -123,6 +122,20 @@ def run(args: argparse.Namespace, team: Team | None = None) -> int:
         },
         team,
     )
+
+
+def _check_searched(pattern: str | None, findings: Findings) -> None:
+    """Raise UsageError if a pattern is asked for that was not searched for."""
+    from perwiz.errors import UsageError
+    from perwiz.patterns.library import OF_SHMEM, OF_THREADS
+    from perwiz.patterns.library.grid import TWINS
+
+    if pattern is None or pattern in findings.instances:
+        return
+    why = "all processes are on one metahost" if pattern in {twin.name for twin in TWINS} else "see above"
+    why = "which has no calls of threads or devices" if pattern in {known.name for known in OF_THREADS} else why
+    why = "which has no calls of OpenSHMEM" if pattern in {known.name for known in OF_SHMEM} else why
+    raise UsageError(f"pattern '{pattern}': not searched for in this trace, {why}")
 
 
 def _cube(replay: Run, findings: Findings, gains: Worth, path: str) -> None:

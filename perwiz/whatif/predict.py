@@ -40,9 +40,9 @@ from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.rematch.written import Written
 from perwiz.whatif.run import Run, Start, check_engine, copied, known, recorded, starting, under
 from perwiz.whatif.sharing import Sharing, sharing
-from perwiz.whatif.sure.answers import Answer, Answers, Outcome, Possible, answered, draws_of
+from perwiz.whatif.sure.answers import Answer, Answers, Outcome, Possible, answered
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
-from perwiz.whatif.sure.noise import DRAWS, noise_of
+from perwiz.whatif.sure.noise import DRAWS, noise_ahead, noise_of
 from perwiz.whatif.sure.span import Span, Task, exactly, found_ahead, spans
 from perwiz.whatif.sure.variations import weighed
 from perwiz.whatif.waits import Waits, waiting
@@ -152,7 +152,7 @@ def predict(
     late = waits is not None and known(trace) is not None and _any_waits(base, asked)  # `instead` takes as long then
     changing = Later(lambda: _changed(copied(base) if late else base, base, asked, engine))
     tasks = (  # before the weights are taken over
-        lambda: noise_of(base, draws_of(base, 0, draws)) if asked and of_graphs(base.graph.edges) else None,  # which `answered` asks for
+        lambda: noise_ahead(base, draws) if asked else None,
         lambda: doubts_of(base),
         lambda: instead(base, waits.argument, _zeroed(base.trace, asked)) if waits else None,
         *([changing] if late else ()),

@@ -27,7 +27,7 @@ from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks
 from perwiz.trace.numbers import distinct
 from perwiz.trace.origin import Origin
 from perwiz.trace.parts.iterations import find
-from perwiz.trace.resources import give_back, remembered
+from perwiz.trace.resources import EDGES_OF_CALL, give_back, graphs_at_once, remembered
 from perwiz.trace.spread.part import with_calls
 from perwiz.trace.spread.share import Part, Share
 from perwiz.trace.tables import NONE
@@ -173,14 +173,13 @@ def replayed(
 
 
 def iterating(trace: Trace, model: Start = None, clock: str = "clc", also: Callable[[Trace, Machine], I8] | None = None) -> Run:
-    """Return what `replayed` does, of a run whose iterations will be asked for: they are found before it is held, and remembered, as that
-    takes as much memory.
+    """Return what `replayed` does, of a run whose iterations will be asked for: they are remembered, and found before it is held if it is
+    large, as that takes as much memory.
     """
     basis = starting(trace, model, clock, also=also)
-    if not known(trace):
-        find(basis.clocks.trace)
-        give_back(len(basis.clocks.trace.calls))
-    return recorded(basis)
+    treated, again = basis.clocks.trace, known(trace) is not None
+    tasks = lambda: None if again else find(treated), lambda: recorded(basis)
+    return graphs_at_once(tasks, EDGES_OF_CALL * len(treated.calls))[1]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

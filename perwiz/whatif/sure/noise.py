@@ -38,7 +38,7 @@ from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import F4, F8, I4, I8, U8, chunks
 from perwiz.trace.parts.iterations import Iterations
-from perwiz.trace.resources import at_once, give_back, in_parts, map_threads, remembered, thread_count
+from perwiz.trace.resources import at_once, give_back, in_parts, map_threads, of_graphs, remembered, thread_count
 from perwiz.trace.tables import NONE
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run
@@ -278,6 +278,14 @@ def noise_of(run: Run, draws: int = DRAWS, iterations: Iterations | None = None)
         return _UNSOUGHT
     noise = found_noise(run, iterations)
     return noise if noise.draws == draws else dataclasses.replace(noise, draws=draws)
+
+
+def noise_ahead(run: Run, draws: int = DRAWS) -> None:
+    """Find what repeats in a run beside something else, if runs will be drawn: whoever asks for its noise has it then. Not of a large one,
+    for which it takes memory only when it is needed.
+    """
+    if draws and of_graphs(run.graph.edges):
+        found_noise(run, None)
 
 
 @remembered(1)
