@@ -40,6 +40,7 @@ from perwiz.report.domino.sureness import ORDERED, Sureness, sureness
 from perwiz.report.pipelines import pipeline
 from perwiz.report.records import Span
 from perwiz.trace.arrays import I8
+from perwiz.trace.resources import graphs_at_once
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
@@ -83,6 +84,7 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
     known = sureness(ranking, question, [*best, *spots], (lines[: max(most, ORDERED)], bounds[:most]), doubts, draws)
     listed, at_best = known.lists[0][:most], known.lists[1]
     shares_of = blocks.shares_of(trace, run.makespan)
+    told = graphs_at_once([partial(_line, ranking, line, known) for line in (*listed, *at_best)], run.graph.edges)
     limited = limits.limits(critical, shares_of) if len(trace.locations) else None
     little = question != "zero-time" and run.makespan - domino.bound < _LITTLE * shares_of
     return DominoDocument(
@@ -113,10 +115,10 @@ def document(domino: Domino, ranking: Ranking, most: int, draws: int = DRAWS, pr
         launches=_launches(ranking, listed),
         best=[_told(ranking.asker, change) for change in best],
         best_spans=[known.spans[change] for change in best],
-        ranked=[_line(ranking, line, known) for line in listed],
+        ranked=told[: len(listed)],
         lines=len(lines),
         small_lines=small(run, lines, shares_of),
-        at_best=[_line(ranking, line, known) for line in at_best],
+        at_best=told[len(listed) :],
         at_best_lines=len(bounds),
         small_at_best=small(run, bounds, shares_of),
         draws=known.draws if known.places else 0,
