@@ -1,8 +1,8 @@
 """What a command costs several processes: `mpiexec -n N python scripts/measure_team.py correct TRACE ...`.
 
 Prints per stage what all processes sent to each other together, how often they waited for each other, and the most processor time that one
-of them took beside waiting, which MPI does without letting go of the processor; and the processor time and the memory of all, with what
-they read, for that is mapped.
+of them took beside waiting, which MPI does without letting go of the processor; what the busiest took so from its start on, with its
+readers; and the processor time and the memory of all, with what they read, for that is mapped.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Timed(teams.Mpi):
     def __init__(self, size: int) -> None:
         super().__init__(size)
         self.spent: dict[str, float] = collections.defaultdict(float)
-        self._since = time.process_time()
+        self._since = 0.0  # its start is of the first stage
 
     def _waiting(self, wait: Callable[..., Any], *asked: Any) -> Any:
         self.spent[self.stage] += time.process_time() - self._since
@@ -83,12 +83,13 @@ def _print(team: Team | None, spent: float) -> None:
     if isinstance(team, Timed):
         stages, by_stage = dict(team.counts), dict(team.spent)
         counts = {stage: np.sum(gathered(team, np.array(row, "i8")), axis=0) for stage, row in stages.items()}
-        beside = team.reduce(np.array([by_stage.get(stage, 0.0) for stage in stages]), "max").tolist()
+        own_time = [by_stage.get(stage, 0.0) for stage in stages]
+        *beside, busiest = team.reduce(np.array([*own_time, sum(own_time) + used[1]]), "max").tolist()
         if team.rank == 0:
             for (stage, (messages, size, waits)), work in zip(counts.items(), beside, strict=True):
                 sent = f"{messages:10} messages {size / _MEGA:10.3f} MB {waits // team.size:8} times all wait for all"
                 print(f"{stage:12} {sent} {work:8.2f} s at most of one beside waiting")
-            print(f"{sum(beside):.2f} s in all, and what is before and in readers")
+            print(f"{busiest:.2f} s of the busiest beside waiting, its start and its readers included")
     if team is None or team.rank == 0:
         wall, most, memory, readers, reading = rows.max(axis=0)
         told_by = f"{wall:.2f} s, {rows[:, 1].sum():.2f} s of processors, at most {most:.2f} s of one, {reading:.2f} s of its readers"

@@ -26,6 +26,7 @@ from perwiz.formats.otf2 import extras as extra
 from perwiz.formats.otf2.writing import cells as otf2_cells
 from perwiz.formats.otf2.writing.plain import Extras
 from perwiz.graph import graph as g
+from perwiz.kernels import sets
 from perwiz.loggps.keys import LETTERS, OF_PAIRS, PAIRS, SENDS
 from perwiz.loggps.model import Costs, Limit, Model
 from perwiz.trace import operations, tables
@@ -1436,6 +1437,15 @@ def graphs(draw):
     cause = np.full(len(source), NONE, "i4")
     columns = np.array(start, "i4"), np.array(source, "i4"), np.array(kind, "u1"), cause
     return g.Graph(*columns, entered=none, returned=none, begun=none, ended=none, contradictions=0)
+
+
+def slots(graph, own, ends, into, out, uses):
+    """Return the slots of a graph swept in rounds from vertex `own` on, and how many there are; `into` and `out` are vertices per round."""
+    slot, crossing = np.full(graph.vertices, -7, "i4"), []
+    for rounds in (into, out):
+        crossing += [np.array([v for each in rounds for v in each], "i4"), np.cumsum([len(each) for each in rounds], dtype="i4")]
+    room = np.array(uses, "i4"), np.empty(graph.vertices, "i4")
+    return slot, sets.assign_slots(graph.start, graph.source, own, np.array(ends, "i4"), *crossing, *room, slot)
 
 
 def weights(graph, cut, least=-1000):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
+from perwiz.graph.border import Bundle
 from perwiz.graph.graph import Graph
 from perwiz.kernels import order as counting
 from perwiz.kernels import sets as kernel
@@ -18,7 +21,9 @@ class Slots:
     """Where the times of each vertex stand while a sweep goes on."""
 
     row: I4
-    """Per vertex; a row serves again when nobody needs it: not that of the last instant of a location, or of what crosses a border."""
+    """Per vertex; a row serves again when nobody needs it: not that of the last instant of a location. Row 0 is that of the origin, and of
+    what nobody tells of vertices of others.
+    """
     rows: int
     """How many there are."""
 
@@ -26,15 +31,22 @@ class Slots:
 @remembered(4)
 def slots(graph: Graph) -> Slots:
     """Return where the times of the vertices of a graph stand, found once."""
-    uses = np.zeros(graph.vertices, "i4")
+    border, uses = graph.rounds, np.zeros(graph.vertices, "i4")
     counting.count(graph.source, uses)
     uses[graph.ended] += 1
-    uses[: graph.rounds.own] += 1
-    for step in graph.rounds.steps:
-        for bundle in step.out:
-            uses[bundle.vertices] += 1
-    row = np.empty(graph.vertices, "i4")
-    return Slots(row, kernel.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), row))
+    out, out_ends = _crossing([step.out for step in border.steps])
+    counting.count(out, uses)
+    row, ends = np.empty(graph.vertices, "i4"), np.array([step.end for step in border.steps], "i4")
+    crossing = *_crossing([step.into for step in border.steps]), out, out_ends
+    columns = graph.start, graph.source, border.own, ends, *crossing, uses, np.empty(graph.vertices, "i4"), row
+    return Slots(row, kernel.assign_slots(*columns))
+
+
+def _crossing(steps: Sequence[Sequence[Bundle]]) -> tuple[I4, I4]:
+    """Return the vertices that cross in each step, one step behind the other, and where they end."""
+    bundles = [[bundle.vertices for bundle in step] for step in steps]
+    ends = np.cumsum([sum(map(len, step)) for step in bundles], dtype="i4")
+    return np.concatenate([np.zeros(0, "i4"), *chain.from_iterable(bundles)]), ends
 
 
 def last_uses(graph: Graph) -> I4:

@@ -148,16 +148,19 @@ def sweep(
     earliest: cython.double[::1],
     latest: cython.double[::1],
 ) -> None:
-    """Make `earliest` and `latest` those, too, of some vertices from `begin` to before `end`, both sorted, in sixteen runs at once.
+    """Make `earliest` and `latest` those, too, of some vertices from `begin` to before `end`, both sorted, in as many runs at once, sixteen
+    or a multiple.
 
     A vertex with a row of `deviation`, not -1, is later by `more` and `share` times the deviation of the run. Nothing comes before 0.
-    `time` has a row for each vertex that is still needed, its `slot`; a column for each run.
+    `time` has a row for each vertex that is still needed, its `slot`; a column for each run, as has `deviation`, and there may be more.
     """
     best = cython.declare(cython.double[16])
+    i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     u: cython.Py_ssize_t
     v: cython.Py_ssize_t
+    runs: cython.Py_ssize_t = len(earliest)
     stop: cython.Py_ssize_t = begin
     begun: cython.Py_ssize_t = 0
     ended: cython.Py_ssize_t = 0
@@ -167,28 +170,29 @@ def sweep(
             at_last: cython.Py_ssize_t = last[ended] if ended < len(last) else end
             begin, stop = stop, min(at_first, at_last, end - 1) + 1
             for v in range(begin, stop):
-                for j in range(16):
-                    best[j] = NEVER
-                for k in range(start[v], start[v + 1]):
-                    u = slot[source[k]]
-                    w: cython.double = weight[k]
-                    for j in range(16):
-                        best[j] = max(best[j], time[u, j] + w)
                 at = row[v]
-                if at >= 0:
-                    a: cython.double = more[v]
-                    b: cython.double = share[v]
+                for i in range(0, runs, 16):
                     for j in range(16):
-                        best[j] += a + b * deviation[at, j]
-                u = slot[v]
-                for j in range(16):
-                    time[u, j] = max(best[j], 0.0)
+                        best[j] = NEVER
+                    for k in range(start[v], start[v + 1]):
+                        u = slot[source[k]]
+                        w: cython.double = weight[k]
+                        for j in range(16):
+                            best[j] = max(best[j], time[u, i + j] + w)
+                    if at >= 0:
+                        a: cython.double = more[v]
+                        b: cython.double = share[v]
+                        for j in range(16):
+                            best[j] += a + b * deviation[at, i + j]
+                    u = slot[v]
+                    for j in range(16):
+                        time[u, i + j] = max(best[j], 0.0)
             u = slot[stop - 1]
             if at_first == stop - 1:
                 begun += 1
-                for j in range(16):
+                for j in range(runs):
                     earliest[j] = min(earliest[j], time[u, j])
             if at_last == stop - 1:
                 ended += 1
-                for j in range(16):
+                for j in range(runs):
                     latest[j] = max(latest[j], time[u, j])

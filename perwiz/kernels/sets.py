@@ -14,32 +14,68 @@ LOCAL = cython.declare(cython.int, names.LOCAL)
 def assign_slots(
     start: cython.const[cython.int][::1],
     source: cython.const[cython.int][::1],
+    own: cython.Py_ssize_t,
+    ends: cython.const[cython.int][::1],
+    into: cython.const[cython.int][::1],
+    into_ends: cython.const[cython.int][::1],
+    out: cython.const[cython.int][::1],
+    out_ends: cython.const[cython.int][::1],
     uses: cython.int[::1],
     free: cython.int[::1],
     slot: cython.int[::1],
 ) -> int:
     """Write to `slot` a row for the times of each vertex, and return how many rows there are; a row serves again when nobody needs it.
 
-    `uses` has the edges that leave each vertex, and one more where the time is read at the end; what it holds afterwards says nothing.
-    `free` is room for a number per vertex.
+    Vertices from `own` on are swept in rounds, which end where `ends` says. Before each round the next of the vertices `into` are told, to
+    where `into_ends` says, which are before `own`; behind it the next of `out` are given away. Others before `own` are at 0 and have row 0,
+    as the origin, which stays. `uses` has the edges that leave each vertex, one for each time that it is given away, and one more where the
+    time is read at the end; what it holds afterwards says nothing. `free` is room for a number per vertex.
     """
-    rows: cython.int = 0
+    rows: cython.int = 1
     idle: cython.Py_ssize_t = 0
-    for v in range(len(slot)):
-        if idle > 0:
-            idle -= 1
-            slot[v] = free[idle]
-        else:
-            slot[v] = rows
-            rows += 1
-        for k in range(start[v], start[v + 1]):
-            uses[source[k]] -= 1
-            if uses[source[k]] == 0:
-                free[idle] = slot[source[k]]
+    i: cython.Py_ssize_t = 0
+    o: cython.Py_ssize_t = 0
+    v: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    for v in range(own):
+        slot[v] = 0
+    v = own
+    for r in range(len(ends)):
+        begin: cython.Py_ssize_t = i
+        while i < into_ends[r]:
+            if idle > 0:
+                idle -= 1
+                slot[into[i]] = free[idle]
+            else:
+                slot[into[i]] = rows
+                rows += 1
+            i += 1
+        for k in range(begin, i):
+            if uses[into[k]] == 0:
+                free[idle] = slot[into[k]]
                 idle += 1
-        if uses[v] == 0:
-            free[idle] = slot[v]
-            idle += 1
+        while v < ends[r]:
+            if idle > 0:
+                idle -= 1
+                slot[v] = free[idle]
+            else:
+                slot[v] = rows
+                rows += 1
+            for k in range(start[v], start[v + 1]):
+                uses[source[k]] -= 1
+                if uses[source[k]] == 0 and slot[source[k]] > 0:
+                    free[idle] = slot[source[k]]
+                    idle += 1
+            if uses[v] == 0:
+                free[idle] = slot[v]
+                idle += 1
+            v += 1
+        while o < out_ends[r]:
+            uses[out[o]] -= 1
+            if uses[out[o]] == 0:
+                free[idle] = slot[out[o]]
+                idle += 1
+            o += 1
     return rows
 
 

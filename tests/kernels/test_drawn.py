@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import build
 import naive
-from perwiz.graph.border import Border
+from perwiz.graph.border import Border, Bundle, Step
 from perwiz.graph.slots import slots
 from perwiz.kernels import drawn
 
@@ -23,19 +23,21 @@ def weighted_graphs(draw):
 
 @given(weighted_graphs(), st.data())
 def test_sweep__twin(made, data):
-    """Of some vertices the times are known; the others are swept in two pieces."""
+    """Of some vertices the times are told; the others are swept in two pieces, in sixteen runs or thirty-two."""
     graph, weight = made
-    many = graph.vertices
-    kept, until = sorted(data.draw(st.lists(st.integers(0, many), min_size=2, max_size=2)))
+    many, runs = graph.vertices, data.draw(st.sampled_from([16, 32]))
+    kept, until = sorted(data.draw(st.lists(st.integers(1, many), min_size=2, max_size=2)))
     row = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=many, max_size=many)), "i4")
     more, share = (np.array(data.draw(st.lists(st.integers(-50, 50), min_size=many, max_size=many)), "f4") for _ in range(2))
-    deviation = np.array(data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=16, max_size=16), min_size=3, max_size=3)), "f8")
+    deviation = np.array(data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=runs, max_size=runs), min_size=3, max_size=3)), "f8")
     first, last = (np.array(sorted(data.draw(st.sets(st.integers(0, many - 1)))), "i4") for _ in range(2))
     twin = naive.sweep_drawn(graph.start, graph.source, weight.tolist(), row, more, share, (deviation / 4).tolist())
-    where = slots(dataclasses.replace(graph, border=Border(None, slice(None), kept, ())))
-    time = np.empty((where.rows, 16))
-    time[where.row[:kept]] = np.array(twin).T[:kept]
-    earliest, latest = np.full(16, np.inf), np.full(16, -np.inf)
+    copies = np.arange(1, kept, dtype="i4")
+    steps = Step([Bundle(0, copies, copies[:0], copies)], kept, until, []), Step([], until, many, [])
+    where = slots(dataclasses.replace(graph, border=Border(None, slice(None), kept, steps)))
+    time = np.empty((where.rows, data.draw(st.sampled_from([runs, 32]))))
+    time[where.row[:kept], :runs] = np.array(twin).T[:kept]
+    earliest, latest = np.full(runs, np.inf), np.full(runs, -np.inf)
     for begin, end in ((kept, until), (until, many)):
         ends = [each[(each >= begin) & (each < end)] for each in (first, last)]
         columns = graph.start, graph.source, weight, row, more, share, deviation / 4

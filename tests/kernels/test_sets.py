@@ -16,11 +16,10 @@ CUT = -(1 << 61)
 
 def slots(graph, ended):
     """Return the slots of a graph whose times at `ended` are read, how many there are, and the last use of each vertex."""
-    uses = np.bincount(graph.source, minlength=graph.vertices).astype("i4")
+    uses, last = np.bincount(graph.source, minlength=graph.vertices), np.full(graph.vertices, -7, "i4")
     uses[ended] += 1
-    slot, last = np.full((2, graph.vertices), -7, "i4")
     sets.last_uses(graph.start, graph.source, last)
-    return slot, sets.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot), last
+    return *build.slots(graph, 1, [graph.vertices], [[]], [[]], uses), last
 
 
 @pytest.mark.slow
@@ -29,11 +28,43 @@ def test_assign_slots__nobody_needs_what_is_overwritten(graph, data):
     ended = [v for v in range(graph.vertices) if data.draw(st.booleans())]
     slot, rows, last = slots(graph, ended)
     assert last.tolist() == naive_whatif.last_use(graph.start, graph.source, graph.vertices)
-    last[ended] = graph.vertices
+    last[[0, *ended]] = graph.vertices
     for v in range(graph.vertices):
         assert not any(slot[u] == slot[v] for u in range(v) if last[u] >= v)
     busy = [sum(u <= v <= last[u] for u in range(graph.vertices)) for v in range(graph.vertices)]
     assert rows == max(busy) == max(slot) + 1
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(build.graphs(), st.data())
+def test_assign_slots__in_rounds(graph, data):
+    """Copies are told before the first round that needs them, or never and nobody needs them; own vertices are given behind their round."""
+    vertices, rounds = graph.vertices, data.draw(st.integers(1, 3))
+    own, *ends = sorted([*data.draw(st.lists(st.integers(1, vertices), min_size=rounds, max_size=rounds)), vertices])
+    round_of = np.searchsorted(ends, np.arange(vertices), "right")
+    needs = {u: {v for v in range(own, vertices) if u in graph.source[graph.start[v] : graph.start[v + 1]]} for u in range(vertices)}
+    first = {u: min((int(round_of[v]) for v in needs[u]), default=rounds) for u in range(own)}
+    told = {u: data.draw(st.integers(0, min(first[u], rounds - 1) if needs[u] else rounds)) for u in range(1, own)}
+    into = [[u for u in told if told[u] == number] for number in range(rounds)]
+    given_to = {v: data.draw(st.integers(0, 2)) for v in range(own, vertices)}
+    out = [[v for v in given_to for _ in range(given_to[v]) if round_of[v] == number] for number in range(rounds)]
+    ended = [v for v in range(own, vertices) if data.draw(st.booleans())]
+    uses = np.bincount(np.array(graph.source[graph.start[own] :]), minlength=vertices)
+    for v in [*ended, *(v for each in out for v in each)]:
+        uses[v] += 1
+    slot, rows = build.slots(graph, own, ends, into, out, uses)
+    born, gone, clock = {}, dict.fromkeys(range(vertices), 0), 0
+    for number, begin in enumerate([own, *ends[:-1]]):
+        for moment in [into[number], *([v] for v in range(begin, ends[number]))]:
+            born |= dict.fromkeys(moment, clock := clock + 1)
+        clock += 1
+        gone |= dict.fromkeys(out[number], clock)
+    gone |= dict.fromkeys(ended, clock + 1)
+    lives = {u: (born[u], max(born[u], gone[u], *(born[v] for v in needs[u]))) for u in born}
+    assert {u for u in range(vertices) if slot[u] == 0} == set(range(vertices)) - set(born)
+    assert not any(slot[u] == slot[v] for v in born for u in born if u != v and lives[u][0] <= lives[v][0] <= lives[u][1])
+    assert rows == 1 + max([sum(begin <= at <= end for begin, end in lives.values()) for at in range(clock + 1)])
 
 
 @st.composite

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import build
 import naive
-from perwiz.kernels import names, sets, sweep
+from perwiz.kernels import names, sweep
 
 CUT = -(1 << 61)
 
@@ -58,9 +58,7 @@ def test_sweep_ends__twin(drawn, data):
     """With room for no more times than are needed, which others take again: the first instants are not needed later."""
     graph, weight = drawn
     first, last = (sorted(data.draw(st.sets(st.integers(1, max(graph.vertices - 1, 1)))) if graph.vertices > 1 else ()) for _ in range(2))
-    uses = np.bincount(graph.source, minlength=graph.vertices).astype("i4")
-    slot = np.empty(graph.vertices, "i4")
-    rows = sets.assign_slots(graph.start, graph.source, uses, np.empty(graph.vertices, "i4"), slot)
+    slot, rows = build.slots(graph, 1, [graph.vertices], [[]], [[]], np.bincount(graph.source, minlength=graph.vertices))
     begun, ended = np.array(first, "i4"), np.array(last, "i4")
     earliest, latest = np.full(len(first), -7), np.full(len(last), -7)
     sweep.sweep_ends(graph.start, graph.source, weight, slot, begun, ended, np.full(rows, 99), earliest, latest)

@@ -39,20 +39,23 @@ from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import F4, F8, I4, I8, U8, chunks
 from perwiz.trace.parts.iterations import Iterations
 from perwiz.trace.resources import at_once, give_back, in_parts, map_threads, of_graphs, remembered, thread_count
+from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import LEAST
 from perwiz.whatif.sure.pieces import ANY, Varies, found_pieces, vertices
 from perwiz.whatif.sure.stretches import Stretches, mixed
-from perwiz.whatif.sure.swept import TOGETHER, Sweeps, passed
+from perwiz.whatif.sure.swept import LANES, Sweeps, passed
 
 DRAWS, FEWEST = 200, 20
 """Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
 EDGES = 730_000_000
 """A hundred runs tell a deviation to 7 %, which is small beside the 13 % to which thirty parts of one run do."""
 _ROOM = 1 << 19
-"""Vertices whose times a sweep keeps at most, 64 MiB, for several threads to have such room each."""
+"""Rows of LANES runs, 64 MiB: of times that a sweep keeps at most, for several threads to have such room each; of times and deviations
+together that a process of several has for the runs that it sweeps at once.
+"""
 STUDENT = (
     *(4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947, 2.921),
     *(2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756),
@@ -155,10 +158,13 @@ class Noise:
         if self.varies is None or not self.draws:
             return [np.zeros(0) for _ in several], []
         drawn = [_Drawn(weighted, self._of(weighted), self.draws) for weighted in several]
-        kept, rooms = max(one.sweeps.rows for one in drawn), list[F8]()
+        most, rooms = max(len(one.lasts) for one in drawn), list[F8]()
+        rows = max(one.sweeps.rows for one in drawn)
+        together = self._together(rows, most, several[0].trace.share)
 
         def draw(begin: int) -> None:
-            deviation, room = self._deviations(begin), rooms.pop() if rooms else np.empty((kept, TOGETHER))
+            deviation = self._deviations(begin, min(together, _lanes(most - begin)))
+            room = rooms.pop() if rooms else np.empty((rows, together))
             for one in drawn:
                 if begin < len(one.lasts):
                     one.draw(begin, deviation, room[: one.sweeps.rows])
@@ -168,18 +174,27 @@ class Noise:
             for begin in begins:
                 draw(begin)
 
-        begins = range(0, max(len(one.lasts) for one in drawn), TOGETHER)
-        return [one.lasts for one in drawn], [partial(draw, begin) for begin in begins] if kept <= _ROOM else [draw_all]
+        begins = range(0, most, together)
+        return [one.lasts for one in drawn], [partial(draw, begin) for begin in begins] if rows <= _ROOM else [draw_all]
+
+    def _together(self, rows: int, most: int, share: Share) -> int:
+        """Return how many runs, of most, are swept at once, given the rows of times that it takes: as many as there is room for by several
+        processes, which tell each other what crosses in each round once for all of them.
+        """
+        if not share.team:
+            return LANES
+        needed = share.most(rows + len(self.stretches.times) + len(self.seldom))
+        return min(max(_ROOM // needed, 1) * LANES, _lanes(most))
 
     def weights(self, weighted: Weighted, count: int) -> Iterator[I8]:
         """Yield the weights of so many runs drawn of a weighted graph, those that `drawn` sweeps, rounded to ns."""
         stretch, more, share = self._of(weighted)
         edges, drawn = np.diff(weighted.graph.start), np.flatnonzero(stretch >= 0)
         for k in range(count):
-            if k % TOGETHER == 0:
-                deviation = self._deviations(k)
+            if k % LANES == 0:
+                deviation = self._deviations(k, LANES)
             later = np.zeros(len(stretch), "i8")
-            later[drawn] = np.rint(more[drawn] + share[drawn] * deviation[stretch[drawn], k % TOGETHER])
+            later[drawn] = np.rint(more[drawn] + share[drawn] * deviation[stretch[drawn], k % LANES])
             weight = np.maximum(weighted.weight + np.repeat(later, edges), np.minimum(weighted.weight, 0))
             yield np.where(weighted.weight == CUT, CUT, weight)
 
@@ -222,10 +237,10 @@ class Noise:
         same = map_threads(lambda some: kernel.unchanged(*columns, some.start, min(some.stop, rows)), chunks(rows), thread_count(rows))
         return all(same)
 
-    def _deviations(self, begin: int) -> F8:
-        """Return the deviation of each stretch, and then of each piece of what is seldom, in TOGETHER draws, a column each."""
-        draws, known = np.arange(begin, begin + TOGETHER), len(self.stretches.times)
-        out = np.empty((known + len(self.seldom), TOGETHER))
+    def _deviations(self, begin: int, count: int) -> F8:
+        """Return the deviation of each stretch, and then of each piece of what is seldom, in so many draws, a column each."""
+        draws, known = np.arange(begin, begin + count), len(self.stretches.times)
+        out = np.empty((known + len(self.seldom), count))
         chosen = mixed(self.seldom[:, None] + draws.astype("u8")) % np.uint64(ANY)
         self.stretches.draw(draws, out[:known])
         out[known:] = self.any[chosen.astype("i8")]
@@ -238,15 +253,20 @@ class _Drawn:
     def __init__(self, weighted: Weighted, pieces: tuple[I4, F4, F4], draws: int) -> None:
         self.sweeps, self._share = Sweeps(weighted, *pieces), weighted.trace.share
         fewest = max(EDGES // passed(weighted.graph, self._share), FEWEST)
-        self.lasts = np.zeros(min(-(-fewest // TOGETHER) * TOGETHER, draws))
+        self.lasts = np.zeros(min(_lanes(fewest), draws))
         """How long the runs last, ns."""
 
     def draw(self, begin: int, deviation: F8, room: F8) -> None:
-        """Sweep TOGETHER runs, or those that are left, from one on."""
-        earliest, latest = np.full(TOGETHER, np.inf), np.full(TOGETHER, -np.inf)
+        """Sweep as many runs as there are deviations of, or those that are left, from one on."""
+        some = self.lasts[begin : begin + deviation.shape[1]]
+        earliest, latest = np.full(_lanes(len(some)), np.inf), np.full(_lanes(len(some)), -np.inf)
         self.sweeps.through(deviation, room, earliest, latest)
-        some = self.lasts[begin : begin + TOGETHER]
         some[:] = (self._share.reduced(latest, "max") - self._share.reduced(earliest, "min"))[: len(some)]
+
+
+def _lanes(runs: int) -> int:
+    """Return the lanes of a sweep of so many runs."""
+    return -(-runs // LANES) * LANES
 
 
 _NO_TIMES, _NO_SHARES, _NO_PIECES, _NO_VERTICES = np.zeros(0), np.zeros(0, "f4"), np.zeros(0, "i8"), np.zeros(0, "i4")

@@ -17,8 +17,8 @@ from perwiz.trace.resources import remembered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 
-TOGETHER = 16
-"""Runs swept at once."""
+LANES = 16
+"""Runs swept at once, or a multiple."""
 
 
 @remembered(4)
@@ -70,11 +70,13 @@ class Sweeps:
         return self._slots.rows
 
     def through(self, deviation: F8, time: F8, earliest: F8, latest: F8) -> None:
-        """Make `earliest` and `latest` the first and the last instant of any location here, of TOGETHER runs of these deviations."""
+        """Make `earliest` and `latest` the first and the last instant of any location here, in as many runs of these deviations, sixteen or
+        a multiple; `time` has a column for each of them, or more.
+        """
         graph, slot = self._weighted.graph, self._slots.row
         rounds, columns = _rounds(graph), (graph.start, graph.source, self._weighted.weight, *self._pieces)
         border = rounds.border
-        time[slot[: border.own]] = 0
+        time[0] = 0
 
         def through(first: int, end: int) -> None:
             begun, ended = rounds.instants[first]
