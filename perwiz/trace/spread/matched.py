@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perwiz.trace import matching, operations
-from perwiz.trace.arrays import I4, I8, U1, Ints, Mask
+from perwiz.trace.arrays import I4, I8, U1, Ints, Mask, narrowed
 from perwiz.trace.matching_collectives import rank_in
 from perwiz.trace.numbers import distinct, running
 from perwiz.trace.parts.rows import ENDS
@@ -65,7 +65,7 @@ class Places:
         """The number behind its last call."""
         return int(self.first[self.bounds[self.team.rank + 1]])
 
-    def has(self, number: I8) -> Mask:
+    def has(self, number: Ints) -> Mask:
         """Return which of some calls it has itself."""
         return np.asarray((number >= self.begin) & (number < self.end))
 
@@ -115,6 +115,8 @@ def matched_messages(
     return Tied({name: every[name] for name in ENDS}, {name: every[name] for name in _OTHERS}, every["row"]), differs
 
 
+_NUMBERS = (*ENDS, "row")
+"""Columns of messages that number calls and messages of the whole trace."""
 _OTHERS = ("tag", "comm", "mode", "bytes", "sent_after", "received_before")
 
 
@@ -200,7 +202,8 @@ def _told_senders(places: Places, found: dict[str, NDArray[Any]]) -> dict[str, N
     came = np.concatenate(team.exchange(told))
     del told
     order = np.argsort(np.concatenate([found["row"], came["row"]]), kind="stable") if len(came) else slice(None)
-    return {name: np.concatenate([found.pop(name), came[name]])[order] for name in [*found]}
+    every = ((name, np.concatenate([found.pop(name), came[name]])[order]) for name in [*found])
+    return {name: narrowed(column) if name in _NUMBERS else column for name, column in every}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perwiz.trace.arrays import I4, I8, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import distinct
 from perwiz.trace.parts.rows import ENDS
 from perwiz.trace.spread.share import ALONE, Part, Peers
@@ -24,9 +24,9 @@ LINK_ENDS = ("cause", "effect")
 class Tied:
     """Rows of messages or links with an end here, in the order of the whole trace: numbers there of their calls, and the other columns."""
 
-    calls: Mapping[str, I8]
+    calls: Mapping[str, Ints]
     others: Mapping[str, NDArray[Any]]
-    rows: I8
+    rows: Ints
     """Their numbers in the whole trace."""
 
 
@@ -81,12 +81,18 @@ def joined(team: Team, piece: Piece) -> Trace:
         count=piece.count,
         ends=(shown, shown, shown),
     )
-    messages = Messages(**piece.messages.others, **{name: share.here(piece.messages.calls[name]).astype("i4") for name in ENDS})
-    sides = [share.process_of(piece.messages.calls[name]) for name in ("send", "receive_done")]
+    messages = Messages(**piece.messages.others, **{name: share.here(piece.messages.calls[name]).astype("i4", copy=False) for name in ENDS})
     linked = share.process_of(piece.links.calls["effect"]) == team.rank
-    share = dataclasses.replace(share, messages=sides[1] == team.rank, links=linked, ends=(shown, *_both_ways(team, *sides)))
-    links = Links(**piece.links.others, **{name: share.here(piece.links.calls[name]).astype("i4") for name in LINK_ENDS})
+    share = dataclasses.replace(_with_messages(share, piece.messages), links=linked)
+    links = Links(**piece.links.others, **{name: share.here(piece.links.calls[name]).astype("i4", copy=False) for name in LINK_ENDS})
     return _with_others(own, share, messages, links)
+
+
+def _with_messages(share: Part, messages: Tied) -> Part:
+    """Return the share that knows which messages are received here, and who tells whom about them, given those with an end here."""
+    sender, receiver = (share.process_of(messages.calls[name]) for name in ("send", "receive_done"))
+    ends = share.ends[0], *_both_ways(share.team, sender, receiver)
+    return dataclasses.replace(share, messages=receiver == share.team.rank, ends=ends)
 
 
 def with_calls(trace: Trace, more: I8) -> Trace:

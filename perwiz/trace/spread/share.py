@@ -284,7 +284,7 @@ class Part(Share):
     elsewhere: I8
     """Numbers of the calls of others, in the order of rows."""
     messages: Mask
-    message_rows: I8
+    message_rows: Ints
     """Rows of the messages in the whole trace."""
     instances: I8
     """Rows of its collectives in the whole trace, and"""
@@ -457,14 +457,14 @@ class Part(Share):
         row = number - int(self.first[self.locations.start])
         return [row + self.calls.start] if 0 <= row < self.calls.stop - self.calls.start else []
 
-    def process_of(self, call: I8) -> I8:
+    def process_of(self, call: Ints) -> I8:
         """Return the process that has each of some calls, given their numbers."""
         out = np.full(len(call), self.team.rank)
         away = np.flatnonzero(self._elsewhere(call))
         out[away] = self.process_of_location(np.searchsorted(self.first, call[away], "right") - 1)
         return out
 
-    def _elsewhere(self, number: I8) -> Mask:
+    def _elsewhere(self, number: Ints) -> Mask:
         """Return which of some calls are none of its own, given their numbers in the whole trace; -1 is none."""
         begin, count = int(self.first[self.locations.start]), self.calls.stop - self.calls.start
         return np.asarray((number < begin) | (number >= begin + count))
@@ -479,7 +479,7 @@ class Part(Share):
         known = np.append(self.elsewhere, -1)[np.searchsorted(self.elsewhere, other)]
         return bool((known != other).any())
 
-    def here(self, number: I8) -> I8:
+    def here(self, number: Ints) -> Ints:
         """Return the rows of calls, given their numbers in the whole trace: of its own, or of partners; -1 stays."""
         low, away = self.calls.start, np.flatnonzero(self._elsewhere(number))
         out = number - (int(self.first[self.locations.start]) - low)

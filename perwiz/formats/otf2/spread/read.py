@@ -163,7 +163,7 @@ class _Builder(Builder):
     def _collectives(self) -> None:
         calls = self._call_table()
         done = matching.completions(calls.op, self.requests)
-        self.sequence = np.full(len(done), NONE, "i8")
+        self.sequence = np.broadcast_to(np.int64(NONE), len(done))
         found = matched_collectives(self.places, calls, done, self.comms.table(), self.column["enter"])
         self._whole_if(found.rootless > 0 and not self.extras.written)
         self._found = found
