@@ -76,11 +76,12 @@ def matching(base: Run, changed: Run) -> Matching:
     """
     times, share = base.trace.timeline.calls, base.trace.share
     sides = changed.graph.entered, changed.graph.returned
-    told = Times(*(share.shown(changed.time[side]) for side in sides)) if share.team else None
+    perhaps, messages, fetched, found = possible(base.trace), base.trace.messages, counters(base.trace), choosing(base.trace)
+    some = len(found.wildcards) or len(found.completed) or len(perhaps.receive)
+    told = Times(*(share.shown(changed.time[side]) for side in sides)) if share.team and share.any(some) else None
     old = _Choices(base.weighted, lambda: times)
     new = _Choices(changed.weighted, lambda: told or Times(*(changed.time[side] for side in sides)))
     reached, overtaken, order = old.reached(), old.overtaken(), changed.order
-    perhaps, messages, fetched = possible(base.trace), base.trace.messages, counters(base.trace)
     turned = perhaps.reached(told or changed.recorded_rows().calls, messages) if len(perhaps.receive) else perhaps.receive
 
     def recorded(calls: Ints) -> Ints:

@@ -82,9 +82,10 @@ def predict(
     if not keep_matches and share.any(matching(base, changed).changed):
         other = "other messages would come first than in the recorded run, and who gets which is found by one process alone"
         raise UsageError(f"{trace.path}: {other}; must be asked of one (without mpiexec), or kept (--keep-matches)")
-    out = prediction(trace, base.machine, asked, changed.recorded_rows(), told.of_all(share), misfit, state)
+    sums = told.of_all(share)
     share.at("how sure it is")
     span = span_between(base, changed, asked, doubts, known, ahead=ahead)
+    out = prediction(trace, base.machine, asked, changed.recorded_rows(), sums, misfit, state)
     return dataclasses.replace(out, span=span, doubts=doubts.told((changed.weighted, changed.time)), held=doubts.held)
 
 
@@ -105,24 +106,28 @@ def tally(base: Run, asked: tuple[Hypothesis, ...]) -> tuple[Tally, Run]:
     The recorded run `base` is changed to the predicted one.
     """
     trace, waits, own, off = base.trace, base.waits, base.trace.share.calls, base.replay_error
-    selected = np.zeros(len(trace.calls), bool)
-    for one in asked:
-        if isinstance(one, ZeroWait):
-            selected |= selectors.calls(trace, one.argument)
-    zeroed = waits.time[own][selected[own]]
+    zeroed = _zeroed(base, asked)
     changed = under(base, asked)
     before, graph = trace.timeline.calls, changed.graph
     moved = ((before.enter != changed.time[graph.entered]) | (before.leave != changed.time[graph.returned]))[own]
     sums = {
         "calls": len(moved),
         "moved": moved.sum(),
-        "zeroed": len(zeroed),
-        "zeroed_waiting": (zeroed > 0).sum(),
-        "zeroed_wait": zeroed.sum(),
+        **zeroed,
         "waiting": _by_location(trace, waits.time),
         "waiting_predicted": _by_location(trace, changed.waits.time),
     }
     return Tally.of(sums, {"replay_error": off}), changed
+
+
+def _zeroed(base: Run, asked: tuple[Hypothesis, ...]) -> dict[str, int]:
+    """Return how many calls of this process, or of a window of time, wait no more, and what they did, by the names of a `Prediction`."""
+    own, selected = base.trace.share.calls, np.zeros(len(base.trace.calls), bool)
+    for one in asked:
+        if isinstance(one, ZeroWait):
+            selected |= selectors.calls(base.trace, one.argument)
+    waited = base.waits.time[own][selected[own]]
+    return {"zeroed": len(waited), "zeroed_waiting": int((waited > 0).sum()), "zeroed_wait": int(waited.sum())}
 
 
 def prediction(

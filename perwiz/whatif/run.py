@@ -370,17 +370,18 @@ def run_of(clocks: Treated, machine: Machine, weighted: Weighted, origin: Origin
 
 
 def _as_recorded(weighted: Weighted, time: I8, origin: Origin) -> bool:
-    """Return whether a run is the recorded one, whole, and its calls and locations have the times of the trace."""
-    graph, timeline = weighted.graph, weighted.trace.timeline
-    if graph.border is not None or origin is not timeline.origin:
+    """Return whether a run is the recorded one, no window of it, and calls and locations of all processes have the times of the trace."""
+    graph, timeline, share = weighted.graph, weighted.trace.timeline, weighted.trace.share
+    if isinstance(share, Window) or origin is not timeline.origin:
         return False
     sides = (
-        (graph.entered, timeline.calls.enter),
-        (graph.returned, timeline.calls.leave),
-        (graph.begun, timeline.locations.enter),
-        (graph.ended, timeline.locations.leave),
+        (graph.entered[share.calls], timeline.calls.enter[share.calls]),
+        (graph.returned[share.calls], timeline.calls.leave[share.calls]),
+        (graph.begun[share.locations], timeline.locations.enter[share.locations]),
+        (graph.ended[share.locations], timeline.locations.leave[share.locations]),
     )
-    return all(np.array_equal(time[vertex[some]], values[some]) for vertex, values in sides for some in chunks(len(vertex)))
+    same = all(np.array_equal(time[vertex[some]], values[some]) for vertex, values in sides for some in chunks(len(vertex)))
+    return not share.any(not same)
 
 
 def graph_of(trace: Trace, model: Model, hypotheses: Sequence[Hypothesis] = ()) -> Graph:

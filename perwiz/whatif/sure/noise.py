@@ -52,9 +52,9 @@ DRAWS, FEWEST = 200, 20
 """Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
 EDGES = 730_000_000
 """A hundred runs tell a deviation to 7 %, which is small beside the 13 % to which thirty parts of one run do."""
-_ROOM = 1 << 19
-"""Rows of LANES runs, 64 MiB: of times that a sweep keeps at most, for several threads to have such room each; of times and deviations
-together that a process of several has for the runs that it sweeps at once.
+_ROOM, _SPREAD = 1 << 19, 1 << 17
+"""Rows of LANES runs: of times that a sweep keeps at most, 64 MiB, for several threads to have such room each; of times and deviations
+that a process of several has for all runs that it sweeps at once, 16 MiB.
 """
 STUDENT = (
     *(4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947, 2.921),
@@ -184,7 +184,7 @@ class Noise:
         if not share.team:
             return LANES
         needed = share.most(rows + len(self.stretches.times) + len(self.seldom))
-        return min(max(_ROOM // needed, 1) * LANES, _lanes(most))
+        return min(max(_SPREAD // needed, 1) * LANES, _lanes(most))
 
     def weights(self, weighted: Weighted, count: int) -> Iterator[I8]:
         """Yield the weights of so many runs drawn of a weighted graph, those that `drawn` sweeps, rounded to ns."""
