@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -15,15 +16,28 @@ from perwiz.trace.arrays import I4, I8
 from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.spread.team import Team
 
+_ROOM = 1 << 26
+"""Bytes of weights and times that are held to be swept together."""
+
 
 def sweep(graph: Graph, weight: I8) -> I8:
     """Return the earliest time of every vertex, int64 ns by position, from int64 ns weights per edge. The origin is at 0.
 
     Edges of weight CUT bind nobody. Nothing happens before the origin.
     """
-    time = np.zeros(graph.vertices, "i8")
-    graph.rounds.forward(lambda first, end: kernel.sweep(graph.start, graph.source, weight, first, end, time), time)
-    return time
+    return sweep_all(graph, [weight])[0]
+
+
+def sweep_all(graph: Graph, weights: Sequence[I8]) -> list[I8]:
+    """Return what `sweep` returns of each of several weights of a graph, of which processes tell each other together."""
+    times = [np.zeros(graph.vertices, "i8") for _ in weights]
+
+    def through(first: int, end: int) -> None:
+        for weight, time in zip(weights, times, strict=True):
+            kernel.sweep(graph.start, graph.source, weight, first, end, time)
+
+    graph.rounds.forward(through, *times)
+    return times
 
 
 def ends(graph: Graph, weight: I8, room: Slots) -> tuple[I8, I8]:
@@ -49,6 +63,37 @@ def swept_makespan(weighted: Weighted) -> int:
         first, last = ends(graph, weighted.weight, room)
         return int(last.max() - first.min())
     return makespan(weighted.graph, sweep(weighted.graph, weighted.weight), weighted.trace.share)
+
+
+def swept_makespans(share: Share, made: Iterable[Callable[[], Weighted | None]]) -> Iterator[int | None]:
+    """Yield the makespan, ns, of each weighted graph that is made, in order; None where none is.
+
+    Several processes sweep those of one graph at once, as many as there is room for, and tell each other together what crosses.
+    """
+    if share.team is None:
+        yield from (_swept([make()])[0] for make in made)
+        return
+    waiting = list[Weighted | None]()
+    for make in made:
+        weighted = make()
+        graph, known = weighted and weighted.graph, next((one.graph for one in waiting if one is not None), None)
+        if share.any(graph is not None and known is not None and graph is not known):
+            yield from _swept(waiting)
+            waiting = []
+        waiting.append(weighted)
+        if (len(waiting) + 1) * share.most(8 * (graph.edges + graph.vertices) if graph else 0) > _ROOM:
+            yield from _swept(waiting)
+            waiting = []
+    yield from _swept(waiting)
+
+
+def _swept(several: Sequence[Weighted | None]) -> list[int | None]:
+    """Return the makespans, ns, of several weights of one graph; None where there are none."""
+    known = [weighted for weighted in several if weighted is not None]
+    if len(known) <= 1:
+        return [None if weighted is None else swept_makespan(weighted) for weighted in several]
+    times = iter(sweep_all(known[0].graph, [weighted.weight for weighted in known]))
+    return [None if one is None else makespan(one.graph, next(times), one.trace.share) for one in several]
 
 
 def to_end(graph: Graph, weight: I8) -> I8:

@@ -57,13 +57,24 @@ class Border:
         """Return the rounds of a whole graph: one, of all vertices."""
         return cls(None, slice(None), 1, (Step([], 1, vertices, []),))
 
-    def forward(self, through: Callable[[int, int], None], values: NDArray[Any]) -> None:
-        """Go through all rounds: `through(first, end)` finds the values of vertices, those of copies are what their processes found."""
+    def forward(self, through: Callable[[int, int], None], *values: NDArray[Any]) -> None:
+        """Go through all rounds: `through(first, end)` finds the values of vertices, those of copies are what their processes found.
+
+        Several values of each vertex, of one kind, cross together.
+        """
+
+        def give(bundle: Bundle) -> None:
+            crossing = [each[bundle.vertices] for each in values]
+            self.give(bundle, crossing[0] if len(values) == 1 else np.concatenate(crossing))
 
         def take(bundle: Bundle) -> None:
-            values[bundle.vertices] = self.received(bundle, np.empty((len(bundle.vertices), *values.shape[1:]), values.dtype))
+            vertices = bundle.vertices
+            count = len(vertices)
+            came = self.received(bundle, np.empty((len(values) * count, *values[0].shape[1:]), values[0].dtype))
+            for number, each in enumerate(values):
+                each[vertices] = came[number * count : (number + 1) * count]
 
-        self.rounds(through, lambda bundle: self.give(bundle, values[bundle.vertices]), take)
+        self.rounds(through, give, take)
 
     def hubs(self, through: Callable[[int, int], None], values: NDArray[Any]) -> None:
         """Go through all rounds where the values of calls are known everywhere: those of hubs alone cross."""

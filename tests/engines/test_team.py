@@ -5,6 +5,7 @@ import itertools
 import json
 import pathlib
 import re
+from collections import Counter
 from functools import partial
 
 import numpy as np
@@ -20,7 +21,8 @@ from perwiz.clock.condition import violations
 from perwiz.clock.figures import figures
 from perwiz.clock.logical import correct
 from perwiz.clock.treatment import Treated
-from perwiz.engines.sweep import critical_path
+from perwiz.engines import sweep as running
+from perwiz.engines.sweep import critical_path, swept_makespan, swept_makespans
 from perwiz.errors import TraceError, UsageError
 from perwiz.formats import files
 from perwiz.graph import circles
@@ -48,6 +50,7 @@ from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under, with_moved
 from perwiz.whatif.sure import answers
 from perwiz.whatif.sure.answers import answered
+from perwiz.whatif.sure.noise import noise_of
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = (
@@ -262,6 +265,59 @@ def test_answered__of_parts_of_several_sizes(monkeypatch):
     alone = told(trace)
     monkeypatch.setattr(answers, "_ROOM", answers._BYTES * 3 * few)
     assert threaded.parts(2, trace, told) == [alone, alone]
+
+
+@pytest.fixture
+def sends(monkeypatch):
+    """Return sends(team, work): what work returns, and how many messages this process sends meanwhile."""
+    sent, send = Counter(), threaded.Thread.send
+    monkeypatch.setattr(threaded.Thread, "send", lambda team, to, data: (sent.update([team]), send(team, to, data))[1])
+
+    def sends(team, work):
+        before = sent[team]
+        return work(), sent[team] - before
+
+    return sends
+
+
+@pytest.mark.parametrize(("room", "passes"), [(1 << 26, 3), (2, 4), (0, 6)])
+def test_swept_makespans__of_parts(monkeypatch, sends, room, passes):
+    """Six questions, the third of a graph of its own, and one that is none: with room for all, two or one at once. None is not swept."""
+    trace, asked = steps(3, [1000, 1400, 1300, 900, 1100]), [f"speed rank:{rank % 3}={rank + 2}" for rank in range(5)]
+
+    def told(part):
+        run, share = replayed(part, "default"), part.share
+        made = [partial(apply, run.weighted, [parse(text)]) for text in asked]
+        made[2:2] = [lambda: None, lambda: dataclasses.replace(run.weighted, graph=dataclasses.replace(run.graph))]
+        single, each = sends(share.team, lambda: swept_makespan(run.weighted))
+        found, sent = sends(share.team, lambda: [*swept_makespans(share, made)])
+        assert found[3] == single
+        return found, sent - passes * each, 8 * (run.graph.edges + run.graph.vertices)
+
+    alone, *_ = told(trace)
+    assert [row for row, known in enumerate(alone) if known is None] == [2]
+    assert len(set(alone)) > 3
+    most = max(size for *_, size in threaded.parts(3, trace, told)) if room == 2 else 1
+    monkeypatch.setattr(running, "_ROOM", room * most)
+    assert [(found, more) for found, more, _ in threaded.parts(3, trace, told)] == [(alone, 0)] * 3
+
+
+def test_drawn__all_runs_in_one_pass(sends):
+    """Forty runs of three weights of one graph, and of one of another graph, send what crosses in each round twice."""
+    trace = steps(5, [1000, 1400, 1300, 900, 1100, 1200, 800, 2400, 1000, 1700])
+
+    def told(part):
+        run, share = replayed(part, "default"), part.share
+        noise = noise_of(run, 40)
+        several = [run.weighted, *(apply(run.weighted, [parse(f"speed rank:{rank}=2")]) for rank in range(2))]
+        several.insert(1, dataclasses.replace(run.weighted, graph=dataclasses.replace(run.graph)))
+        _, each = sends(share.team, lambda: swept_makespan(run.weighted))
+        drawn, sent = sends(share.team, lambda: noise.drawn_of(several))
+        return [column.tolist() for column in drawn], sent - 2 * each
+
+    drawn, _ = told(trace)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert threaded.parts(3, trace, told) == [(drawn, 0)] * 3
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
 from collections.abc import Callable, Sequence
@@ -10,7 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from perwiz.engines.sweep import critical_path, swept_makespan
+from perwiz.engines.sweep import critical_path, swept_makespan, swept_makespans
+from perwiz.errors import UsageError
 from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
 from perwiz.trace.arrays import I8, Mask, chunks
 from perwiz.trace.resources import give_back, map_threads, remembered, thread_count
@@ -288,8 +290,8 @@ class Asker:
         """Return the makespan under hypotheses, ns. Raises UsageError if one does not fit."""
         return swept_makespan(self.changed(hypotheses))
 
-    def together(self, *several: Hypothesis) -> int:
-        """Return the makespan under changes of which one may be an order of calls, ns: the order that it finds alone, where it can be had.
+    def together(self, *several: Hypothesis) -> Weighted:
+        """Return the graph under changes of which one may be an order of calls: the order that it finds alone, where it can be had.
 
         So what the others add costs one order each, and not the search for one. Raises UsageError if one does not fit, or they do not go
         together.
@@ -297,14 +299,24 @@ class Asker:
         order = next((one for one in several if isinstance(one, Advance)), None)
         others = [one for one in several if one is not order]
         if order is None or self._large or has_links(self._hubs) or any(isinstance(one, _OTHER_EDGES) for one in others):
-            return self.makespan(*several)
+            return self.changed(several)
         if self._ordered[0] is not order:
             self._ordered = order, self.changed([order])
         found, under = self._ordered[1], self.changed(others)
         if not isinstance(found, Reordered) or under.trace is not self.weighted.trace:
-            return self.makespan(*several)
+            return self.changed(several)
         again = in_order_of(under, found, self.weighted)
-        return self.makespan(*several) if again is None else swept_makespan(again)
+        return self.changed(several) if again is None else again
+
+    def makespans_together(self, several: Sequence[Sequence[Hypothesis]]) -> list[int | None]:
+        """Return the makespan, ns, under each of several lots of changes, see `together`; None of those that do not go together."""
+
+        def made(each: Sequence[Hypothesis]) -> Weighted | None:
+            with contextlib.suppress(UsageError):
+                return self.together(*each)
+            return None
+
+        return [*swept_makespans(self.run.trace.share, [partial(made, each) for each in several])]
 
     def let_go(self) -> None:
         """Let go of weights and graphs that are there for questions alone; what asks once more has them made again."""
@@ -366,9 +378,11 @@ class Asker:
     def _several(self, makespan: Callable[[Hypothesis], int], several: Sequence[Hypothesis]) -> list[int]:
         if several:
             for_devices(self.segments)  # what they share is made once
-        rows = 0 if self.run.trace.share.team else self.run.graph.edges  # who asks others does so in one order
-        threads = min(thread_count(rows), max(len(several), 1))
-        return map_threads(makespan, several, threads)
+        share = self.run.trace.share
+        if share.team:
+            found = swept_makespans(share, [partial(self.changed, [hypothesis]) for hypothesis in several])
+            return [known for known in found if known is not None]
+        return map_threads(makespan, several, min(thread_count(self.run.graph.edges), max(len(several), 1)))
 
     def as_predicted(self, changes: Sequence[Change]) -> list[Change]:
         """Return changes that sweeps of the run alone told, those that gain: on links messages then meet others, so there each is asked."""

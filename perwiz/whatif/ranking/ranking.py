@@ -25,6 +25,7 @@ from perwiz.trace.resources import graphs_at_once, remembered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.trace import Trace
 from perwiz.whatif import ranking, selectors
+from perwiz.whatif.hypotheses.base import Hypothesis
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.ranking import steps
 from perwiz.whatif.ranking.change import CLOSE, Asker, Change, NoneThereError, NotTriedError
@@ -302,14 +303,16 @@ def _lines(asker: Asker, changes: Sequence[Change], apart: bool) -> tuple[list[L
     lines = _folded(asker, _grouped(_Pairs(asker, apart), [change for change in changes if not change.bound]))
     pairs, left, out = _Pairs(asker, apart), [change for change in changes if change.bound], list[Line]()
     for line in lines:
-        held = [bound for bound in left if line.change.makespan <= bound.makespan and pairs.same(line.change, bound)]
+        less = [bound for bound in left if line.change.makespan <= bound.makespan]
+        held = [bound for bound, same in zip(less, pairs.same(line.change, less), strict=True) if same]
         left = [bound for bound in left if bound not in held]
         includes = sorted((*line.includes, *held), key=lambda change: change.makespan)
         out.append(dataclasses.replace(line, includes=tuple(includes)))
     bounds, pairs = _folded(asker, _grouped(_Pairs(asker, apart), left)), _Pairs(asker, apart)
     for row, bound in enumerate(bounds[:_BESIDE]):
-        part = [line.change for line in lines if line.change.makespan > bound.change.makespan and pairs.same(bound.change, line.change)]
-        bounds[row] = dataclasses.replace(bound, part=tuple(part))
+        less = [line.change for line in lines if line.change.makespan > bound.change.makespan]
+        part = tuple(change for change, same in zip(less, pairs.same(bound.change, less), strict=True) if same)
+        bounds[row] = dataclasses.replace(bound, part=part)
     return out, bounds
 
 
@@ -321,8 +324,21 @@ class _Pairs:
         self._asker, self._apart = asker, apart
         self._left = min(_PAIRS, _EDGES // passed(asker.run.graph, self.trace.share))
 
-    def same(self, top: Change, other: Change) -> bool:
-        """Return whether two changes, of which the second gains no more, say the same; False where that is no longer asked.
+    def same(self, top: Change, others: Sequence[Change]) -> list[bool]:
+        """Return of each of some changes, which gain no more than the first, whether it says the same; False where that is not asked any
+        more.
+        """
+        said = [self._said(top, other) for other in others]
+        asked = [row for row, known in enumerate(said) if known is None][: max(self._left, 0)]
+        self._left -= len(asked)
+        together = self._asker.makespans_together([self._both(top, others[row]) for row in asked])
+        for row, makespan in zip(asked, together, strict=True):
+            gained = None if makespan is None else top.makespan - makespan  # None: they do not go together
+            said[row] = gained is not None and gained < _SAME * (self.now - others[row].makespan)
+        return [bool(known) for known in said]
+
+    def _said(self, top: Change, other: Change) -> bool | None:
+        """Return whether two changes say the same, by what they are; None where a sweep tells.
 
         Who moves layers from one stage of a pipeline to another does what nothing else does; and what may need receives that it passes does
         not stand for what needs no such thing; nor does another eager limit, which may be that of the library already, for messages that
@@ -336,18 +352,12 @@ class _Pairs:
             return False
         if _holds(self.trace.share, top, other) or (not self._apart and steps.of_one(top, other)):
             return True
-        if top.makespan == other.makespan and _holds(self.trace.share, other, top):
-            return True
-        if self._left <= 0:
-            return False
-        self._left -= 1
+        return True if top.makespan == other.makespan and _holds(self.trace.share, other, top) else None
+
+    def _both(self, top: Change, other: Change) -> list[Hypothesis]:
+        """Return what two changes ask, in the order in which it is asked together."""
         orders = top.kind == other.kind == "order"  # of which the one of many calls is found once
-        both = [change.hypothesis for change in sorted((top, other), key=lambda one: -one.count if orders else _place(one))]
-        try:
-            together = self._asker.together(*both)
-        except UsageError:
-            return False  # they do not go together
-        return top.makespan - together < _SAME * (self.now - other.makespan)
+        return [change.hypothesis for change in sorted((top, other), key=lambda one: -one.count if orders else _place(one))]
 
     def _close(self, top: Change, other: Change) -> bool:
         """Return whether the second gains about as much as the first."""
@@ -359,8 +369,8 @@ def _grouped(pairs: _Pairs, changes: Sequence[Change]) -> list[Line]:
     now, rest, lines = pairs.now, list(changes), []
     while rest:
         top, others, alike = rest[0], list[Change](), list[Change]()
-        for other in rest[1:]:
-            (alike if pairs.same(top, other) else others).append(other)
+        for other, same in zip(rest[1:], pairs.same(top, rest[1:]), strict=True):
+            (alike if same else others).append(other)
         close = [change for change in (top, *alike) if now - change.makespan >= _CLOSE.get(change.kind, CLOSE) * (now - top.makespan)]
         first = _innermost(pairs.trace, min(close, key=lambda change: (*simple(change), change.makespan)), close)
         even = {change.question for change in (top, *alike) if change.kind == "balance"}

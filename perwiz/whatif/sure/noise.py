@@ -46,7 +46,7 @@ from perwiz.whatif.run import Run
 from perwiz.whatif.sure.parts import LEAST
 from perwiz.whatif.sure.pieces import ANY, Varies, found_pieces, vertices
 from perwiz.whatif.sure.stretches import Stretches, mixed
-from perwiz.whatif.sure.swept import LANES, Sweeps, passed
+from perwiz.whatif.sure.swept import LANES, Sweeps, passed, through
 
 DRAWS, FEWEST = 200, 20
 """Runs drawn; fewer, but not fewer than these, on graphs where they would pass more than EDGES edges together."""
@@ -157,17 +157,18 @@ class Noise:
         """Return what `drawn_of` does, not yet filled, and the tasks that fill it, each with some runs of all graphs."""
         if self.varies is None or not self.draws:
             return [np.zeros(0) for _ in several], []
-        drawn = [_Drawn(weighted, self._of(weighted), self.draws) for weighted in several]
+        share, drawn = several[0].trace.share, [_Drawn(weighted, self._of(weighted), self.draws) for weighted in several]
+        alike = _of_one_graph(drawn, share) if share.team else [[one] for one in drawn]
         most, rooms = max(len(one.lasts) for one in drawn), list[F8]()
-        rows = max(one.sweeps.rows for one in drawn)
-        together = self._together(rows, most, several[0].trace.share)
+        rows = max(sum(one.sweeps.slots.rows for one in some) for some in alike)
+        together = self._together(rows, most, share)
 
         def draw(begin: int) -> None:
             deviation = self._deviations(begin, min(together, _lanes(most - begin)))
             room = rooms.pop() if rooms else np.empty((rows, together))
-            for one in drawn:
-                if begin < len(one.lasts):
-                    one.draw(begin, deviation, room[: one.sweeps.rows])
+            for some in alike:
+                if begin < len(some[0].lasts):
+                    _draw(some, begin, deviation, room, share)
             rooms.append(room)
 
         def draw_all() -> None:
@@ -251,17 +252,30 @@ class _Drawn:
     """A weighted graph of which runs are drawn."""
 
     def __init__(self, weighted: Weighted, pieces: tuple[I4, F4, F4], draws: int) -> None:
-        self.sweeps, self._share = Sweeps(weighted, *pieces), weighted.trace.share
-        fewest = max(EDGES // passed(weighted.graph, self._share), FEWEST)
+        self.sweeps = Sweeps(weighted, *pieces)
+        fewest = max(EDGES // passed(weighted.graph, weighted.trace.share), FEWEST)
         self.lasts = np.zeros(min(_lanes(fewest), draws))
         """How long the runs last, ns."""
 
-    def draw(self, begin: int, deviation: F8, room: F8) -> None:
-        """Sweep as many runs as there are deviations of, or those that are left, from one on."""
-        some = self.lasts[begin : begin + deviation.shape[1]]
-        earliest, latest = np.full(_lanes(len(some)), np.inf), np.full(_lanes(len(some)), -np.inf)
-        self.sweeps.through(deviation, room, earliest, latest)
-        some[:] = (self._share.reduced(latest, "max") - self._share.reduced(earliest, "min"))[: len(some)]
+
+def _of_one_graph(drawn: Sequence[_Drawn], share: Share) -> list[list[_Drawn]]:
+    """Return those that have one graph, on all processes, together: of these what crosses is told together."""
+    graphs = [id(one.sweeps.graph) for one in drawn]
+    first = np.array([graphs.index(graph) for graph in graphs])
+    if share.any((share.reduced(first, "min") != share.reduced(first, "max")).any()):
+        return [[one] for one in drawn]
+    return [[one for one, other in zip(drawn, first.tolist(), strict=True) if other == of] for of in np.unique(first).tolist()]
+
+
+def _draw(several: Sequence[_Drawn], begin: int, deviation: F8, room: F8, share: Share) -> None:
+    """Sweep as many runs as there are deviations of, or those that are left, from one on: of several weights of one graph."""
+    some = slice(begin, begin + deviation.shape[1])
+    runs = len(several[0].lasts[some])
+    earliest, latest = (np.full((len(several), _lanes(runs)), end) for end in (np.inf, -np.inf))
+    through([one.sweeps for one in several], deviation, room, earliest, latest)
+    lasted = share.reduced(latest, "max") - share.reduced(earliest, "min")
+    for one, each in zip(several, lasted, strict=True):
+        one.lasts[some] = each[:runs]
 
 
 def _lanes(runs: int) -> int:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from perwiz.engines.sweep import critical_path, makespan, swept_makespan, to_end
+from perwiz.engines.sweep import critical_path, makespan, to_end
 from perwiz.graph.graph import GAP, LOCAL
-from perwiz.graph.slots import last_uses, slots
+from perwiz.graph.slots import last_uses, rounds, slots
 from perwiz.kernels import sets as kernel
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I4, I8, Mask
@@ -25,10 +25,12 @@ from perwiz.whatif.run import Run, in_rounds
 from perwiz.whatif.worth.families import Family
 from perwiz.whatif.worth.families import family as family_of
 from perwiz.whatif.worth.singles import avoiding
-from perwiz.whatif.worth.worth import change, check_question
+from perwiz.whatif.worth.worth import check_question
 
 LANES = 16
 """Sets swept at once: of 8, 16 and 31 the fastest, or as fast."""
+_BITS = 31
+"""Sets swept at once by several processes, of which each round takes its time: as many as a number of 32 bits tells."""
 _KERNELS = {"zero-wait": kernel.sweep_zero_wait, "zero-time": kernel.sweep_zero_time}
 EVERY = slice(None)
 """All sets."""
@@ -146,7 +148,8 @@ def makespans(
     if weight is not None and 0 < most < len(asked):
         asked = np.sort(asked[np.argsort(-share.reduced(sets.sums(weight), "sum")[asked], kind="stable")[:most]])
     if isinstance(share, Part):
-        out[asked] = _one_by_one(weighted, sets, asked, question, tell)
+        for batch, made in _by_all(weighted, time, sets, asked, question, tell):
+            out[batch] = made
     elif len(asked) and len(graph.ended):
         begun = int(time[graph.begun].min())
         done = 0
@@ -158,16 +161,36 @@ def makespans(
     return out
 
 
-def _one_by_one(weighted: Weighted, sets: Family, asked: I8, question: str, tell: Callable[[int, int], object] | None) -> I8:
-    """Return the makespan of some sets, swept by several processes together."""
-    out, chosen = np.empty(len(asked), "i8"), np.zeros(sets.classes + 1, bool)
+def _by_all(
+    weighted: Weighted, time: I8, sets: Family, asked: I8, question: str, tell: Callable[[int, int], object] | None
+) -> Iterator[tuple[I8, I8]]:
+    """Yield (some of these sets, the makespan with each, int64 ns) until all had their turn, swept by several processes together."""
+    graph, share, where, known = weighted.graph, weighted.trace.share, slots(weighted.graph), rounds(weighted.graph)
+    begun = share.least(int(time[graph.begun[share.locations]].min(initial=np.iinfo("i8").max)))
+    group, ended = np.zeros(graph.vertices, "i4"), where.row[graph.ended[share.locations]]
+    group[graph.returned] = sets.class_of + 1
     bounds = np.searchsorted(sets.row, np.arange(len(sets.names) + 1))
-    for place, row in enumerate(asked.tolist()):
-        chosen[:] = False
-        chosen[sets.member[bounds[row] : bounds[row + 1]]] = True
-        out[place] = swept_makespan(change(weighted, question, np.flatnonzero(chosen[sets.class_of])))
+    for head in range(0, len(asked), _BITS):
+        batch = asked[head : head + _BITS]
+        bits, times = _bits(sets, bounds, batch), np.zeros((where.rows, len(batch)), "i8")
+
+        def through(first: int, end: int, bits: I4 = bits, times: I8 = times) -> None:
+            lanes = bits[group[first:end]]
+            _KERNELS[question](graph.start, graph.source, graph.kind, weighted.weight, where.row, first, lanes, times)
+
+        known.border.forward(through, times)
+        yield batch, share.reduced(times[ended].max(axis=0, initial=0), "max") - begun
         if tell is not None:
-            tell(place + 1, len(out))
+            tell(head + len(batch), len(asked))
+
+
+def _bits(sets: Family, bounds: I8, batch: I8) -> I4:
+    """Return the lanes, as bits, in which each class is changed, int32, given where the members of each set begin; the first place is that
+    of calls of no class.
+    """
+    out = np.zeros(sets.classes + 1, "i4")
+    for lane, k in enumerate(batch.tolist()):
+        out[sets.member[bounds[k] : bounds[k + 1]] + 1] |= 1 << lane
     return out
 
 
@@ -224,20 +247,13 @@ class _Sweeps:
     def _swept(self, batch: I8, first: int, end: int, best: int) -> I8:
         """Return the latest end with each set of a batch changed, int64 ns per lane; `best` is that of what avoids the window."""
         graph, weight, slot, times = self._weighted.graph, self._weighted.weight, self._slot, self._times
-        lanes = self._bits(batch)[self._group[first:end]]
+        lanes = _bits(self._sets, self._row, batch)[self._group[first:end]]
         kernel.load_times(graph.start, graph.source, slot, self._time, first, end, times)
         self._kernel(graph.start, graph.source, graph.kind, weight, slot, first, lanes, times)
         ended = graph.ended[(graph.ended >= first) & (graph.ended < end)]
         out = np.maximum(times[slot[ended]].max(0, initial=best), best)
         last = int(self._last[first:end].max())
         kernel.leave_window(graph.start, graph.source, weight, slot, self._left, first, end, last, times, out)
-        return out
-
-    def _bits(self, batch: I8) -> I4:
-        """Return the lanes, as bits, in which each class is changed, int32; the first place is that of calls of no class."""
-        out = np.zeros(self._sets.classes + 1, "i4")
-        for lane, k in enumerate(batch.tolist()):
-            out[self._sets.member[self._row[k] : self._row[k + 1]] + 1] |= 1 << lane
         return out
 
 
