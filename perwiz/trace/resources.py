@@ -86,15 +86,17 @@ def of_graphs(edges: int) -> int:
     return edges if edges < _LARGE else 0
 
 
-def graphs_at_once(tasks: Sequence[Callable[[], Any]], edges: int) -> list[Any]:
+def graphs_at_once(tasks: Sequence[Callable[[], Any]], edges: int, in_order: bool = False) -> list[Any]:
     """Return what each of some tasks returns that each weigh a graph of so many edges, as `at_once` and `of_graphs` have it; of large ones
-    what one has freed is given back before the next.
+    what one has freed is given back before the next. `in_order` they are done one after the other in any case: processes that ask each
+    other do the same in the same order.
     """
-    if of_graphs(edges):
+    large = not of_graphs(edges)
+    if not large and not in_order:
         return at_once(tasks, edges)
     out = list[Any]()
     for task in tasks:
-        give_back(edges)
+        give_back(edges if large else 0)
         out.append(task())
     return out
 

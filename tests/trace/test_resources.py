@@ -178,3 +178,13 @@ def test_of_graphs__of_large_ones_one_at_a_time(monkeypatch):
     assert given == [f"{large} given back", "one", f"{large} given back", "two"]
     meeting = threading.Barrier(2, timeout=60)
     assert sorted(resources.graphs_at_once((meeting.wait, meeting.wait), small)) == [0, 1]
+
+
+def test_graphs_at_once__in_order(monkeypatch):
+    """Who asks others does so in this thread, whatever there is to do; of small ones nothing is given back."""
+    monkeypatch.setenv("PERWIZ_THREADS", "2")
+    given = list[int]()
+    monkeypatch.setattr(resources, "give_back", given.append)
+    rows = 8 * resources.LEAST
+    assert resources.graphs_at_once((threading.get_ident,) * 2, rows, in_order=True) == [threading.get_ident()] * 2
+    assert given == [0, 0]

@@ -72,7 +72,7 @@ def fit(trace: Trace, recorded: Model | None = None, part: bool = False) -> Fit:
     trace.share.at("fitting")
     trace = with_right_clocks(trace)
     tasks = (lambda: protocol(trace), lambda: ways(trace), lambda: fitted_collectives(trace))
-    shown, seen, whole = graphs_at_once(tasks, EDGES_OF_CALL * len(trace.calls) if trace.share.team is None else 0)
+    shown, seen, whole = graphs_at_once(tasks, EDGES_OF_CALL * len(trace.calls), in_order=trace.share.team is not None)
     base = recorded or load("default").with_changes("gap=none,g_ns=0")
     left = tuple(each for each in shown.unknown if not (recorded and _tells(recorded, each)))
     settled = {each.place for each in shown.unknown} - {each.place for each in left}

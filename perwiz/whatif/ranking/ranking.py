@@ -235,8 +235,8 @@ def find(
         return out
 
     first = sorted(rows, key=lambda row: row.word not in _ALONE)
-    edges = 0 if asker.run.trace.share.team else asker.run.graph.edges  # who asks others does so in one order
-    of = dict(zip(first, graphs_at_once([partial(ask, row) for row in first], edges), strict=True))
+    spread = asker.run.trace.share.team is not None
+    of = dict(zip(first, graphs_at_once([partial(ask, row) for row in first], asker.run.graph.edges, in_order=spread), strict=True))
     found = [change for row in rows for change in of[row].changes]
     not_tried = {row.word: of[row].why for row in rows if of[row].why}
     if by is None:

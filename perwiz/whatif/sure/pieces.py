@@ -120,7 +120,7 @@ def found_pieces(run: Run, iterations: Iterations | None) -> Found:
     give_back(len(length))
     pieces = _pieces(run, same, length, here)
     tasks = partial(_of_any, pieces, process, trace), partial(_stretches, pieces, process, same, its, trace)
-    (any_, common), (stretches, stretch, varies) = graphs_at_once(tasks, 0 if trace.share.team else run.graph.edges)
+    (any_, common), (stretches, stretch, varies) = graphs_at_once(tasks, run.graph.edges, in_order=trace.share.team is not None)
     del process, same, tasks
     seldom = np.flatnonzero(here[:gaps] & (stretch[:gaps] < 0)) if len(any_) else np.zeros(0, "i8")
     stretch[seldom] = len(stretches.times) + np.arange(len(seldom))

@@ -38,8 +38,9 @@ def repeating(trace: Trace, computed: I8, here: Mask, iterations: Iterations | N
         lambda: _computation(trace, computed, here[: len(computed)]),
         lambda: _calls(trace, here[len(computed) :]),
     )
-    edges = 0 if trace.share.team else EDGES_OF_CALL * len(trace.calls)
-    found, (own, like, kinds), (own_calls, routine, like_calls, routines) = graphs_at_once(tasks, edges)
+    found, (own, like, kinds), (own_calls, routine, like_calls, routines) = graphs_at_once(
+        tasks, EDGES_OF_CALL * len(trace.calls), in_order=trace.share.team is not None
+    )
     own_calls += own.max(initial=-1) + np.int32(1)
     like_calls += like.max(initial=-1) + np.int32(1)
     like_calls[~here[len(computed) :]] = NONE

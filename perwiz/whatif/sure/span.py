@@ -126,8 +126,7 @@ def found_ahead(trace: Trace, machine: Machine, hypotheses: Sequence[Hypothesis]
     iterations = [partial(find, trace)] if draws else []  # which remembers them
     tasks: list[Callable[[], Any]] = [*(partial(outcome, end) for end in ends), *iterations]
     edges = EDGES_OF_CALL * trace.share.total(len(trace.calls))
-    in_one_order = trace.share.team is not None and of_graphs(edges) > 0  # as who asks others does
-    outcomes = graphs_at_once(tasks, 0 if in_one_order else edges)
+    outcomes = graphs_at_once(tasks, edges, in_order=trace.share.team is not None)
     return {end: outcome for end, outcome in zip(ends, outcomes, strict=False) if outcome is not None}
 
 
@@ -204,7 +203,7 @@ def _tell_of_each(run: Run, found: Sequence[_Found], more: Sequence[str], hypoth
     if large:
         let_go(run)
         give_back(run.graph.edges)
-    outcomes = graphs_at_once(tasks, edges if large else 0) if apart else at_once([*tasks, *beside], rows)
+    outcomes = graphs_at_once(tasks, edges, in_order=True) if apart else at_once([*tasks, *beside], rows)
     for key, several in zip(keys, outcomes, strict=False):
         for one, outcome in zip(found, several, strict=False):
             one.tell(key, outcome)
