@@ -258,6 +258,22 @@ def reweigh(start, kind, cause, returning, weight, before, work, lasts, let_go, 
     return out
 
 
+def levelled(gaps, spans, wanted):
+    """Return (what groups of spans, each (first segment, behind the last, group), add up to, what gaps take if that is what is wanted)."""
+    gap_of = [gap for gap, parts in enumerate(gaps) for _ in parts]
+    length = [part for parts in gaps for part in parts]
+    part, group, gap = [], [], []
+    for first, end, of in spans:
+        for its in sorted(set(gap_of[first:end])):
+            part.append(sum(length[k] for k in range(first, end) if gap_of[k] == its))
+            group.append(of)
+            gap.append(its)
+    out = [sum(parts) for parts in gaps]
+    for its, now, before in zip(gap, shares(part, group, wanted), part, strict=True):
+        out[its] += now - before
+    return [sum(one for one, of in zip(part, group, strict=True) if of == k) for k in range(len(wanted))], out
+
+
 def shares(part, group, total):
     """Return parts rescaled so that those of each group add up to its total, rounded half to even on the running sum."""
     out = []

@@ -15,7 +15,7 @@ from perwiz.trace.arrays import I8, chunks
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.base import Hypothesis
-from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, runs_of_parts, steps_of_processes
+from perwiz.whatif.hypotheses.parts import between_init_and_finalize, parts, spans_of, steps_of_processes
 from perwiz.whatif.hypotheses.stretch import Segments, level, segments_of, shares
 from perwiz.whatif.hypotheses.waits import ZeroTime
 from perwiz.whatif.limits.accumulation import GRADIENTS, Needless, needless, paths_into, paths_through
@@ -199,7 +199,7 @@ class Accumulate(OfSegments):
         """Return the segments of what needless sums take beside the collectives, of no length."""
         found = self._found(segments.trace)
         gap = found.launched + segments.trace.calls.location[found.launched] + 1
-        first, end = (np.searchsorted(segments.gap, gap, side) for side in ("left", "right"))
+        first, end = (segments.bounds[gap + more].astype("i8") for more in (0, 1))
         behind = np.repeat(first - np.cumsum(end - first) + end - first, end - first) + np.arange((end - first).sum())
         rows = np.union1d(segments.inside(found.instances)[0], behind)
         return rows, np.zeros(len(rows), "i8")
@@ -236,11 +236,8 @@ class BalanceTime(Computation):
 
     def gaps(self, segments: Segments, length: I8) -> I8:
         """Return the weights without the length of each segment: what lies together is rounded on the running sum, too."""
-        runs, part = runs_of_parts(segments, self.argument)
-        took = runs.sums(length)
-        out = segments.gaps(length).copy()
-        np.add.at(out, runs.gap, level(took, runs.group, self._farmed(segments.trace, part), segments.trace.share) - took)
-        return out
+        spans, part = spans_of(segments, self.argument)
+        return segments.levelled(spans, self._farmed(segments.trace, part), length, segments.trace.share)
 
     def _farmed(self, trace: Trace, part: I8) -> I8:
         """Return parts, those of tasks that processes ask for by their farm."""
@@ -274,7 +271,7 @@ class Distribute(Computation):
         pieces = self._pieces(trace)
         send = table.send[pieces.message]
         gap = send + trace.calls.location[send]
-        first, end = (np.searchsorted(segments.gap, gap, side) for side in ("left", "right"))
+        first, end = (segments.bounds[gap + more].astype("i8") for more in (0, 1))
         before = np.zeros(len(length) + 1, "i8")
         np.cumsum(length, out=before[1:])
         part = pieces.prepared(before[end] - before[first])
@@ -288,7 +285,7 @@ class Distribute(Computation):
         moved = share.told_by_senders(moved)
         got = np.flatnonzero(here & (moved > 0))
         done = table.receive_done[got]
-        np.add.at(out, np.searchsorted(segments.gap, done + trace.calls.location[done] + 1), moved[got])
+        np.add.at(out, segments.bounds[done + trace.calls.location[done] + 1], moved[got])
         return out
 
     def in_calls(self, weighted: Weighted) -> None:

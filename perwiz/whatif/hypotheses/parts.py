@@ -9,7 +9,7 @@ import numpy as np
 from perwiz import words
 from perwiz.errors import UsageError
 from perwiz.trace import operations
-from perwiz.trace.arrays import I8, Ints, Mask
+from perwiz.trace.arrays import I4, I8, Ints, Mask
 from perwiz.trace.numbers import distinct_pairs, running
 from perwiz.trace.parts.pipeline import NO_PIPELINE, pipelines
 from perwiz.trace.resources import remembered
@@ -18,7 +18,7 @@ from perwiz.trace.tied import processors
 from perwiz.trace.trace import Trace
 from perwiz.whatif import selectors
 from perwiz.whatif.hypotheses.devices import for_devices
-from perwiz.whatif.hypotheses.stretch import Runs, Segments
+from perwiz.whatif.hypotheses.stretch import Segments, Spans
 
 WHOLE, STRETCHES, STAGES = "all", "between-collectives", "stages"
 """Words for the whole program, for its stretches and for the stages of its pipelines, unless a region is called so."""
@@ -52,35 +52,33 @@ def parts(segments: Segments, text: str) -> Parts:
     Nor is what processes compute for devices, and what threads do that they keep for one purpose, part of the whole program.
     A region called like one of the words goes before it. Raises UsageError for another name, and for stages where there are none.
     """
-    word, number = selectors.numbered(text, segments.trace.names)
-    if _names_calls(segments.trace, text):
-        return _behind(segments, text.removeprefix(BEHIND))
-    if _names_region(segments.trace, text):
-        instances, step = steps_of_processes(segments.trace, text)
-        return Parts(*segments.inside(instances), step)
-    if word == WHOLE and number not in ("", "1"):
-        raise UsageError(f"'{text}': no such step, the whole program is step 1")
-    if word == WHOLE:
-        computes = processors(segments.trace)
-        segment = np.flatnonzero(_own(segments) & computes[segments.location]).astype("i4")
-        group = np.cumsum(computes, dtype="i4") - np.int32(1)
-        return Parts(segment, group[segments.location[segment]], np.zeros(len(group[computes]), "i8"))
-    return _stages(segments, text, number) if word == STAGES else _stretches(segments, text, number)
+    spans, part = spans_of(segments, text)
+    return Parts(*spans.rows(), part)
 
 
-def runs_of_parts(segments: Segments, text: str) -> tuple[Runs, I8]:
-    """Return what `parts` does as (runs of segments, whose groups are those of processes in a part; the part of each group)."""
+def spans_of(segments: Segments, text: str) -> tuple[Spans, I8]:
+    """Return what `parts` does as (spans of segments, whose groups are those of processes in a part; the part of each group)."""
     if _names_region(segments.trace, text):
         instances, step = steps_of_processes(segments.trace, text)
-        return segments.runs(instances), step
-    return _runs_of_word(segments, text)
+        return segments.spans(instances), step
+    return _spans_of_word(segments, text)
 
 
 @remembered(2)
-def _runs_of_word(segments: Segments, text: str) -> tuple[Runs, I8]:
-    """Return the runs of the whole program, of its stretches or stages, found once."""
-    found = parts(segments, text)
-    return segments.runs_of(found.segment, found.group), found.part
+def _spans_of_word(segments: Segments, text: str) -> tuple[Spans, I8]:
+    """Return the spans of the whole program, of its stretches or stages, or of what is behind calls, found once."""
+    trace = segments.trace
+    word, number = selectors.numbered(text, trace.names)
+    if _names_calls(trace, text):
+        return _behind(segments, text.removeprefix(BEHIND))
+    if word == WHOLE and number not in ("", "1"):
+        raise UsageError(f"'{text}': no such step, the whole program is step 1")
+    if word == WHOLE:
+        computes = processors(trace)
+        spans = Spans.of(_own(segments) & computes[segments.location], segments.begins)
+        group = np.cumsum(computes, dtype="i4") - np.int32(1)
+        return dataclasses.replace(spans, group=group[spans.group]), np.zeros(len(group[computes]), "i8")
+    return _stages(segments, text, number) if word == STAGES else _stretches(segments, text, number)
 
 
 def _names_region(trace: Trace, text: str) -> bool:
@@ -111,21 +109,20 @@ def steps_of_processes(trace: Trace, text: str) -> tuple[I8, I8]:
     return instances[~on_stream], share.placed(step)[1]
 
 
-def _stages(segments: Segments, text: str, number: str) -> Parts:
+def _stages(segments: Segments, text: str, number: str) -> tuple[Spans, I8]:
     trace, found = segments.trace, pipelines(segments.trace)
     if found is None or number not in ("", "1"):
         raise UsageError(f"'{text}': {NO_PIPELINE if found is None else 'no such step, the whole run is step 1'}")
     computes = np.zeros(len(segments.edge), bool)
     computes[found.computations()] = True
-    segment = np.flatnonzero(computes[segments.gap])
-    locations, group = np.unique(segments.location[segment], return_inverse=True)
+    spans, locations = Spans.of(segments.of_gaps(computes), segments.begins).numbered()
     process = trace.locations.process[locations]
     pipeline_of = {rank: row for row, ranks in enumerate(found.ranks) for rank in ranks}
     part = distinct_pairs(np.array([pipeline_of[rank] for rank in process.tolist()]), running(process, process))[1]
-    return Parts(segment, group, part.astype("i8"))
+    return spans, part.astype("i8")
 
 
-def _stretches(segments: Segments, text: str, number: str) -> Parts:
+def _stretches(segments: Segments, text: str, number: str) -> tuple[Spans, I8]:
     stretch, count = stretch_of(segments)
     chosen, share = (stretch >= 0) & _own(segments), segments.trace.share
     if number:
@@ -133,24 +130,24 @@ def _stretches(segments: Segments, text: str, number: str) -> Parts:
         chosen &= (stretch + 1 >= first) & (stretch + 1 <= last)
         if not share.asked(chosen.any()):
             raise UsageError(f"'{text}': no such step, there are stretches 1 to {count}")
-    segment = np.flatnonzero(chosen)
-    key = segments.location[segment].astype("i8") * count + stretch[segment]
-    fresh = np.diff(key, prepend=-1) != 0
-    part = stretch[segment[fresh]]
-    return Parts(segment, np.cumsum(fresh) - 1, share.placed(part)[1])
+    calls = synchronisations(segments.trace)
+    behind = segments.bounds[calls + segments.trace.calls.location[calls] + 1]
+    divided = np.sort(np.append(segments.begins, behind))
+    spans, which = Spans.of(chosen, divided).numbered()
+    return spans, share.placed(stretch[divided[which]].astype("i8"))[1]
 
 
-def _behind(segments: Segments, calls: str) -> Parts:
+def _behind(segments: Segments, calls: str) -> tuple[Spans, I8]:
     """Return what is computed behind calls that a selector names."""
     trace = segments.trace
     chosen = np.flatnonzero(selectors.calls(trace, calls))
     location = trace.calls.location[chosen]
-    number = np.full(len(segments.edge), NONE, "i8")
-    number[chosen + location + 1] = np.arange(len(chosen)) - np.searchsorted(location, location)
-    segment = np.flatnonzero((number[segments.gap] >= 0) & _own(segments))
-    fresh = np.diff(segments.gap[segment].astype("i8"), prepend=NONE) != 0
-    part = number[segments.gap[segment[fresh]]]
-    return Parts(segment, np.cumsum(fresh) - 1, trace.share.placed(part)[1])
+    gap, number = chosen + location + 1, np.arange(len(chosen)) - np.searchsorted(location, location)
+    behind = np.zeros(len(segments.edge), bool)
+    behind[gap] = True
+    divided = np.append(0, segments.bounds[gap])
+    spans, which = Spans.of(segments.of_gaps(behind) & _own(segments), divided).numbered()
+    return spans, trace.share.placed(number[which - 1])[1]
 
 
 def _own(segments: Segments) -> Mask:
@@ -166,11 +163,11 @@ def between_init_and_finalize(segments: Segments) -> Mask:
     begins, ends = (selectors.last_calls(trace, rows) for rows in (selectors.init_calls(trace), selectors.finalize_calls(trace)))
     ends[ends == NONE] = len(trace.calls)
     location = segments.location_of_gap
-    behind = np.arange(len(location)) - location
-    return np.asarray(((behind > begins[location]) & (behind <= ends[location]))[segments.gap])
+    behind = np.arange(len(location), dtype="i4") - location
+    return segments.of_gaps((behind > begins[location]) & (behind <= ends[location]))
 
 
-def stretch_of(segments: Segments) -> tuple[I8, int]:
+def stretch_of(segments: Segments) -> tuple[I4, int]:
     """Return which stretch each segment lies in, from 0, -1 of locations that take no part in these collectives, and how many there are.
 
     Raises UsageError if no collective makes all processes wait for each other.
@@ -184,11 +181,10 @@ def stretch_of(segments: Segments) -> tuple[I8, int]:
         raise UsageError(f"{trace.path}: no collective makes all processes wait for each other, so there is nothing to balance between")
     synchronises = np.zeros(len(trace.calls), bool)
     synchronises[calls] = True
-    before = np.append(0, np.cumsum(synchronises))
-    gap = np.arange(len(segments.edge)) - segments.location_of_gap
-    out = before[gap] - first[segments.location_of_gap]
-    out[np.diff(first)[segments.location_of_gap] != count] = -1
-    return out[segments.gap], count + 1
+    before, location = np.append(np.int32(0), np.cumsum(synchronises, dtype="i4")), segments.location_of_gap
+    out = before[np.arange(len(location), dtype="i4") - location] - first.astype("i4")[location]
+    out[(np.diff(first) != count)[location]] = NONE
+    return segments.of_gaps(out), count + 1
 
 
 @remembered(2)

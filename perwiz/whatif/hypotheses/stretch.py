@@ -25,7 +25,7 @@ from perwiz.whatif import selectors
 class Segments:
     """The computation of a weighted graph in program order: one segment up to each region boundary and one up to each vertex.
 
-    `length` int64 ns, `location` of the narrowest integers, `gap` the number of the computation between two calls each belongs to.
+    A gap is the computation between two calls of one location; `length` int64 ns per segment.
     """
 
     def __init__(self, weighted: Weighted) -> None:
@@ -34,47 +34,67 @@ class Segments:
         self.edge = edges(weighted)
         """Per gap, the edge that holds it."""
         self._graph = weighted.graph
-        whole = weighted.weight[self.edge]
+        self.length = weighted.weight[self.edge]
+        self._bounds: I4 | None = None
         self._enter, self._leave = weighted.region_enter, weighted.region_leave
-        regions, gaps = trace.regions, len(whole)
-        places = nesting.places(regions, weighted.timeline.regions)
-        boundary_gap, offset = np.empty(2 * len(regions), "i4"), np.empty(2 * len(regions), "i8")
-        for place, behind, distance in zip(places, (regions.first_call, regions.end_call), (self._enter, self._leave), strict=True):
-            boundary_gap[place] = behind + regions.location
-            offset[place] = np.clip(distance, 0, whole[behind + regions.location])
-        if ((boundary_gap[1:] < boundary_gap[:-1]) | ((boundary_gap[1:] == boundary_gap[:-1]) & (offset[1:] < offset[:-1]))).any():
-            turn = np.lexsort((offset, boundary_gap))  # stable: of equal ones as they nest
-            boundary_gap, offset, turned = boundary_gap[turn], offset[turn], np.empty(len(turn), "i4")
-            turned[turn] = np.arange(len(turn), dtype="i4")
-            places = turned[places[0]], turned[places[1]]
-        every = np.arange(gaps, dtype="i4")
-        self.location_of_gap = np.repeat(shortest(np.arange(len(trace.locations))), np.diff(trace.first_calls) + 1)
-        own = np.arange(len(offset), dtype="i4") + boundary_gap
-        self.entered, self.left = own[places[0]], own[places[1]]
+        self.entered: Ints
+        self.left: Ints
+        self.entered, self.left = nesting.places(trace.regions, weighted.timeline.regions)
         """Per region instance, the segment that ends where it was entered, and left."""
-        self.gap, self.location, self.length = every, self.location_of_gap, whole
-        if len(offset):
-            several = np.bincount(boundary_gap, minlength=gaps) + 1
-            self.gap, last = np.repeat(every, several), np.cumsum(several) - 1
-            self.location = self.location_of_gap[self.gap]
-            end = np.empty(len(self.gap), "i8")
-            end[own], end[last] = offset, whole
-            first, before = self._first, 0
-            begin = end[first]
-            for some in chunks(len(end)):
-                before, end[some] = end[some][-1], np.diff(end[some], prepend=before)
-            end[first] = begin
-            self.length = end
+        if len(trace.regions):
+            self._cut()
+
+    def _cut(self) -> None:
+        """Cut gaps where regions begin and end."""
+        regions, whole = self.trace.regions, self.length
+        gap, offset = np.empty(2 * len(regions), "i4"), np.empty(2 * len(regions), "i8")
+        sides = (self.entered, regions.first_call, self._enter), (self.left, regions.end_call, self._leave)
+        for place, behind, distance in sides:
+            for some in chunks(len(place)):
+                gap[place[some]] = its = behind[some] + regions.location[some]
+                offset[place[some]] = np.clip(distance[some], 0, whole[its])
+        if ((gap[1:] < gap[:-1]) | ((gap[1:] == gap[:-1]) & (offset[1:] < offset[:-1]))).any():
+            turn = np.lexsort((offset, gap))  # stable: of equal ones as they nest
+            gap, offset, turned = gap[turn], offset[turn], np.empty(len(turn), "i4")
+            turned[turn] = np.arange(len(turn), dtype="i4")
+            self.entered, self.left = turned[self.entered], turned[self.left]
+        self.length, self._bounds = np.empty(len(whole) + len(gap), "i8"), np.empty(len(whole) + 1, "i4")
+        kernel.cut(gap, offset, whole, self._bounds, self.length)
+        self.entered, self.left = (place + gap[place] for place in (self.entered, self.left))
+
+    @property
+    def bounds(self) -> I4:
+        """Per gap, its first segment, and one behind the last of all."""
+        return np.arange(len(self.edge) + 1, dtype="i4") if self._bounds is None else self._bounds
+
+    @property
+    def gap(self) -> I4:
+        """Per segment, the gap it is of."""
+        return self.of_gaps(np.arange(len(self.edge), dtype="i4"))
+
+    @property
+    def location(self) -> Ints:
+        """Per segment, its location, a row, in the narrowest integers."""
+        return np.repeat(shortest(np.arange(len(self.trace.locations))), np.diff(self.begins, append=len(self.length)))
+
+    @property
+    def begins(self) -> I4:
+        """Per location, its first segment."""
+        return self.bounds[self.trace.first_calls[:-1] + np.arange(len(self.trace.locations))]
+
+    @property
+    def location_of_gap(self) -> Ints:
+        """Per gap, its location, a row, in the narrowest integers."""
+        return np.repeat(shortest(np.arange(len(self.trace.locations))), np.diff(self.trace.first_calls) + 1)
+
+    def of_gaps(self, values: Ints) -> Ints:
+        """Return, per segment, what its gap has: values that are, nobody writes to them."""
+        return values if self._bounds is None else np.repeat(values, np.diff(self._bounds))
 
     @property
     def whole(self) -> I8:
         """Per gap, what the edge that holds it weighs."""
         return self.gaps(self.length)
-
-    @property
-    def _first(self) -> I4:
-        """Per gap, its first segment."""
-        return np.flatnonzero(np.append(True, self.gap[1:] != self.gap[:-1])).astype("i4")
 
     def under(self, weighted: Weighted) -> Segments | None:
         """Return the segments of other weights of the same trace if they are these: the same computation; None if they are not."""
@@ -105,29 +125,9 @@ class Segments:
         outer = np.flatnonzero(selectors.outer_of(first, end))
         return first[outer], end[outer], outer
 
-    def runs(self, instances: I8) -> Runs:
-        """Return the segments in these region instances (rows, sorted) as runs; groups are the places of instances."""
-        first, end, outer = self.outermost(instances)
-        gap = self.gap[first]
-        several = self.gap[end - 1] - gap + 1
-        last = np.cumsum(several) - 1
-        begins, own = last + 1 - several, np.repeat(np.arange(len(outer)), several)
-        gap = np.arange(len(own)) + (gap - begins)[own]
-        bounds = np.append(self._first, np.int32(len(self.gap)))
-        start, stop = bounds[gap], bounds[gap + 1]
-        start[begins], stop[last] = first, end
-        return Runs(start, stop, gap, outer[own])
-
-    def runs_of(self, segment: Ints, group: Ints) -> Runs:
-        """Return some segments, ascending, as runs; `group` is that of each."""
-        if len(self.gap) == len(self.edge):  # each is all of a computation
-            first = segment.astype("i4", copy=False)
-            return Runs(first, first + np.int32(1), first, group.astype("i4", copy=False))
-        gap = self.gap[segment]
-        fresh = (np.diff(segment) != 1) | (np.diff(group) != 0) | (np.diff(gap) != 0)
-        begins = np.flatnonzero(np.append(True, fresh)[: len(segment)]).astype("i4")
-        ends = np.append(begins[1:], np.int32(len(segment)))[: len(begins)] - 1
-        return Runs(segment[begins].astype("i4"), (segment[ends] + 1).astype("i4"), gap[begins], group[begins].astype("i4"))
+    def spans(self, instances: I8) -> Spans:
+        """Return the segments in these region instances (rows, sorted); groups are the places of instances."""
+        return Spans(*(column.astype("i4") for column in self.outermost(instances)))
 
     def within(self, instances: I8) -> Mask:
         """Return which segments lie in these region instances (rows, sorted), bool per segment."""
@@ -148,7 +148,7 @@ class Segments:
         regions = self.trace.regions
         bounded = np.zeros(len(self.length), bool)
         out = np.full(len(self.length), NONE, "i4")
-        bounded[np.searchsorted(self.gap, self.trace.first_calls[:-1] + np.arange(len(self.trace.locations)))] = True
+        bounded[self.begins] = True
         for boundary, inside in ((self.entered, np.arange(len(regions), dtype="i4")), (self.left, regions.parent)):
             out[boundary + 1] = inside
             bounded[boundary + 1] = True
@@ -171,26 +171,47 @@ class Segments:
 
     def gaps(self, length: I8) -> I8:
         """Return the weights of the edges that hold the computation, `edge`, if segments have these lengths."""
-        if len(length) == len(self.edge):
+        if self._bounds is None:
             return length
-        out = np.zeros(len(self.edge), "i8")
-        kernel.sums(self.gap, length, out)
+        out = np.empty(len(self.edge), "i8")
+        kernel.sums(self._bounds, length, out)
         return out
 
     def gaps_with(self, segment: I8, length: I8, changed: I8) -> I8:
         """Return the weights of the edges that hold the computation if, of segments of these lengths, some have changed ones."""
-        out = self.gaps(length).copy()
+        out, gap = self._of_its_own(length), self.gap
         for some in chunks(len(segment)):
-            np.add.at(out, self.gap[segment[some]], changed[some] - length[segment[some]])
+            np.add.at(out, gap[segment[some]], changed[some] - length[segment[some]])
         return out
+
+    def levelled(self, spans: Spans, step: I8, length: I8, share: Share) -> I8:
+        """Return the weights of the edges that hold the computation if groups of these segments add up to the mean of those of their step,
+        as in `level`; what a span has of a gap is one part.
+        """
+        total, occurs, out = self.totals(spans, len(step), length), np.zeros(len(step), bool), self._of_its_own(length)
+        occurs[spans.group] = True
+        wanted = total.copy()
+        wanted[occurs] = mean_shares(total[occurs], step[occurs], share)
+        kernel.level(spans.first, spans.end, spans.group, self.bounds, length, total, wanted, out)
+        return out
+
+    def totals(self, spans: Spans, groups: int, length: I8 | None = None) -> I8:
+        """Return how long the segments of each of so many groups are, ns, if all segments have these lengths, by default their own."""
+        out = np.zeros(groups, "i8")
+        kernel.totals(spans.first, spans.end, spans.group, self.length if length is None else length, out)
+        return out
+
+    def _of_its_own(self, length: I8) -> I8:
+        """Return what `gaps` does, to be changed."""
+        return length.copy() if self._bounds is None else self.gaps(length)
 
     def stretched(self, weighted: Weighted, length: I8) -> Weighted:
         """Return the weighted graph with other segment lengths: computation and region boundaries moved. Overwrites its weights."""
         weighted.weight[self.edge] = self.gaps(length)
-        total, begins = np.cumsum(length), self._first
+        total, begins, gap = np.cumsum(length), self.bounds, self.gap
 
         def offset(segment: I4) -> I8:
-            first = begins[self.gap[segment]]
+            first = begins[gap[segment]]
             return np.asarray(total[segment] - np.where(first > 0, total[first - 1], 0))
 
         return dataclasses.replace(
@@ -201,24 +222,37 @@ class Segments:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Runs:
-    """Segments that follow one another in one computation between two calls, a row each: what they come to is that of their sum."""
+class Spans:
+    """Segments in a row, a group each: `first` to before `end`, ascending, and so are groups."""
 
-    first: Ints
-    """Rows of segments, ascending."""
-    end: Ints
+    first: I4
+    end: I4
     """Behind the last."""
-    gap: Ints
-    group: Ints
-    """Ascending."""
+    group: I4
 
-    def sums(self, length: I8) -> I8:
-        """Return how long each run is, given the lengths of segments, ns."""
-        out = np.empty(len(self.first), "i8")
-        for some in chunks(len(out)):
-            bounds = np.stack((self.first[some], self.end[some]), 1).ravel()
-            out[some] = np.add.reduceat(length[: bounds[-1]], bounds[:-1])[::2]
-        return out
+    @classmethod
+    def of(cls, chosen: Mask, divided: Ints) -> Spans:
+        """Return the spans of some segments, bool per segment; each begins a new one, and another group, that is one of `divided`.
+
+        `divided` are segments, ascending, the first of all among them; groups are places in it.
+
+        segment  0 1 2 3 4 5    chosen  1 1 0 1 1 1    divided  0 4    ->    first 0 3 4    end 2 4 6    group 0 0 1
+        """
+        inner = divided[1:][chosen[divided[1:]] & chosen[divided[1:] - 1]]
+        turns = np.flatnonzero(np.diff(chosen.view("i1"), prepend=0, append=0))
+        first, end = (np.sort(np.append(some, inner)).astype("i4") for some in (turns[::2], turns[1::2]))
+        return cls(first, end, (np.searchsorted(divided, first, "right") - 1).astype("i4"))
+
+    def numbered(self) -> tuple[Spans, I8]:
+        """Return the same with groups from 0 on that all occur, and which one each was."""
+        fresh = np.diff(self.group, prepend=NONE) != 0
+        return dataclasses.replace(self, group=np.cumsum(fresh, dtype="i4") - np.int32(1)), self.group[fresh].astype("i8")
+
+    def rows(self) -> tuple[I4, I4]:
+        """Return (segments, the group of each)."""
+        several = self.end - self.first
+        first = np.repeat(self.end - np.cumsum(several, dtype="i4"), several)
+        return np.arange(len(first), dtype="i4") + first, np.repeat(self.group, several)
 
 
 _KNOWN: weakref.WeakValueDictionary[int, Segments] = weakref.WeakValueDictionary()

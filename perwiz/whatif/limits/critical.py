@@ -210,7 +210,7 @@ def _computation(run: Run, edges: I4, target: I8, location: I4) -> tuple[Ints, .
     gap[graph.ended] = trace.first_calls[1:] + np.arange(len(trace.locations))
     step = np.flatnonzero(gap[target] >= 0)
     segments = segments_of(run.weighted)
-    first, end = (np.searchsorted(segments.gap, gap[target[step]], side) for side in ("left", "right"))
+    first, end = (segments.bounds[gap[target[step]] + more].astype("i8") for more in (0, 1))
     count = end - first
     row = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
     before = np.concatenate(([0], np.cumsum(segments.length)))

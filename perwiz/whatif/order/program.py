@@ -24,7 +24,7 @@ class Program(Segments):
     def __init__(self, weighted: Weighted) -> None:
         super().__init__(weighted)
         trace = weighted.trace
-        last = np.append(self._first[1:], len(self.length)) - 1
+        last = self.bounds[1:].astype("i8") - 1
         self.weighted = weighted
         self.recorded = self.length
         """Computation before each step as it was; what reorders may give `length` another."""

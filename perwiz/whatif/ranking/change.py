@@ -216,13 +216,13 @@ class Asker:
             return change(self._under(messages), in_turn[len(messages) :])  # whose edges are others
         computation = [hypothesis for hypothesis in in_turn if isinstance(hypothesis, Computation)]
         now = self._computed(computation) if computation else self.weighted.weight[:0]
-        changed = np.ones(len(now), bool) if messages or not computation else now != self.segments.whole
         if self._once and self._large:
             give_back(len(now))  # what computation needed meanwhile
         weighted = self._under(messages)
         for some in chunks(len(now)):
-            rows = np.flatnonzero(changed[some]) + some.start
-            weighted.weight[edges(self.weighted)[rows]] = now[rows]  # the copy has the rest
+            edge, lasts = edges(self.weighted)[some], now[some]
+            changed = slice(None) if messages else lasts != self.weighted.weight[edge]  # a copy has the rest
+            weighted.weight[edge[changed]] = lasts[changed]
         for one in computation:
             one.in_calls(weighted)
         for hypothesis in in_turn:
@@ -362,7 +362,8 @@ class Asker:
         """
         if self.run.trace.share.team or not isinstance(hypothesis, Computation) or hypothesis.of_calls:
             return 0
-        return self.run.makespan + int((self._computed([hypothesis])[self._on_path] - self.segments.whole[self._on_path]).sum())
+        edge = edges(self.weighted)[self._on_path]
+        return self.run.makespan + int((self._computed([hypothesis])[self._on_path] - self.weighted.weight[edge]).sum())
 
     @cached_property
     def _on_path(self) -> I8:

@@ -24,6 +24,7 @@ from perwiz.whatif.hypotheses.base import parse
 from perwiz.whatif.hypotheses.devices import mostly_for_devices
 from perwiz.whatif.hypotheses.overlap import before_teams
 from perwiz.whatif.hypotheses.parts import BEHIND, STAGES, STRETCHES, WHOLE, between_init_and_finalize, synchronisations
+from perwiz.whatif.hypotheses.stretch import Spans
 from perwiz.whatif.hypotheses.teams import EVERY, members
 from perwiz.whatif.hypotheses.threads import Parallel
 from perwiz.whatif.limits.alone import alone
@@ -279,12 +280,16 @@ def _alone_in_regions(asker: Asker) -> list[_AloneInRegion]:
     """
     segments, trace = asker.segments, asker.run.trace
     masters, ranks = _masters(trace), np.unique(trace.locations.process)
-    place = np.searchsorted(ranks, trace.locations.process)
+    place, names = np.searchsorted(ranks, trace.locations.process), uneven(trace).regions(_REGIONS) if len(ranks) > 1 else []
+    if not names:
+        return []
     own = trace.share.has(segments.location) & (trace.locations.kind != STREAM)[segments.location] & ~asker.for_devices
-    worked = np.append(0, np.cumsum(np.where(own, segments.length, 0)))
-    owned = np.append(np.int32(0), np.cumsum(own, dtype="i4"))
+    worked, owned = np.zeros(len(own) + 1, "i8"), np.zeros(len(own) + 1, "i4")
+    np.multiply(own, segments.length, out=worked[1:])
+    for one, column in ((worked[1:], worked[1:]), (own, owned[1:])):
+        np.cumsum(one, out=column)
     found = list[_AloneInRegion]()
-    for name in uneven(trace).regions(_REGIONS) if len(ranks) > 1 else ():
+    for name in names:
         instances = selectors.instances(trace, name)
         _, number, step = selectors.all_steps(trace, instances)
         first, end, outer = segments.outermost(instances)
@@ -317,8 +322,8 @@ def computing(asker: Asker) -> tuple[I8, F8]:
     own = ~np.isin(trace.locations.process, masters)
     within = between_init_and_finalize(segments) & (own & (trace.locations.kind != STREAM))[segments.location] & ~asker.for_devices
     within &= trace.share.has(segments.location)
-    rank = np.searchsorted(ranks, trace.locations.process)[segments.location[within]]
-    computed = trace.share.reduced(np.bincount(rank, segments.length[within], len(ranks)).astype("f8"), "sum")
+    spent, of = segments.totals(Spans.of(within, segments.begins), len(own))[own], np.searchsorted(ranks, trace.locations.process[own])
+    computed = trace.share.reduced(np.bincount(of, spent, len(ranks)).astype("f8"), "sum")
     working = _working(computed)
     return ranks[working].astype("i8"), computed[working]
 

@@ -47,8 +47,8 @@ def alone(run: Run) -> Weighted | None:
 def _usual(weighted: Weighted) -> Weighted:
     """Return a weighted graph in which computation that repeats takes the median of its kind; regions divide it alike."""
     segments = Segments(weighted)
-    place = np.arange(len(segments.gap)) - np.searchsorted(segments.gap, segments.gap)
-    kind = Numbers().number(Numbers().number(same_computation(weighted.trace)[segments.gap], place), segments.path)
+    place = np.arange(len(segments.length)) - segments.of_gaps(segments.bounds[:-1])
+    kind = Numbers().number(Numbers().number(segments.of_gaps(same_computation(weighted.trace)), place), segments.path)
     median, count = medians(in_turn(kind, segments.length), segments.length)
     return segments.stretched(weighted, np.where(count >= LEAST, np.rint(median).astype("i8"), segments.length))
 
