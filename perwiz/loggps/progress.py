@@ -65,7 +65,7 @@ def moving(trace: Trace, model: Model, recorded: Model | None = None, size: I8 |
     return share.told_by_receivers(share.named(_movers(trace, trace.timeline, model, recorded, size)))
 
 
-@remembered(4)
+@remembered(2)
 def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I4:
     """Return the same; of a part of a trace for the messages that are received there."""
     table, times = trace.messages, timeline.calls

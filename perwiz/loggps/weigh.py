@@ -41,7 +41,7 @@ from perwiz.loggps.links.inside import Inside
 from perwiz.loggps.model import Model, Sent
 from perwiz.loggps.pairs import sent
 from perwiz.loggps.progress import movers
-from perwiz.trace.arrays import I4, I8, Mask, chunks
+from perwiz.trace.arrays import I4, I8, Ints, Mask, chunks, narrowed
 from perwiz.trace.origin import Origin
 from perwiz.trace.resources import at_once, in_parts, map_threads, remembered, thread_count
 from perwiz.trace.tables import NONE, Locations, Times
@@ -108,8 +108,8 @@ class Weighted:
     """Where the locations are now."""
     nodes: tuple[str, ...]
     """Names of the nodes that `places` has, which may be more than the trace's."""
-    region_enter: I8
-    region_leave: I8
+    region_enter: Ints
+    region_leave: Ints
     misfit: Misfit
     held: bool = dataclasses.field(default=False, kw_only=True)
     """Whether messages sent in place go on, in another order of calls, with the call of their receiver that let them go as recorded."""
@@ -175,9 +175,9 @@ def vertex_times(timeline: Timeline, graph: Graph, lag: I8) -> I8:
 
 
 @remembered(4)
-def _distances(timeline: Timeline, trace: Trace) -> Times:
+def _distances(timeline: Timeline, trace: Trace) -> tuple[Ints, Ints]:
     """Return the ns from the return of the call before each region boundary on its location, or its first instant, to it: the same of any
-    model.
+    model; in 32 bits, if they fit.
     """
     begun, left, first = timeline.locations.enter, timeline.calls.leave, trace.first_calls
     out = timeline.regions.enter.copy(), timeline.regions.leave.copy()
@@ -188,7 +188,7 @@ def _distances(timeline: Timeline, trace: Trace) -> Times:
             before = begun[location]
             before[inside] = left[call[inside] - 1]
             boundary[chunk] -= before
-    return Times(*out)
+    return narrowed(out[0]), narrowed(out[1])
 
 
 def _before(graph: Graph, location: I4, call: I4, first: I8) -> I4:
@@ -206,7 +206,7 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
     """
     weight = lags(trace, graph, model)
     time = vertex_times(timeline, graph, weight)
-    fits, distance = _split(graph, time, weight), _distances(timeline, trace)
+    fits, (enter, leave) = _split(graph, time, weight), _distances(timeline, trace)
     launches.bind(trace, timeline, graph, weight)
     return Weighted(
         trace=trace,
@@ -218,8 +218,8 @@ def weigh(trace: Trace, timeline: Timeline, graph: Graph, model: Model) -> Weigh
         size=trace.messages.bytes,
         places=trace.locations,
         nodes=trace.nodes,
-        region_enter=distance.enter,
-        region_leave=distance.leave,
+        region_enter=enter,
+        region_leave=leave,
         misfit=_misfit(trace.share.reduced(fits.view("i8"), "sum").view(kernel.FIT).view(np.recarray), graph),
     )
 
@@ -474,10 +474,10 @@ def _call_times(graph: Graph, time: I8) -> Times:
     return Times(enter, leave)
 
 
-def _boundaries(weighted: Weighted, time: I8, distance: I8, behind: I4) -> I8:
+def _boundaries(weighted: Weighted, time: I8, distance: Ints, behind: I4) -> I8:
     """Return the times of region boundaries at these distances from the vertex before them, but not behind the one after them."""
     trace, graph, first = weighted.trace, weighted.graph, weighted.trace.first_calls
-    out = distance.copy()
+    out = distance.astype("i8")
     for chunk in chunks(len(out)):
         location, call = trace.regions.location[chunk], behind[chunk]
         out[chunk] += time[_before(graph, location, call, first)]

@@ -63,6 +63,12 @@ def chunks(rows: int) -> Iterator[slice]:
         yield slice(begin, begin + _CHUNK)
 
 
+def shortest_signed(numbers: Ints) -> Ints:
+    """Return numbers, -1 and -2 among them, in the narrowest signed integers that hold them all: -1 7 300 in 16 bits each."""
+    most = int(numbers.max(initial=0))
+    return numbers.astype(np.min_scalar_type(-most - 1))
+
+
 def narrowed(values: I8) -> Ints:
     """Return whole numbers in 32 bits, if all of them fit; else as they are."""
     narrow = values.astype("i4")

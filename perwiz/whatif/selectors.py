@@ -224,14 +224,24 @@ def sites(trace: Trace) -> tuple[I4, list[tuple[str, str, str]]]:
     In the order of the text that a site is called by, see `site`; what has the same text is one site. Of a part of a run they are those of
     all of it.
     """
-    numbers, kinds = Numbers(), len(operations.OPS)
-    which = numbers.number(trace.calls.path, trace.site.astype("i8") * kinds + trace.calls.op if len(trace.site) else trace.calls.op)
-    path, places = paths(trace), (*(trace.sites if len(trace.site) else ("",)), "")
-    labels = [(operations.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
+    which, labels = _labelled(trace, slice(None))
     every = trace.share.listed(labels)
     named = {name: (routine, place, source) for name, routine, place, source in sorted((site(*parts), *parts) for parts in every)}
     number = {text: row for row, text in enumerate(named)}
     return np.array([number[site(*parts)] for parts in labels], "i4")[which], list(named.values())
+
+
+def sites_of(trace: Trace, calls: Ints) -> list[str]:
+    """Return what the call sites of some calls, rows, are called, in order: no others are looked at."""
+    return sorted({site(*parts) for parts in _labelled(trace, calls)[1]})
+
+
+def _labelled(trace: Trace, some: Ints | slice) -> tuple[I4, list[tuple[str, str, str]]]:
+    """Return a number for each of some calls, and the routine, region path and place in the source of each number."""
+    numbers, kinds, op = Numbers(), len(operations.OPS), trace.calls.op[some]
+    which = numbers.number(trace.calls.path[some], trace.site[some].astype("i8") * kinds + op if len(trace.site) else op)
+    path, places = paths(trace), (*(trace.sites if len(trace.site) else ("",)), "")
+    return which, [(operations.OPS[k % kinds], path[p], places[k // kinds]) for p, k in numbers.pairs.tolist()]
 
 
 def site(routine: str, path: str, place: str) -> str:

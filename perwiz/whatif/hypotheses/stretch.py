@@ -284,7 +284,7 @@ def _edges(graph: Graph, trace: Trace) -> I4:
     return graph.start[vertex]
 
 
-def _moved(old: I8, new: I8) -> I8:
+def _moved(old: Ints, new: I8) -> I8:
     """A boundary recorded before the vertex it hangs on keeps its distance."""
     return np.where(old < 0, old, new)
 

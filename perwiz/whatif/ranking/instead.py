@@ -64,9 +64,9 @@ def instead(run: Run, text: str, calls: I8) -> Instead:
 
 def _senders(trace: Trace, calls: I8) -> str | None:
     """Return what selects the call sites that post the sends that others of these calls complete; None if none do, or it has no text."""
-    table, (which, sites) = trace.messages, selectors.sites(trace)
-    posts = distinct(which[table.send[np.isin(table.send_done, calls) & (table.send_done != table.send)]])
-    return selectors.joined([f"site:{selectors.site(*sites[site])}" for site in posts.tolist()]) if len(posts) else None
+    table = trace.messages
+    posts = selectors.sites_of(trace, table.send[np.isin(table.send_done, calls) & (table.send_done != table.send)])
+    return selectors.joined([f"site:{site}" for site in posts]) if posts else None
 
 
 @remembered(1)

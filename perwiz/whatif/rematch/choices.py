@@ -8,7 +8,7 @@ import numpy as np
 
 from perwiz.graph.build import probes
 from perwiz.trace import operations
-from perwiz.trace.arrays import I4, Mask
+from perwiz.trace.arrays import Ints, Mask, shortest_signed
 from perwiz.trace.tables import ANY, NONE
 from perwiz.trace.trace import Trace
 from perwiz.whatif.wildcards import CHOOSING, found_by, possible
@@ -18,7 +18,7 @@ _RECEIVES = np.isin(operations.KIND, (operations.RECV, operations.IRECV))
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Choices:
-    """Per message of a trace: whether and how it is matched anew."""
+    """Per message of a trace: whether and how it is matched anew, numbers in the narrowest integers."""
 
     wild: Mask
     """A receive, or the probe before it, takes it that would take one of another source or tag, too."""
@@ -27,11 +27,11 @@ class Choices:
     chosen: Mask
     """A call completes its receive that completes one or some of several requests; or a wait, and all that any source may send is waited
     for in the order in which it is posted: then the first that can be completed is."""
-    source: I4
+    source: Ints
     """Location that its receive asks for, or ANY."""
-    tag: I4
+    tag: Ints
     """Tag that its receive asks for, or ANY."""
-    probe: I4
+    probe: Ints
     """Blocking probe that finds it, row of calls, or NONE."""
 
 
@@ -60,9 +60,9 @@ def choices(trace: Trace) -> Choices:
         wild=wild,
         anew=anew | chosen,
         chosen=chosen,
-        source=np.where(peer == ANY, ANY, calls.location[table.send]).astype("i4"),
-        tag=np.where(tag == ANY, ANY, table.tag).astype("i4"),
-        probe=found,
+        source=shortest_signed(np.where(peer == ANY, np.int32(ANY), calls.location[table.send])),
+        tag=shortest_signed(np.where(tag == ANY, np.int32(ANY), table.tag)),
+        probe=shortest_signed(found),
     )
 
 

@@ -180,5 +180,6 @@ def with_queues(choices: Choices, trace: Trace, queues: tuple[Queue, ...]) -> Ch
     columns = {field.name: getattr(choices, field.name).copy() for field in dataclasses.fields(choices)}
     for name, value in (("wild", True), ("anew", True), ("source", ANY), ("tag", ANY)):
         columns[name][heard] = value
+    columns["probe"] = columns["probe"].astype("i8")
     columns["probe"][heard] = probe_of(trace)[heard]
     return Choices(**columns)
