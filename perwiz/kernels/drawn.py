@@ -33,8 +33,6 @@ def turn(
 
 
 def shares(
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
     gaps: cython.Py_ssize_t,
     vertex: cython.const[cython.int][::1],
     piece: cython.const[cython.int][::1],
@@ -61,7 +59,7 @@ def shares(
     took no time is not later.
     """
     with cython.nogil:
-        for p in range(begin, end):
+        for p in range(len(vertex)):
             v = vertex[p]
             s = piece[p]
             took: cython.longlong = length[p] if p < gaps else weight[start[v]]

@@ -163,6 +163,12 @@ class Choosing:
     """Messages completed by one of several requests."""
 
 
+def chooses(trace: Trace) -> bool:
+    """Return whether a trace has any choices among messages, which another run may make otherwise."""
+    found = choosing(trace)
+    return any(len(rows) for rows in (found.wildcards, found.completed, possible(trace).receive, counters(trace).fetch))
+
+
 @remembered(2)
 def choosing(trace: Trace) -> Choosing:
     """Return the choices among messages of a trace."""

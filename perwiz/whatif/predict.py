@@ -26,7 +26,7 @@ from perwiz.whatif.hypotheses.collectives import Collective
 from perwiz.whatif.hypotheses.threads import Threads, taken_away
 from perwiz.whatif.hypotheses.usual import Typical
 from perwiz.whatif.hypotheses.waits import ZeroWait
-from perwiz.whatif.matching import Matching, matching
+from perwiz.whatif.matching import Matching, chooses, matching
 from perwiz.whatif.order.reorder import Reordered
 from perwiz.whatif.order.tables import scatter
 from perwiz.whatif.overload import OnLinks, on_links
@@ -38,12 +38,12 @@ from perwiz.whatif.ranking.situations import situation as situation_of
 from perwiz.whatif.rematch.redrawn import answered_anew
 from perwiz.whatif.rematch.rematched import Rematched, rematched
 from perwiz.whatif.rematch.written import Written
-from perwiz.whatif.run import Run, Start, check_engine, copied, known, recorded, starting, under
+from perwiz.whatif.run import Run, Start, become, check_engine, copied, known, recorded, starting
 from perwiz.whatif.sharing import Sharing, sharing
 from perwiz.whatif.sure.answers import Answer, Answers, Outcome, Possible, answered
 from perwiz.whatif.sure.doubts import Doubt, Doubts, doubts_of
 from perwiz.whatif.sure.noise import DRAWS, noise_ahead, noise_of
-from perwiz.whatif.sure.span import Span, Task, exactly, found_ahead, spans
+from perwiz.whatif.sure.span import Span, Task, draw_before, drawn_before, exactly, found_ahead, spans
 from perwiz.whatif.sure.variations import weighed
 from perwiz.whatif.waits import Waits, waiting
 
@@ -150,7 +150,8 @@ def predict(
     ahead, _, base = graphs_at_once(first, EDGES_OF_CALL * len(treated.calls))
     waits = asked[0] if len(asked) == 1 and isinstance(asked[0], ZeroWait) else None
     late = waits is not None and known(trace) is not None and _any_waits(base, asked)  # `instead` takes as long then
-    changing = Later(lambda: _changed(copied(base) if late else base, base, asked, engine))
+    ahead_of_sweep = draws if not late and _drawn_first(base, keep_matches) else None
+    changing = Later(lambda: _changed(copied(base) if late else base, base, asked, engine, ahead_of_sweep))
     tasks = (  # before the weights are taken over
         lambda: noise_ahead(base, draws) if asked else None,
         lambda: doubts_of(base),
@@ -176,10 +177,22 @@ def predict(
     return told if before is base.waits else dataclasses.replace(told, waits_before=before)
 
 
-def _changed(run: Run, base: Run, asked: tuple[Hypothesis, ...], engine: str) -> tuple[Run, Matching]:
-    """Return what a run with the weights of the recorded one becomes under hypotheses, and the choices among messages that differ then."""
-    changed = under(run, asked, engine)
+def _changed(run: Run, base: Run, asked: tuple[Hypothesis, ...], engine: str, draws: int | None) -> tuple[Run, Matching]:
+    """Return what a run with the weights of the recorded one becomes under hypotheses, and the choices among messages that differ then;
+    if told how many, runs of it are drawn before that.
+    """
+    if not asked:
+        return run, matching(base, run)
+    weighted = change(run.weighted, asked)
+    if draws is not None:
+        draw_before(base, weighted, draws)
+    changed = become(run, weighted, asked, engine)
     return changed, matching(base, changed)
+
+
+def _drawn_first(base: Run, keep_matches: bool) -> bool:
+    """Return whether runs are drawn of a changed run before it is swept: of a large one, unless its receives may take other messages."""
+    return not (of_graphs(base.graph.edges) or base.trace.share.team) and (keep_matches or not chooses(base.trace))
 
 
 def between(
@@ -317,7 +330,9 @@ def span_between(
         at_once(meanwhile, base.graph.edges)
         return exactly(base.trace.timeline.makespan)
     others = possible(base, hypotheses, changed.weighted)
-    (drawn,), tasks = noise_of(base, answers.noise.draws).drawing([changed.weighted])
+    drawn, tasks = drawn_before(changed.weighted), list[Task]()
+    if drawn is None:
+        (drawn,), tasks = noise_of(base, answers.noise.draws).drawing([changed.weighted])
     large = not of_graphs(base.graph.edges)
     tasks += () if large else meanwhile
     found = Answer(

@@ -333,11 +333,14 @@ def under(run: Run, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> 
 
     An effect that may precede its cause before may do so then.
     """
-    if not hypotheses:
-        return run
+    return become(run, change(run.weighted, hypotheses), hypotheses, engine) if hypotheses else run
+
+
+def become(run: Run, weighted: Weighted, hypotheses: Sequence[Hypothesis], engine: str = "sweep") -> Run:
+    """Return the run that a run becomes under hypotheses, given the weighted graph that they made of its own."""
     reversing = run.origin.effects_may_precede_causes or any(hypothesis.effects_may_precede_causes for hypothesis in hypotheses)
     origin = Origin("predicted", hypotheses=tuple(map(str, hypotheses)), effects_may_precede_causes=reversing)
-    return run_of(run.clocks, run.machine, change(run.weighted, hypotheses), origin, engine)
+    return run_of(run.clocks, run.machine, weighted, origin, engine)
 
 
 def changed(run: Run, hypotheses: Sequence[Hypothesis]) -> Run:

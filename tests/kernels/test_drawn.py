@@ -105,9 +105,9 @@ def test_shares__worked_by_hand():
     start, weight = np.array([0, 0, 1, 2, 3, 4, 5, 6], "i4"), np.array([99, 99, 99, 16, 0, 7])
     times, place = np.array([2.0, 0]), np.array([1, 0, 2, 3])
     stretch, (whole, more, share) = np.full(7, -1, "i4"), np.zeros((3, 7), "f4")
-    columns = vertex, piece, told, length, group, usual, start, weight, times, place, 4.0
+    columns, known = (vertex, piece, told, length, group), (usual, start, weight, times, place, 4.0)
     for begin, end in ((0, 4), (4, 6)):
-        drawn.shares(begin, end, 3, *columns, whole, stretch, more, share)
+        drawn.shares(3 - begin, *(column[begin:end] for column in columns), *known, whole, stretch, more, share)
     assert whole.tolist() == [0, 10, 10, 9, 16, 0, 7]
     assert stretch.tolist() == [-1, 1, 0, 2, 3, 1, -1]
     assert (more.tolist(), share.tolist()) == ([0, -5, -6, 0, 0, 0, 0], [0, 5, 4, 6, 8, 0, 7])
@@ -127,7 +127,7 @@ def test_shares__twin(pieces, data):
     weight[vertex] = takes
     stretch, (whole, more, share) = np.zeros(len(pieces), "i4"), np.zeros((3, len(pieces)), "f4")
     columns = np.array(usual), start, weight, np.array(times), np.array(place)
-    drawn.shares(0, len(pieces), 0, vertex, piece, told, length, group, *columns, 6.0, whole, stretch, more, share)
+    drawn.shares(0, vertex, piece, told, length, group, *columns, 6.0, whole, stretch, more, share)
     twin = [naive.shared(*each, usual, times, place, 6.0) for each in pieces]
     assert (whole[vertex].tolist(), stretch[vertex].tolist()) == (takes.tolist(), [each[0] for each in twin])
     assert more[vertex].tolist() == [np.float32(each[1]) for each in twin]

@@ -38,7 +38,7 @@ from perwiz.kernels import drawn as kernel
 from perwiz.loggps.weigh import CUT, Weighted
 from perwiz.trace.arrays import F4, F8, I4, I8, U8, chunks
 from perwiz.trace.parts.iterations import Iterations
-from perwiz.trace.resources import at_once, give_back, in_parts, map_threads, of_graphs, remembered, thread_count
+from perwiz.trace.resources import at_once, give_back, map_threads, of_graphs, remembered, thread_count
 from perwiz.trace.spread.share import Share
 from perwiz.trace.tables import NONE
 from perwiz.whatif.order.reorder import Reordered
@@ -332,16 +332,19 @@ def found_noise(run: Run, iterations: Iterations | None) -> Noise:
     """
     found = found_pieces(run, iterations)
     give_back(run.graph.edges)
-    pieces, stretches, vertex = found.pieces, found.stretches, vertices(run)
+    pieces, stretches = found.pieces, found.stretches
     stretch, (whole, more, share) = np.full(run.graph.vertices, NONE, "i4"), np.zeros((3, run.graph.vertices), "f4")
     place = np.concatenate([np.argsort(stretches.order), np.arange(len(found.seldom)) + len(stretches.times)])
-    columns = vertex, found.stretch, pieces.told.view("u1"), pieces.length, pieces.group, pieces.usual
-    known = run.graph.start, run.weighted.weight, stretches.times, place, found.common
+    columns = found.stretch, pieces.told.view("u1"), pieces.length, pieces.group
+    known = pieces.usual, run.graph.start, run.weighted.weight, stretches.times, place, found.common
 
     def share_out(some: slice) -> None:
-        kernel.shares(some.start, some.stop, pieces.gaps, *columns, *known, whole, stretch, more, share)
+        piece, tell, length, group = (column[some] for column in columns)
+        own = vertices(run, some), piece, tell, length, group
+        kernel.shares(pieces.gaps - some.start, *own, *known, whole, stretch, more, share)
 
-    in_parts(share_out, len(vertex), len(vertex))
+    rows = len(found.stretch)
+    map_threads(share_out, chunks(rows), thread_count(rows))
     return Noise(
         graph=run.graph,
         whole=whole,

@@ -168,12 +168,18 @@ def _idle_to_the_end(trace: Trace) -> I8:
     return last[ends & np.isin(trace.calls.op[last], _IDLE)]
 
 
-def vertices(run: Run) -> I4:
-    """Return the vertex of each piece of a run: computation, row `call + location` and then the last of the location, then calls.
+def vertices(run: Run, some: slice | None = None) -> I4:
+    """Return the vertex of some pieces of a run, by default of all: computation, row `call + location` and then the last of the location,
+    then calls.
 
     Calls 0 and 1 of a location, and 2 of another: before 0, before 1, behind 1, before 2, behind 2, in 0, in 1, in 2.
     """
-    return np.concatenate([np.insert(run.graph.entered, run.trace.first_calls[1:], run.graph.ended), run.graph.returned])
+    graph, ends = run.graph, run.trace.first_calls[1:]
+    gaps = len(graph.entered) + len(ends)
+    begin, end = (0, gaps + len(graph.returned)) if some is None else (some.start, some.stop)
+    low, high = np.searchsorted(ends + np.arange(len(ends)), (begin, min(end, gaps))).tolist()
+    computed = np.insert(graph.entered[begin - low : min(end, gaps) - high], ends[low:high] - (begin - low), graph.ended[low:high])
+    return np.concatenate([computed, graph.returned[max(begin - gaps, 0) : max(end - gaps, 0)]])
 
 
 def _processes(trace: Trace) -> Ints:

@@ -16,8 +16,9 @@ from perwiz.graph.slots import slots
 from perwiz.loggps.machine import Machine
 from perwiz.loggps.model import Model
 from perwiz.loggps.weigh import Weighted, forget_measured
+from perwiz.trace.arrays import F8
 from perwiz.trace.parts.iterations import find
-from perwiz.trace.resources import EDGES_OF_CALL, at_once, give_back, graphs_at_once, of_graphs, thread_count
+from perwiz.trace.resources import EDGES_OF_CALL, at_once, give_back, graphs_at_once, of_graphs, remembered, thread_count
 from perwiz.trace.trace import Trace
 from perwiz.whatif.hypotheses.base import Hypothesis, apply, change
 from perwiz.whatif.run import Run
@@ -146,6 +147,19 @@ def _noise(draws: int, run: Run) -> Noise:
     """Return the noise of a recorded run, whose weights are read without: found anew if it was let go of."""
     known = noise_of.told(run, draws)
     return known or noise_of(dataclasses.replace(run, weighted=weighed(run, run.machine.model)), draws)
+
+
+@remembered(1)
+def drawn_before(weighted: Weighted) -> F8 | None:
+    """Return the makespans, ns, of runs drawn of a weighted graph, if they were drawn before: none, unless `draw_before` did."""
+    return None
+
+
+def draw_before(run: Run, weighted: Weighted, draws: int) -> None:
+    """Draw runs of what hypotheses made of a large run before that is swept, and let go of what they are drawn from: both take memory."""
+    drawn_before.tell(noise_of(run, draws).drawn(weighted), weighted)
+    let_go(run)
+    give_back(run.graph.edges)
 
 
 def let_go(run: Run) -> None:

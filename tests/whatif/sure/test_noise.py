@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -97,6 +98,8 @@ def test_vertices():
     pieces, graph = vertices(run), run.graph
     assert pieces[[0, 1, 2, 3, 5]].tolist() == [*graph.entered[:2], graph.ended[0], graph.entered[2], graph.ended[1]]
     assert (pieces[6:].tolist(), len(set(pieces.tolist()))) == (graph.returned.tolist(), len(pieces))
+    for begin, end in itertools.combinations_with_replacement(range(len(pieces) + 1), 2):
+        assert vertices(run, slice(begin, end)).tolist() == pieces[begin:end].tolist()
 
 
 @pytest.mark.parametrize("times", [1, 2])
