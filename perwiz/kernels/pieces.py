@@ -7,24 +7,12 @@ Of a location x, `first[x] .. first[x + 1] - 1` are its intervals; `first_call`,
 from __future__ import annotations
 
 import cython
-import numpy as np
 
 from perwiz.kernels import names
 
 NONE = cython.declare(cython.int, names.NONE)
 WAITING = cython.declare(cython.int, names.WAITING)
 STRIDE = cython.declare(cython.Py_ssize_t, names.STRIDE)
-
-Region = cython.struct(
-    enter=cython.longlong,
-    leave=cython.longlong,
-    node=cython.int,
-    parent=cython.int,
-    first_call=cython.int,
-    end_call=cython.int,
-)
-REGION = np.dtype([("enter", "i8"), ("leave", "i8"), ("node", "i4"), ("parent", "i4"), ("first_call", "i4"), ("end_call", "i4")])
-"""An instance of a region: its times, its node, the instance around it or NONE, the first call inside and the first behind."""
 
 
 @cython.cfunc
@@ -45,30 +33,36 @@ def _begin(
     return end + 1
 
 
-@cython.cfunc
-def _around(regions: cython.const[Region][::1], region: cython.Py_ssize_t) -> cython.int:
-    """Return the node that goes on when a region ends: that of the one around it, 0 if there is none."""
-    return 0 if regions[region].parent == NONE else regions[regions[region].parent].node
-
-
 def list_intervals(
     first_call: cython.const[cython.longlong][::1],
-    first_region: cython.const[cython.longlong][::1],
     begin: cython.const[cython.longlong][::1],
     enter: cython.const[cython.longlong][::1],
     leave: cython.const[cython.longlong][::1],
+    call_path: cython.const[cython.int][::1],
+    op: cython.const[cython.ushort][::1],
+    leaf: cython.const[cython.int][:, ::1],
+    waiting: cython.const[cython.int][::1],
     waited: cython.const[cython.longlong][::1],
-    leaf: cython.const[cython.int][::1],
-    regions: cython.const[Region][::1],
+    first_region: cython.const[cython.longlong][::1],
+    entered: cython.const[cython.longlong][::1],
+    left: cython.const[cython.longlong][::1],
+    path: cython.const[cython.int][::1],
+    parent: cython.const[cython.int][::1],
+    inside: cython.const[cython.int][::1],
+    behind: cython.const[cython.int][::1],
+    of_path: cython.const[cython.int][::1],
     first: cython.longlong[::1],
     start: cython.longlong[::1],
     node: cython.int[::1],
 ) -> int:
     """Write when each interval of a location's time starts and the node of the call tree it belongs to, or WAITING; return how many.
 
-    Locations begin at `begin`. Calls begin with `waited` ns of waiting; `leaf` is their node. First intervals go to `first`.
+    Locations begin at `begin`. Of calls `leaf` tells the node by path, none first, and routine; some, `waiting`, ascending, begin with
+    `waited` ns of that. Of regions, entered and left in a path, `of_path` tells the node; `parent` is the one around each or NONE, `inside`
+    and `behind` are the first call in it and behind it. First intervals go to `first`.
     """
     end: cython.Py_ssize_t = 0
+    w: cython.Py_ssize_t = 0
     for x in range(len(begin)):
         first[x] = head = end
         end_call, end_region = first_call[x + 1], first_region[x + 1]
@@ -78,23 +72,42 @@ def list_intervals(
         r: cython.Py_ssize_t = first_region[x]
         for e in range(first_call[x], end_call + 1):
             while True:
-                if r < end_region and regions[r].first_call <= e and regions[r].parent == open_:
-                    around, open_ = regions[r].node, r
-                    end = _begin(start, node, end, head, regions[r].enter, around)
+                if r < end_region and inside[r] <= e and parent[r] == open_:
+                    around, open_ = of_path[path[r]], r
+                    end = _begin(start, node, end, head, entered[r], around)
                     r += 1
-                elif open_ != NONE and (regions[open_].end_call <= e or e == end_call):
-                    around = _around(regions, open_)
-                    end = _begin(start, node, end, head, regions[open_].leave, around)
-                    open_ = regions[open_].parent
+                elif open_ != NONE and (behind[open_] <= e or e == end_call):
+                    at = left[open_]
+                    open_ = parent[open_]
+                    around = 0 if open_ == NONE else of_path[path[open_]]
+                    end = _begin(start, node, end, head, at, around)
                 else:
                     break
             if e < end_call:
-                if waited[e] > 0:
+                lasts: cython.longlong = 0
+                if w < len(waiting) and waiting[w] == e:
+                    lasts = waited[w]
+                    w += 1
+                if lasts > 0:
                     end = _begin(start, node, end, head, enter[e], WAITING)
-                end = _begin(start, node, end, head, enter[e] + waited[e], leaf[e])
+                end = _begin(start, node, end, head, enter[e] + lasts, leaf[call_path[e] + 1, op[e]])
                 end = _begin(start, node, end, head, leave[e], around)
     first[len(begin)] = end
     return end
+
+
+def sum_nodes(
+    first: cython.const[cython.longlong][::1],
+    start: cython.const[cython.longlong][::1],
+    node: cython.const[cython.int][::1],
+    last: cython.const[cython.longlong][::1],
+    sums: cython.longlong[:, ::1],
+) -> None:
+    """Add to `sums`, by location and node, how long each was in it, but for waiting; the last one ends at `last`, if it began before."""
+    for x in range(len(last)):
+        for i in range(first[x], first[x + 1]):
+            if node[i] != WAITING:
+                sums[x, node[i]] += (start[i + 1] if i + 1 < first[x + 1] else max(last[x], start[i])) - start[i]
 
 
 def sum_intervals(

@@ -9,6 +9,7 @@ import numpy as np
 from perwiz.kernels import pieces as timeline
 from perwiz.patterns.callpaths import CallTree
 from perwiz.patterns.pattern import NOTHING, Instances, View
+from perwiz.trace import operations
 from perwiz.trace.arrays import I4, I8
 
 
@@ -30,21 +31,17 @@ class Intervals:
 
 def intervals(view: View, tree: CallTree, waits: Instances = NOTHING) -> Intervals:
     """Return what each location did when; calls with waits, at most one each, begin with these."""
-    trace, times, call = view.trace, view.trace.timeline, waits.call
+    trace, times, regions = view.trace, view.trace.timeline, view.trace.regions
     size = len(trace.locations)
     number = np.arange(size + 1)
     first, first_region, first_wait = (np.empty(size + 1, "i8") for _ in range(3))
-    first_region[:] = np.searchsorted(trace.regions.location, number)
-    first_wait[:] = np.searchsorted(view.location[call], number)
-    waited = np.zeros(len(view.enter), "i8")
-    waited[call] = waits.severity
-    leaf = tree.of_calls(trace, np.arange(len(view.enter))).astype("i4")
-    instances = trace.regions
-    regions = np.empty(len(instances), timeline.REGION).view(np.recarray)
-    regions.enter, regions.leave, regions.node = times.regions.enter, times.regions.leave, tree.of_path[instances.path]
-    regions.parent, regions.first_call, regions.end_call = instances.parent, instances.first_call, instances.end_call
-    most = size + 2 * len(view.enter) + len(call) + 2 * len(instances)
+    first_region[:] = np.searchsorted(regions.location, number)
+    first_wait[:] = np.searchsorted(view.location[waits.call], number)
+    most = size + 2 * len(view.enter) + len(waits.call) + 2 * len(regions)
     start, node, begin = np.empty(most, "i8"), np.empty(most, "i4"), times.locations.enter
-    calls = view.enter, view.leave, waited
-    count = timeline.list_intervals(trace.first_calls, first_region, begin, *calls, leaf, regions, first, start, node)
+    calls = view.enter, view.leave, trace.calls.path, trace.calls.op, tree.leaf.reshape(-1, len(operations.OPS))
+    waiting = np.ascontiguousarray(waits.call, "i4"), np.ascontiguousarray(waits.severity, "i8")
+    entered = times.regions.enter, times.regions.leave, regions.path, regions.parent, regions.first_call, regions.end_call
+    columns = (*calls, *waiting, first_region, *entered, tree.of_path)
+    count = timeline.list_intervals(trace.first_calls, begin, *columns, first, start, node)
     return Intervals(begin, first, first_wait, start[:count], node[:count])

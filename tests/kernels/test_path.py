@@ -1,5 +1,7 @@
 """The critical path over wait states: against its slow twin."""
 
+import collections
+
 import hypothesis
 import numpy as np
 import pytest
@@ -17,6 +19,11 @@ def compare(trace):
         return
     expected = naive.path(view, tree, waits, *impact.end_of(view))
     assert {(int(x), int(node)): int(found.path[node, x]) for node, x in zip(*np.nonzero(found.path), strict=True)} == dict(expected)
+    busy = collections.Counter()
+    for x, rows in enumerate(naive.doings(view, tree, waits)):
+        for begin, end, node in rows:
+            busy[x, node] += (end - begin) * (node >= 0)
+    assert {(int(x), int(node)): int(found.busy[node, x]) for node, x in zip(*np.nonzero(found.busy), strict=True)} == dict(+busy)
     cost, apart = found.cost()
     assert (apart <= cost + 1e-6).all()
 

@@ -14,12 +14,13 @@ import dataclasses
 import numpy as np
 
 from perwiz.kernels import path as kernel
+from perwiz.kernels import pieces
 from perwiz.patterns.analysis.delays import Waits
 from perwiz.patterns.intervals import Intervals
 from perwiz.patterns.library.collectives import FINALIZE, START
 from perwiz.patterns.pattern import View
 from perwiz.patterns.severity import Cells, dense
-from perwiz.trace.arrays import F8, I8, Mask, chunks
+from perwiz.trace.arrays import F8, I8, Mask
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,13 +80,7 @@ def find_impact(view: View, nodes: int, waits: Waits, done: Intervals) -> Impact
     ends = np.ascontiguousarray(view.enter[instances.call] + instances.severity, "i8")
     cause = np.ascontiguousarray(view.location[instances.cause], "i4")
     changes = kernel.walk_path(ends, cause, done.first_wait, begins_of(view), first, start, node, spent, *end_of(view)) if size else 0
-    location = np.repeat(np.arange(size, dtype="i4"), np.diff(first))
-    length = np.append(np.diff(start), 0)
-    finals = first[1:] - 1
-    length[finals] = np.maximum(last - start[finals], 0)
-    for some in chunks(len(node)):
-        working = node[some] >= 0
-        np.add.at(busy, (location[some][working], node[some][working]), length[some][working])
+    pieces.sum_nodes(first, start, node, last, busy)
     return Impact(spent.T, changes, busy.T)
 
 

@@ -94,7 +94,7 @@ def _spans(run: Run, paths: Sequence[WaitingPath]) -> tuple[Span, Span | None]:
     """Return between which makespans the true ones lie if no call waited, and if none of the first call path did."""
     first = [path.change for path in paths[:1] if path.change and path.gain_ns]
     named = [np.flatnonzero(selectors.calls(run.trace, shlex.split(change)[1])).astype("i4") for change in first]
-    calls = [np.arange(len(run.trace.calls), dtype="i4"), *named]
+    calls = [np.broadcast_to(np.True_, len(run.trace.calls)), *named]
     found = [spans.span(span) for span in fixes.spans(run, "zero-wait", calls)]
     return found[0], found[1] if len(found) > 1 else None
 

@@ -156,6 +156,8 @@ def without_gaps(run: Run) -> int:
 
 
 def spans(run: Run, question: str, several: Sequence[Ints]) -> list[Span]:
-    """Return, per set of calls (rows), between which makespans the true one lies if these are changed, as far as the trace tells."""
+    """Return, per set of calls (rows, or bool per call), between which makespans the true one lies if these are changed, as far as the
+    trace tells.
+    """
     doubts = doubts_of(run)  # before what runs are drawn from is held
     return sure.spans(run, answered(run, [partial(change, question=question, calls=calls) for calls in several]), doubts=doubts)
