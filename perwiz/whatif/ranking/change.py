@@ -13,7 +13,7 @@ import numpy as np
 
 from perwiz.engines.sweep import critical_path, swept_makespan, swept_makespans
 from perwiz.errors import UsageError
-from perwiz.loggps.weigh import Weighted, keep_as_measured, weigh
+from perwiz.loggps.weigh import Weighted, forget_measured, keep_as_measured, weigh
 from perwiz.trace.arrays import I8, Mask, chunks
 from perwiz.trace.resources import give_back, map_threads, remembered, thread_count
 from perwiz.trace.trace import Trace
@@ -207,7 +207,10 @@ class Asker:
         messages = tuple(hypothesis for hypothesis in in_turn if isinstance(hypothesis, Messages))
         other = self._for(messages)
         if other is not self:
-            return other.changed(hypotheses)
+            weighted = other.changed(hypotheses)
+            if self._large:
+                forget_measured(weighted.graph)
+            return weighted
         if any(isinstance(hypothesis, Move | Advance | Collective | Placement) for hypothesis in in_turn):
             return self._in_order(in_turn)
         if messages and has_links(self._hubs):

@@ -117,8 +117,7 @@ def protocol(asker: Asker) -> list[Change]:
     messages move while their receiver computes.
     """
     run, table = asker.run, asker.run.trace.messages
-    edges = held(run.weighted, np.ones(len(table), bool))
-    messages = distinct(run.graph.cause[edges])
+    messages = distinct(run.graph.cause[held(run.weighted, np.ones(len(table), bool))])
     messages = messages[table.send_done[messages] != NONE]
     share = run.trace.share
     if not share.any(len(messages)):

@@ -21,7 +21,7 @@ import numpy as np
 from perwiz.engines.sweep import sweep
 from perwiz.errors import TraceError, UsageError
 from perwiz.trace.arrays import I8
-from perwiz.trace.resources import graphs_at_once, remembered
+from perwiz.trace.resources import graphs_at_once, of_graphs, remembered
 from perwiz.trace.spread.share import Share
 from perwiz.trace.trace import Trace
 from perwiz.whatif import ranking, selectors
@@ -226,12 +226,15 @@ def find(
 ) -> tuple[list[Change], dict[str, str]]:
     """Return (what gains in a run, largest gain first; kind -> why it was not tried); arguments as of `rank`."""
     rows, done = [row for row in ranking.KINDS if row.word in kinds], list[ranking.Kind]()
+    large = not of_graphs(asker.run.trace.share.most(asker.run.graph.edges))
 
     def ask(row: ranking.Kind) -> _Found:
         if tell is not None:
             tell(len(done), len(rows))
         out = _found(asker, row, len(rows) < len(ranking.KINDS))
         done.append(row)
+        if large:
+            asker.let_go()  # nobody asks beside
         return out
 
     first = sorted(rows, key=lambda row: row.word not in _ALONE)
