@@ -29,7 +29,7 @@ SHORT = 0.1
 """Part of times alike that are shorter than what is taken for the shortest: a few may be wrong."""
 
 
-@remembered(8)
+@remembered(2)
 def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I4:
     """Return the call of its receiver that lets each message move once that is entered, row of calls per message; -1 if none has to.
 
