@@ -97,7 +97,7 @@ class Gaps:
             turn, step, wanted, location = turn[order], step[order], wanted[order], location[order]
         time = self._clipped(wanted, step - location, location)
         moved = int((self._risen(time, step) != wanted).sum())
-        return Items(step, np.full(len(turn), BOUNDARY, "u1"), turn.astype("i4"), time, moved)
+        return Items(step.astype("i4"), np.full(len(turn), BOUNDARY, "u1"), turn.astype("i4"), time, moved)
 
     def _sortable(self, turn: Ints, step: Ints, time: Ints) -> Ints:
         """Return the times to sort by; all the same in gaps where they would part a region from its end or its parent."""
@@ -144,7 +144,7 @@ class Gaps:
         leaves = (boundaries.row >= count).astype("u1")
         kernel.innermost((boundaries.row % max(count, 1)).astype("i4"), leaves, regions.parent, np.zeros(count, "u1"), inner)
         behind = np.empty(len(table), "i8")
-        kernel.place(boundaries.step, inner, step.astype("i8"), table.region, behind)
+        kernel.place(boundaries.step.astype("i8"), inner, step.astype("i8"), table.region, behind)
         time = self._clipped(np.full(len(table), np.iinfo("i8").min), step - table.location, table.location)
         return Items(step, np.full(len(table), PARAMETER, "u1"), np.arange(len(table), dtype="i4"), time, 0), _PLACES * behind + 2
 

@@ -142,11 +142,10 @@ def _pairs(partners: Partners, timeline: Timeline) -> list[_Piece]:
     several = len(np.unique(trace.locations.process)) < len(trace.locations)
     enter = timeline.calls.enter if several else None
     implied, _ = matching.messages(_ends(partners, sends), _ends(partners, receives), mode, enter=enter)
-    wanted, had = _partners_of(trace.messages), _partners_of(implied)
-    if np.array_equal(wanted, had):
+    if all(np.array_equal(*columns) for columns in zip(_partners_of(trace.messages), _partners_of(implied), strict=True)):
         return []
     process = partners.process
-    differ = _difference(wanted, had)
+    differ = _difference(*(np.stack(_partners_of(messages), 1).astype("i8") for messages in (trace.messages, implied)))
     width = int(process.max()) + 2
     channels = np.unique(process[differ[:, 0]] * width + process[differ[:, 2]])
     out = []
@@ -164,9 +163,9 @@ def _ends(partners: Partners, side: Side) -> Ends:
     return Ends(side.call, side.done, partners.process[side.call], side.peer, side.tag, side.comm, side.bytes)
 
 
-def _partners_of(messages: Messages) -> I8:
-    """Return who is matched with whom: sending, posting and completing call of each message, int64."""
-    return np.stack([messages.send, messages.receive_done, messages.receive], 1).astype("i8")
+def _partners_of(messages: Messages) -> tuple[I4, I4, I4]:
+    """Return who is matched with whom: sending, completing and posting call of each message."""
+    return messages.send, messages.receive_done, messages.receive
 
 
 def _difference(left: I8, right: I8) -> I8:
