@@ -6,7 +6,7 @@ import numpy as np
 
 from perwiz.errors import TraceError
 from perwiz.trace import nesting, operations
-from perwiz.trace.arrays import I4, I8
+from perwiz.trace.arrays import I4, I8, chunks
 from perwiz.trace.tables import NONE, Messages, Requests
 from perwiz.trace.trace import Timeline, Trace
 
@@ -104,17 +104,23 @@ def lost_receives(trace: Trace) -> I8:
     return np.flatnonzero(lost)
 
 
-def boundaries(trace: Trace, timeline: Timeline) -> tuple[I8, I8, I8, I8]:
+def boundaries(trace: Trace, timeline: Timeline) -> tuple[I4, I4, I4, I8]:
     """Return row (of regions left: + number of regions), location, gap and time of all boundaries of regions, such that they nest.
 
     The gap is the first call that is entered after it + location.
     """
-    regions, times, first = trace.regions, timeline.regions, trace.first_calls
-    rows = nesting.boundaries(regions, times)
-    location = np.tile(regions.location.astype("i8"), 2)[rows]
-    call = np.concatenate([regions.first_call, regions.end_call])[rows]
-    gap = np.clip(call, first[location], first[location + 1]) + location
-    return rows, location, gap, np.concatenate([times.enter, times.leave])[rows]
+    regions, times, first, count = trace.regions, timeline.regions, trace.first_calls, len(trace.regions)
+    rows, location, gap = (np.empty(2 * count, "i4") for _ in range(3))
+    time = np.empty(2 * count, "i8")
+    entry, leaving = nesting.places(regions, times)
+    sides = (entry, 0, regions.first_call, times.enter), (leaving, count, regions.end_call, times.leave)
+    for place, base, call, own in sides:
+        for some in chunks(count):
+            at, there = place[some], regions.location[some]
+            rows[at], location[at] = base + np.arange(some.start, some.start + len(at)), there
+            gap[at] = np.clip(call[some], first[there], first[there + 1]) + there
+            time[at] = own[some]
+    return rows, location, gap, time
 
 
 def check(trace: Trace, timeline: Timeline) -> None:

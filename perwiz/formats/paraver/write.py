@@ -119,7 +119,7 @@ def _of_locations(trace: Trace, timeline: Timeline) -> list[_Piece]:
 def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
     rows, _, gap, time = message_ends.boundaries(trace, timeline)
     leaves, row = np.divmod(rows, max(len(trace.regions), 1))
-    return [(np.where(leaves, _LEAVE, _ENTER), row, time, 2 * gap)]
+    return [(np.where(leaves, _LEAVE, _ENTER), row, time, 2 * gap.astype("i8"))]
 
 
 def _of_calls(trace: Trace, timeline: Timeline, read: Readings) -> list[_Piece]:

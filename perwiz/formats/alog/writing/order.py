@@ -75,7 +75,7 @@ def _of_regions(trace: Trace, timeline: Timeline) -> list[_Piece]:
     rows, _, gap, time = boundaries(trace, timeline)
     leaves, row = np.divmod(rows, max(len(trace.regions), 1))
     # One piece for both, as their order among themselves counts: LEAVE is ENTER and one more.
-    return [(ENTER + leaves.astype("u1"), row.astype("i4"), time, 2 * gap)]
+    return [(ENTER + leaves.astype("u1"), row.astype("i4"), time, 2 * gap.astype("i8"))]
 
 
 def _of_calls(trace: Trace, timeline: Timeline, lists: Lists) -> list[_Piece]:

@@ -15,6 +15,7 @@ from perwiz.formats.otf2.writing.partners import Partners, Side
 from perwiz.formats.otf2.writing.plain import extras, known_root
 from perwiz.kernels import records
 from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.resources import give_back
 from perwiz.trace.tables import NONE
 from perwiz.trace.trace import Timeline, Trace
 
@@ -31,9 +32,13 @@ class Cells:
         self._trace, self._definitions, self._shift = trace, definitions, shift
         self._name = trace.region_names
         self._times = timeline.calls
+        rows = len(trace.calls) + len(trace.regions)
         self.partners = Partners(trace, timeline)
+        give_back(rows)  # what each of these needs meanwhile is as large as what it tells
         self.gaps = gaps.Gaps(trace, timeline)
+        give_back(rows)
         self.extras = extras(self.partners, timeline)
+        give_back(rows)
         self.collective = np.flatnonzero(self.partners.collective)
         """Calls with a blocking collective record."""
         used = {*np.unique(self.extras.name).tolist()}

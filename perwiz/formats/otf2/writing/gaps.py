@@ -67,15 +67,16 @@ class Gaps:
 
     def _between(self, records: Ints) -> Items:
         boundaries = self._boundaries()
-        pieces: list[tuple[Items, Ints]] = [(boundaries, _PLACES * np.arange(len(boundaries.step)) + 1)]
+        pieces = list[tuple[Items, Ints]]()
         if len(self._trace.region_counters):
             pieces.append(self._counters(boundaries))
         if len(self._trace.parameters):
             pieces.append(self._parameters(boundaries))
         if len(records):
             pieces.append(self._others(records, boundaries))
-        if len(pieces) == 1:
+        if not pieces:
             return boundaries
+        pieces.insert(0, (boundaries, _PLACES * np.arange(len(boundaries.step)) + 1))
         step, what, rows, time = (np.concatenate([getattr(piece, name) for piece, _ in pieces]) for name in ("step", "what", "row", "time"))
         order = np.lexsort((np.concatenate([place for _, place in pieces]), step))
         return Items(step[order], what[order], rows[order], time[order], sum(piece.moved for piece, _ in pieces))
@@ -96,8 +97,7 @@ class Gaps:
             order = np.lexsort((self._sortable(turn, step, wanted), step))
             turn, step, wanted, location = turn[order], step[order], wanted[order], location[order]
         time = self._clipped(wanted, step - location, location)
-        moved = int((self._risen(time, step) != wanted).sum())
-        return Items(step.astype("i4"), np.full(len(turn), BOUNDARY, "u1"), turn.astype("i4"), time, moved)
+        return Items(step, np.full(len(turn), BOUNDARY, "u1"), turn, time, self._moved(time, step, wanted))
 
     def _sortable(self, turn: Ints, step: Ints, time: Ints) -> Ints:
         """Return the times to sort by; all the same in gaps where they would part a region from its end or its parent."""
@@ -122,18 +122,23 @@ class Gaps:
             out[has] = np.minimum(out[has], times.enter[call[has]])
         return out
 
-    def _risen(self, time: Ints, step: Ints) -> Ints:
-        """Return the running maximum of the times within each gap.
+    def _moved(self, time: Ints, step: Ints, wanted: Ints) -> int:
+        """Return how many times are not as wanted where each is the running maximum of those of its gap.
 
-        step  0 0 0 1 1   time  5 3 6 2 1
-                          out   5 5 6 2 2
+        step  0 0 0 1 1   time  5 3 6 2 1    wanted  5 3 6 2 1
+                          out   5 5 6 2 2    so 2 are not
         """
-        if not len(time):
-            return time
-        fresh = np.diff(step, prepend=-1) != 0
-        number, low = np.cumsum(fresh) - 1, int(time.min())
-        lift = number * (int(time.max()) - low + 1)
-        return np.maximum.accumulate(time - low + lift) - lift + low
+        moved, gap, last = 0, NONE, 0
+        for some in chunks(len(time)):
+            its, now = step[some], time[some].copy()
+            if its[0] == gap:
+                now[0] = max(now[0], last)
+            low = int(now.min())
+            lift = (np.cumsum(np.diff(its, prepend=its[0]) != 0)) * (int(now.max()) - low + 1)
+            risen = np.maximum.accumulate(now - low + lift) - lift + low
+            moved += int((risen != wanted[some]).sum())
+            gap, last = int(its[-1]), int(risen[-1])
+        return moved
 
     def _parameters(self, boundaries: Items) -> tuple[Items, Ints]:
         """Return the parameters and their places among the boundaries. Their times are not known: they take those of what is before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def extras(partners: Partners, timeline: Timeline) -> Extras:
         *_receives(partners),
         *_pairs(partners, timeline),
         *_sequence(trace, timeline),
-        (extra.LINK, trace.links.effect, _as_read(trace)[trace.links.cause] * extra.LINK_KINDS + trace.links.kind),
+        (extra.LINK, trace.links.effect, _as_read(trace, trace.links.cause) * extra.LINK_KINDS + trace.links.kind),
     ]
     call = np.concatenate([np.asarray(calls, "i4") for _, calls, _ in pieces])
     name = np.repeat(np.array([name for name, _, _ in pieces], "u1"), [len(calls) for _, calls, _ in pieces])
@@ -63,26 +64,40 @@ def _columns(partners: Partners) -> list[_Piece]:
     return out
 
 
-def implied_columns(partners: Partners) -> tuple[Ints, ...]:
-    """Return peer, tag, comm, root, bytes sent and received of all calls as the records tell them.
+def implied_columns(partners: Partners) -> Iterator[Ints]:
+    """Yield peer, tag, comm, root, bytes sent and received of all calls as the records tell them.
 
     Partner, tag and communicator are those of the first send record of the call, else of the first receive it posted or, without a
     request, received; communicator and root of a collective those of its record. Bytes are counted where the record lies, but a
     non-blocking collective's where it starts.
     """
     calls, sends, receives = partners.trace.calls, partners.sends, partners.receives
-    peer, tag, comm, root = (np.full(len(calls), NONE, "i4") for _ in range(4))
-    for side, owner in ((receives, np.where(receives.request >= 0, receives.call, receives.done)), (sends, sends.call)):
-        back = owner[::-1]
-        peer[back], tag[back], comm[back] = side.peer[::-1], side.tag[::-1], side.comm[::-1]
-    sent, received = np.zeros(len(calls), "i8"), np.zeros(len(calls), "i8")
-    np.add.at(sent, sends.call, sends.bytes)
-    np.add.at(received, receives.done, receives.bytes)
+    owners = (receives, np.where(receives.request >= 0, receives.call, receives.done)), (sends, sends.call)
     collective = np.concatenate([np.flatnonzero(partners.collective), started(partners)])
-    comm[collective], root[collective] = calls.comm[collective], known_root(partners, collective)
-    sent[collective], received[collective] = calls.bytes_sent[collective], calls.bytes_received[collective]
+
+    def told(name: str) -> I4:
+        column = np.full(len(calls), NONE, "i4")
+        for side, owner in owners:
+            column[owner[::-1]] = getattr(side, name)[::-1]
+        return column
+
+    def added(call: I4, size: I8) -> I8:
+        column = np.zeros(len(calls), "i8")
+        np.add.at(column, call, size)
+        return column
+
+    def of_collectives(column: Ints, values: Ints) -> Ints:
+        column[collective] = values
+        return column
+
+    yield told("peer")
+    yield told("tag")
+    comm = of_collectives(told("comm"), calls.comm[collective])
     comm[(calls.op == _FINALIZE) & (comm == NONE)] = 0
-    return peer, tag, comm, root, sent, received
+    yield comm
+    yield of_collectives(np.full(len(calls), NONE, "i4"), known_root(partners, collective))
+    yield of_collectives(added(sends.call, sends.bytes), calls.bytes_sent[collective])
+    yield of_collectives(added(receives.done, receives.bytes), calls.bytes_received[collective])
 
 
 def started(partners: Partners) -> Ints:
@@ -199,11 +214,11 @@ def _sequence(trace: Trace, timeline: Timeline) -> list[_Piece]:
     return [(extra.SEQUENCE, collective, sequence[collective])]
 
 
-def _as_read(trace: Trace) -> I8:
-    """Return the row of each call in the trace that is read: by process, its first thread first, each location in its own order."""
+def _as_read(trace: Trace, calls: Ints) -> I8:
+    """Return the row of some calls in the trace that is read: by process, its first thread first, each location in its own order."""
     places = trace.locations
     order = np.lexsort((np.arange(len(places)), places.kind != PROCESS, places.process))
     count = np.diff(trace.first_calls)
     first = np.zeros(len(places), "i8")
     first[order] = np.cumsum(count[order]) - count[order]
-    return np.arange(len(trace.calls)) + (first - trace.first_calls[:-1])[trace.calls.location]
+    return calls + (first - trace.first_calls[:-1])[trace.calls.location[calls]]
