@@ -131,6 +131,7 @@ def found_pieces(run: Run, iterations: Iterations | None) -> Found:
 def _stretches(pieces: Pieces, process: Ints, same: Same, its: Iterations, trace: Trace) -> tuple[Stretches, I4, Varies | None]:
     """Return the stretches, which one each piece is in, and what varies most, given the location of each piece and what is the same."""
     parts = parts_of(trace, process, _Longer(pieces), same.kinds * len(trace.locations), its)
+    give_back(len(pieces.length))
     stretches, stretch = stretches_of(same.like, process, pieces.told, pieces.length, pieces.group, pieces.usual, parts)
     stretch[pieces.gaps :][~pieces.told[pieces.gaps :]] = NONE
     return stretches, stretch, _varies(pieces, stretches, stretch, parts, trace)

@@ -13,6 +13,7 @@ from perwiz.errors import UsageError
 from perwiz.graph.graph import START
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8, Ints
+from perwiz.trace.resources import give_back
 from perwiz.trace.origin import Origin
 from perwiz.whatif import rounds, selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait, release
@@ -159,5 +160,6 @@ def spans(run: Run, question: str, several: Sequence[Ints]) -> list[Span]:
     """Return, per set of calls (rows, or bool per call), between which makespans the true one lies if these are changed, as far as the
     trace tells.
     """
+    give_back(run.graph.edges)
     doubts = doubts_of(run)  # before what runs are drawn from is held
     return sure.spans(run, answered(run, [partial(change, question=question, calls=calls) for calls in several]), doubts=doubts)
