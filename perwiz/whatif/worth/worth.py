@@ -13,8 +13,8 @@ from perwiz.errors import UsageError
 from perwiz.graph.graph import START
 from perwiz.loggps.weigh import Weighted
 from perwiz.trace.arrays import I8, Ints
-from perwiz.trace.resources import give_back
 from perwiz.trace.origin import Origin
+from perwiz.trace.resources import give_back
 from perwiz.whatif import rounds, selectors
 from perwiz.whatif.hypotheses.waits import ZeroTime, ZeroWait, release
 from perwiz.whatif.links import settled
