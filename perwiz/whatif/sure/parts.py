@@ -67,17 +67,18 @@ def parts_of(trace: Trace, process: Ints, varied: Rows, pools: int, found: Itera
 
 def _iteration(found: Iterations, trace: Trace) -> tuple[I4, Mask]:
     """Return per piece of a run the nearest iteration, and whether it is in it; computation is where the call behind it is."""
-    calls, many = np.zeros(len(trace.calls), "i4"), len(found)
-    inside = np.zeros(len(calls), bool)
+    gaps, many = len(trace.calls) + len(trace.locations), len(found)
+    out, inside = np.zeros(gaps + len(trace.calls), "i4"), np.zeros(gaps + len(trace.calls), bool)
+    out[trace.first_calls[1:] + np.arange(len(trace.locations))] = many - 1
     for at in range(*trace.share.locations.indices(len(trace.locations))):
-        rows = np.arange(*trace.first_calls[at : at + 2])
+        first, end = trace.first_calls[at : at + 2].tolist()
+        rows = np.arange(first, end)
         place = np.searchsorted(found.first[:, at], rows, "right") - 1
-        calls[rows] = np.maximum(place, 0)
-        inside[rows] = (place >= 0) & (rows < found.end[calls[rows], at])
-    computed, within = np.full(len(calls) + len(trace.locations), many - 1, "i4"), np.zeros(len(calls) + len(trace.locations), bool)
-    before = np.arange(len(calls)) + trace.calls.location
-    computed[before], within[before] = calls, inside
-    return np.concatenate([computed, calls]), np.concatenate([within, inside])
+        its = np.maximum(place, 0)
+        within = (place >= 0) & (rows < found.end[its, at])
+        for base in (at, gaps):
+            out[first + base : end + base], inside[first + base : end + base] = its, within
+    return out, inside
 
 
 def last_calls(found: Iterations, groups: int, trace: Trace) -> I8:
