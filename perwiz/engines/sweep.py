@@ -16,7 +16,7 @@ from perwiz.trace.arrays import I4, I8
 from perwiz.trace.spread.share import ALONE, Share
 from perwiz.trace.spread.team import Team
 
-_ROOM = 1 << 26
+_ROOM = 1 << 25
 """Bytes of weights and times that are held to be swept together."""
 
 

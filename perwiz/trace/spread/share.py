@@ -266,7 +266,7 @@ def _neutral(how: How, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
 def _in_order(numbers: F8 | I8) -> I8:
     """Return whole numbers in the order of floating ones, and these, as their bits, given those: 0 and -0 apart, none that is no number."""
     bits = numbers.view("i8")
-    return np.where(bits < 0, bits ^ np.iinfo("i8").max, bits)
+    return np.bitwise_xor(bits, np.iinfo("i8").max, out=bits.copy(), where=bits < 0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
