@@ -24,7 +24,7 @@ from perwiz.trace.spread.team import How, Team, agreed, texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MANY = 256
+_MANY = 64
 """Messages under way that are looked through at a time."""
 _BLOCK = 512
 """Bytes that every process sends to every other in an exchange; more follows if there is more."""
