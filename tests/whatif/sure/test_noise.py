@@ -13,12 +13,13 @@ from hypothesis import given
 import build
 from build import Builder, hand_model
 from perwiz.graph.slots import slots
-from perwiz.trace import tables
+from perwiz.trace import resources, tables
+from perwiz.whatif import predict as predicting
 from perwiz.whatif.hypotheses.base import apply, parse
 from perwiz.whatif.hypotheses.computation import Speed
 from perwiz.whatif.predict import predict
 from perwiz.whatif.run import replayed, under
-from perwiz.whatif.sure import swept
+from perwiz.whatif.sure import span, swept
 from perwiz.whatif.sure.noise import Around, noise_of
 from perwiz.whatif.sure.pieces import Varies, vertices
 
@@ -254,3 +255,16 @@ def test_drawn__the_same_in_any_number_of_threads(monkeypatch):
         monkeypatch.setenv("PERWIZ_THREADS", threads)
         assert noise_of(run).drawn(run.weighted).tolist() == drawn.tolist()
     assert len(set(drawn.tolist())) > 100
+
+
+def test_draw_before__changes_nothing(monkeypatch):
+    """Runs of a large change are drawn before it is swept, those of a small one later: they are the same."""
+    trace, asked = waiting([10, 14, 12, 15, 11, 13], [11, 13, 12, 10, 14, 12]), "speed rank:0=2"
+    small, drawn = predict(trace, asked, hand_model()), []
+    monkeypatch.setattr(resources, "_LARGE", 0)
+    monkeypatch.setattr(predicting, "draw_before", lambda *args, **more: drawn.append(args) or span.draw_before(*args, **more))
+    large = predict(trace, asked, hand_model())
+    assert len(drawn) == 1
+    assert (large.span, large.predicted.makespan) == (small.span, small.predicted.makespan)
+    assert small.span.varies is not None
+    assert small.span.around.later > 0
