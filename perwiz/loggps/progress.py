@@ -29,7 +29,7 @@ SHORT = 0.1
 """Part of times alike that are shorter than what is taken for the shortest: a few may be wrong."""
 
 
-@remembered(2)
+@remembered(4)
 def movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I4:
     """Return the call of its receiver that lets each message move once that is entered, row of calls per message; -1 if none has to.
 
@@ -65,7 +65,7 @@ def moving(trace: Trace, model: Model, recorded: Model | None = None, size: I8 |
     return share.told_by_receivers(share.named(_movers(trace, trace.timeline, model, recorded, size)))
 
 
-@remembered(2)
+@remembered(4)
 def _movers(trace: Trace, timeline: Timeline, model: Model, recorded: Model | None = None, size: I8 | None = None) -> I4:
     """Return the same; of a part of a trace for the messages that are received there."""
     table, times = trace.messages, timeline.calls
