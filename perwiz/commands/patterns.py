@@ -92,7 +92,7 @@ def run(args: argparse.Namespace, team: Team | None = None) -> int:
     own = collect(args.own, BUILT_IN)
     files.refuse({f"--{name}": getattr(args, name) for name in ("cube", "iterations", "plot", "reference")} | {"--own": own}, team)
     if team is not None and not args.no_causes:
-        raise UsageError("patterns: several processes do not tell what the waiting comes from, must be asked so (--no-causes)")
+        raise UsageError("patterns: several processes do not tell what the waiting comes from, must be asked with --no-causes")
     pattern, paths = report.known(args.of, (*BUILT_IN, *own, *TWINS)), [args.trace, *filter(None, [args.reference])]
     (trace, machine), *others = files.parts(paths, args.iterations, options.machine(args), team, "patterns")
     compared = tied_part(others[0][0]) if others else None

@@ -130,7 +130,9 @@ class Mpi(Counted):
         try:
             from mpi4py import MPI  # which waits until all processes have done so
         except (ImportError, RuntimeError) as error:
-            why = f"mpi4py cannot be used: {error}; must be installed (pip install 'perwiz[mpi]'), or start one process"
+            first, _, more = str(error).partition("\n")  # then where it looked for the library
+            cure = "find libmpi.so of mpiexec (its folder in LD_LIBRARY_PATH)" if more else "be installed (pip install mpi4py)"
+            why = f"mpi4py cannot be used: {first}; must {cure}, or start one process"
             raise LibraryError(f"mpiexec started {size} processes, but {why}") from None
         self._mpi, self._world = MPI, MPI.COMM_WORLD
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()

@@ -33,7 +33,7 @@ from perwiz.whatif.overload import OnLinks, on_links
 from perwiz.whatif.ranking.asked import change_of
 from perwiz.whatif.ranking.computation import NEVER_LATE, launches_recorded, training_devices
 from perwiz.whatif.ranking.instead import Instead, instead
-from perwiz.whatif.ranking.situations import cured
+from perwiz.whatif.ranking.situations import cured, freed, moved
 from perwiz.whatif.ranking.situations import situation as situation_of
 from perwiz.whatif.rematch.redrawn import answered_anew
 from perwiz.whatif.rematch.rematched import Rematched, rematched
@@ -166,11 +166,11 @@ def predict(
     _, doubts, beside, *_, launched, found, before = graphs_at_once(tasks, base.graph.edges)
     give_back(base.graph.edges)
     drawn = answered(base, (), draws) if asked else None  # in threads itself, and takes as much memory as all of these
-    found = cured(found, beside.changes) if found and beside else found
     give_back(base.graph.edges)
     if not late:
         changing()
     changed, choices = changing.result
+    found = _situated(found, beside, base.makespan, changed.makespan) if found and beside else found
     anew = rematched(base, changed, asked, engine) if choices.changed and not keep_matches else None
     others = ahead if base.machine is basis.machine else {}
     told = between(base, changed, asked, engine, doubts, drawn, choices, anew, beside, launched, found, others)
@@ -261,6 +261,13 @@ def _situation(base: Run, asked: Sequence[Hypothesis]) -> str | None:
     """Return the situation that the one change asked is for; None if it is none, or there are several."""
     change = change_of(base, asked[0]) if len(asked) == 1 else None
     return situation_of(base, change) if change else None
+
+
+def _situated(found: str, beside: Instead, now: int, then: int) -> str:
+    """Return the situation of waits that are taken away, given what gains instead, and the makespan before and after, ns."""
+    moving = any(change.kind == "protocol" for change in beside.changes)
+    found = cured(found, beside.changes)
+    return moved(found, now - then, freed(now, beside.changes)) if moving else found
 
 
 def _recorded_waits(base: Run, asked: Sequence[Hypothesis]) -> Waits:

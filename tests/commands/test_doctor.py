@@ -99,7 +99,11 @@ def test_packages__that_are_not_there(capsys, monkeypatch):
     postgres = "no psycopg: perwiz jobs keeps its records in files of SQLite, not on a PostgreSQL server"
     assert asked(capsys, "tables", "mpi4py", "jobs", "graph", code=5) == [
         ("missing", "no nanoarrow: tables are numpy columns only", "pip install 'perwiz[arrow]'"),
-        ("missing", "no mpi4py: mpiexec perwiz info, correct, predict and patterns cannot spread their work", "pip install 'perwiz[mpi]'"),
+        (
+            "missing",
+            "no mpi4py: mpiexec perwiz info, correct, predict, domino and patterns cannot spread their work",
+            "pip install 'perwiz[mpi]'",
+        ),
         ("missing", postgres, "pip install 'perwiz[jobs]'"),
         ("missing", "no networkx: a graph cannot be had as one of networkx", "pip install 'perwiz[graph]'"),
     ]

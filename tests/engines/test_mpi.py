@@ -260,7 +260,23 @@ def test_refused__no_mpi4py(started, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("perwiz: mpiexec started 4 processes, but mpi4py cannot be used: import of mpi4py halted")
-    assert err.endswith("; must be installed (pip install 'perwiz[mpi]'), or start one process\n")
+    assert err.endswith("; must be installed (pip install mpi4py), or start one process\n")
+
+
+def test_refused__no_library_of_mpi(started, monkeypatch, capsys):
+    """What is built for several MPIs looks for one, and tells all places where it looked."""
+
+    def looked_for(name: str) -> None:
+        raise RuntimeError("cannot load MPI library\n/lib/libmpi.so: no such file\nlibmpi.so.12: no such file")
+
+    module = types.ModuleType("mpi4py")
+    module.__getattr__ = looked_for
+    monkeypatch.setitem(sys.modules, "mpi4py", module)
+    started({"PMI_SIZE": "2", "PMI_RANK": "0"})
+    assert main(["info", REAL]) == 2
+    cure = "must find libmpi.so of mpiexec (its folder in LD_LIBRARY_PATH), or start one process"
+    told = f"perwiz: mpiexec started 2 processes, but mpi4py cannot be used: cannot load MPI library; {cure}\n"
+    assert capsys.readouterr().err == told
 
 
 def test_refused__mpi4py_of_another_mpi(started, monkeypatch):

@@ -23,7 +23,7 @@ PARTS = {
     "page": "perwiz report",
     "parquet": "tables of the operations of training jobs",
     "tables": "tables as Arrow data, for pandas, polars and pyarrow",
-    "mpi4py": "perwiz info, correct, predict and patterns under mpiexec",
+    "mpi4py": "perwiz info, correct, predict, domino and patterns under mpiexec",
     "jobs": "perwiz jobs on a PostgreSQL server",
     "graph": "graphs for networkx",
     "terminal": "how reports are shown",

@@ -25,7 +25,7 @@ _PER_CALL = 250
 _FRAMES = ("pandas", "polars", "pyarrow")
 _OPTIONAL = {
     "parquet": (("pyarrow",), "parquet", "tables of the operations of training jobs cannot be read"),
-    "mpi4py": (("mpi4py",), "mpi", "mpiexec perwiz info, correct, predict and patterns cannot spread their work"),
+    "mpi4py": (("mpi4py",), "mpi", "mpiexec perwiz info, correct, predict, domino and patterns cannot spread their work"),
     "jobs": (("sqlalchemy", "psycopg"), "jobs", "perwiz jobs keeps its records in files of SQLite, not on a PostgreSQL server"),
     "graph": (("networkx",), "graph", "a graph cannot be had as one of networkx"),
 }

@@ -403,7 +403,8 @@ def _at_best(domino: DominoDocument) -> Facts:
     if bound is None:
         every = f"--{'zero-time' if domino.question == 'zero-time' else 'zero-wait'} all"
         return [("at best", f"{every}: {gains(domino, domino.bound_ns)}")] if line and not pays(domino) else []
-    had = "nobody gets it all" if parts_of(bound) else "no change tried gains a tenth of that"
+    tenth = any(row.head.gain_ns >= CURE * bound.head.gain_ns for row in domino.ranked)
+    had = "nobody gets it all" if parts_of(bound) or tenth else "no change tried gains a tenth of that"
     had = f"{had}; a program without these calls may gain more" if bound.head.kind in _LEFT_OUT else had
     had = "all of it if nothing needs the barrier" if can_go(bound) else had
     told = [("at best", f"{shown(bound.head)}: {gains_of(domino, bound)}; {had}")]

@@ -52,7 +52,7 @@ from perwiz.whatif.ranking.computation import without_launches
 from perwiz.whatif.ranking.plan import Plan
 from perwiz.whatif.ranking.ranking import Line as RankedLine
 from perwiz.whatif.ranking.ranking import Ranking
-from perwiz.whatif.ranking.situations import cured, posted, situation
+from perwiz.whatif.ranking.situations import cured, freed, moved, posted, situation
 from perwiz.whatif.run import Run
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.doubts import doubts_of
@@ -181,8 +181,14 @@ def _launches(ranking: Ranking, lines: Sequence[RankedLine]) -> Launches | None:
 
 
 def _line(ranking: Ranking, line: RankedLine, known: Sureness) -> Line:
-    head = _told(ranking.asker, line.change, (*line.includes, *line.part))
+    head = _told(ranking.asker, line.change, (*line.includes, *line.part), _freed(ranking) if line.change.kind == "wait" else None)
     return Line(head=head, **told_of(ranking, line, known, partial(_ranked, ranking.asker)))
+
+
+def _freed(ranking: Ranking) -> int | None:
+    """Return what it gains at most, ns, if messages move while their receivers compute; None if that was not asked."""
+    asked = "protocol" in ranking.kinds and "protocol" not in ranking.not_tried
+    return freed(ranking.run.makespan, ranking.changes) if asked else None
 
 
 def told_of(ranking: Ranking, line: RankedLine, known: Sureness, worth: Callable[[Change], W]) -> dict[str, Any]:
@@ -214,21 +220,23 @@ def worth_of(run: Run, change: Change) -> Worth:
     )
 
 
-def _ranked(asker: Asker, change: Change, beside: Sequence[Change] = ()) -> Ranked:
+def _ranked(asker: Asker, change: Change, beside: Sequence[Change] = (), alone: int | None = None) -> Ranked:
     run = asker.run
+    found = cured(situation(run, change), beside)
+    found = found if alone is None else moved(found, run.makespan - change.makespan, alone)
     return Ranked(
         **asdict(worth_of(run, change)),
         receives_passed=change.receives_passed,
         posted=posted(run, change),
         uneven=limits.uneven(asker, change),
         late=None,
-        remedy=remedy(run.trace, cured(situation(run, change), beside)),
+        remedy=remedy(run.trace, found),
     )
 
 
-def _told(asker: Asker, change: Change, beside: Sequence[Change] = ()) -> Ranked:
-    """Return what a change is worth, and what its calls wait for."""
-    out = _ranked(asker, change, beside)
+def _told(asker: Asker, change: Change, beside: Sequence[Change] = (), alone: int | None = None) -> Ranked:
+    """Return what a change is worth, and what its calls wait for; `alone` is what it gains, ns, if messages move meanwhile."""
+    out = _ranked(asker, change, beside, alone)
     out.late = _late(asker, change)
     return out
 

@@ -69,6 +69,8 @@ _ALONE = 0.05
 """Part of what a team computes that is left for all threads but the busiest of each stretch where that one is as good as alone."""
 _NEARLY = 0.9
 """Part of what a process computes behind some calls from which on it is behind one of them."""
+_LITTLE = 0.1
+"""Part of what calls gain that do not wait below which what is said to make them wait does not."""
 _LONG = 10
 """By the median of launches, from which on one does more than launch."""
 _ENDS = operations.FINALIZES
@@ -162,6 +164,21 @@ def _of_region(scaled: str) -> str:
 def cured(found: str, beside: Iterable[Change]) -> str:
     """Return the situation of a change beside which others say the same: of late receivers held senders, if it helps not to hold these."""
     return found.replace("late receiver", "held sender") if any(change.kind == "protocol" for change in beside) else found
+
+
+def freed(now: int, changes: Iterable[Change]) -> int:
+    """Return what a run of this makespan, ns, gains at most with changes under which messages move while their receivers compute, whatever
+    limit the library has.
+    """
+    moving = (change for change in changes if change.kind == "protocol" and (change.by != "setting" or change.word == "progress"))
+    return max((now - change.makespan for change in moving), default=0)
+
+
+def moved(found: str, gain: int, alone: int) -> str:
+    """Return the situation of calls that gain so much if they do not wait: of those that wait for progress that of late senders, where
+    messages that move gain `alone` less than a tenth of it.
+    """
+    return "late sender" if found == "progress" and alone < _LITTLE * gain else found
 
 
 def _hands_out(trace: Trace) -> bool:

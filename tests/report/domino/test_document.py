@@ -1347,7 +1347,7 @@ def test_text__what_is_at_best_stands_beside_what_can_be_done():
     block.at_best[0].head.gain_ns = 599
     assert lines(block, "at best") == sure(block, "at best") == ""
     block.at_best[0].head.gain_ns = 600
-    had = "no change tried gains a tenth of that; a program without these calls may gain more"
+    had = "nobody gets it all; a program without these calls may gain more"
     said = f"--zero-transfer site:MPI_Allreduce: gain 320 ns (21.1 %); {had}"
     assert lines(block, "at best", "what helps") == f"{said} {REMEDIES['collective']}"
     assert sure(block, "at best") == ALWAYS

@@ -13,7 +13,7 @@ from perwiz.whatif.ranking import change as asking
 from perwiz.whatif.ranking.change import Asker
 from perwiz.whatif.ranking.messages import _powers, _size
 from perwiz.whatif.ranking.ranking import rank
-from perwiz.whatif.ranking.situations import posted, situation
+from perwiz.whatif.ranking.situations import freed, moved, posted, situation
 from perwiz.whatif.run import graph_of, replayed
 from perwiz.whatif.sure import span as sure
 from perwiz.whatif.sure.answers import answered
@@ -197,3 +197,15 @@ def test_the_smallest_limit_that_gains_about_as_much():
 def test_sizes(power, size):
     assert _size(power) == size
     assert _size(1 << 41) == "2048GiB"
+
+
+def test_waits_for_progress__that_messages_do_not_explain():
+    """Who waits for progress is told to let the library make some, unless that gains next to nothing; then others come late."""
+    said = {gain: moved("progress", 1000, gain) for gain in (99, 100)}
+    assert said == {99: "late sender", 100: "progress"}
+    assert moved("held sender", 1000, 0) == "held sender"
+    found = ranked(late(), IN_PLACE)
+    now, gains = found.run.makespan, {change.question: found.run.makespan - change.makespan for change in found.changes}
+    assert {"eager 256", "eager all"} <= gains.keys()
+    assert freed(now, found.changes) == max(gain for question, gain in gains.items() if question != "eager 256")
+    assert freed(now, [change for change in found.changes if change.by == "setting"]) == 0
