@@ -56,11 +56,11 @@ class Takes(NamedTuple):
 _IN_WINDOWS, _SEVERAL = "a store, asked about in windows of time (perwiz convert)", "parts on several machines (mpiexec)"
 OF_COMMANDS = {
     "info": Takes(210, (_IN_WINDOWS, _SEVERAL)),
-    "predict": Takes(270, (_IN_WINDOWS, _SEVERAL)),
+    "predict": Takes(255, (_IN_WINDOWS, _SEVERAL)),
     "correct": Takes(205, (_SEVERAL,)),
     "patterns": Takes(265, (_SEVERAL,)),
-    "domino": Takes(400, (_SEVERAL,)),
-    "report": Takes(430),
+    "domino": Takes(320, (_SEVERAL,)),
+    "report": Takes(410),
 }
 """By command."""
 _OTHERS = Takes(550)
@@ -111,7 +111,8 @@ def _make_room(path: str, command: str) -> None:
     lack = _lacking(path, command)
     if lack is None or _in_files(path, lack):
         return
-    print(f"perwiz: {path}: {lack}: {lack.helps} or a shorter recording would help, PERWIZ_THREADS=1 a little", file=sys.stderr)
+    helps = f"{lack.helps}, a higher limit or a shorter recording would help, PERWIZ_THREADS=1 a little"
+    print(f"perwiz: {path}: {lack}: {helps}", file=sys.stderr)
 
 
 class _Lack(NamedTuple):
@@ -137,7 +138,7 @@ def _lacking(path: str, command: str) -> _Lack | None:
     with contextlib.suppress(OSError, ValueError):  # what cannot be read says so when it is
         needs, left = calls_of(path) * takes.call, allowed.memory()
         if left is not None and needs > left:
-            return _Lack(needs, left, ", ".join([*takes.helps, "a machine with more", "a higher limit"]))
+            return _Lack(needs, left, ", ".join([*takes.helps, "a machine with more"]))
     return None
 
 
@@ -159,7 +160,7 @@ def _in_files(path: str, lack: _Lack, why: NotInWindowsError | None = None) -> b
         if why is not None:
             print(f"perwiz: {why}", file=sys.stderr)
         slower = f"what there is no room for is in files in {folder} meanwhile, which takes several times as long"
-        print(f"perwiz: {path}: {lack}: {slower}; {lack.helps} would help", file=sys.stderr)
+        print(f"perwiz: {path}: {lack}: {slower}; {lack.helps} or a higher limit would help", file=sys.stderr)
     return folder is not None
 
 
