@@ -51,6 +51,7 @@ from perwiz.whatif.run import replayed, under, with_moved
 from perwiz.whatif.sure import answers
 from perwiz.whatif.sure.answers import answered
 from perwiz.whatif.sure.noise import noise_of
+from perwiz.whatif.worth import sets
 
 TRACES = pathlib.Path(__file__).parents[2] / "traces"
 CIRCLE = (
@@ -180,6 +181,16 @@ def waits_found(trace):
 def test_patterns__catalogue(name, size):
     """By clocks that are off, on several metahosts."""
     check_patterns(threaded.variants(build.CATALOGUE[name]())[2][0], size)
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_patterns__sets_in_several_passes(lanes, monkeypatch):
+    """A halo has waits at several call sites: as few of them are swept together."""
+    monkeypatch.setattr(sets, "_BITS", lanes)
+    trace = files.read(str(TRACES / "halo-before"))
+    run = replayed(tied_part(trace), "default", also=lambda trace, _: causes_elsewhere(trace))
+    assert len(worth(run, search(run.trace)).by_node) > 2
+    check_patterns(trace, 2)
 
 
 def check_patterns(trace, size):
